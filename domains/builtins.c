@@ -1,5 +1,5 @@
-/* What librill carries: the engine's own tables and every built-in domain, registered by one call. A new domain adds one
- * include and one line here. */
+/* Registers everything that is built into librill: the engine's heuristics, scorers and schedulers, then the built-in
+ * domains (model types). To add a domain, add one include and one line here. */
 #include "rill/registry.h"
 
 #include "mt.h"

@@ -36,7 +36,7 @@ rill_status rill_json_read(rill_context *ctx, const char *path, json_t **out)
     return status;
 }
 
-/* Make a configuration of a document, which it owns, also on failure. */
+/* Make a configuration from the parsed document `root`. It takes ownership of `root`, also on failure. */
 static rill_status make_config(rill_config **out, rill_context *ctx, const char *name, json_t *root)
 {
     const size_t size = sizeof(rill_config) + strlen(name) + 1;
@@ -130,7 +130,7 @@ static json_t *find_value(const rill_config *config, const char *key)
 
 /* --- describing --------------------------------------------------------------------------------------------------- */
 
-/* Describe the value found, for error messages ("expected ..., found ..."). */
+/* Describe a JSON value for error messages ("expected ..., found ..."). */
 static const char *describe_json(const json_t *value, char *buffer, size_t size)
 {
     if (value == NULL) return "nothing";

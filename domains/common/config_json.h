@@ -12,8 +12,9 @@
 
 #include "rill/context.h"
 
-/* Parse JSON without duplicate members. `name` is the file in errors. The caller frees *out with json_decref().
- *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why). rill_json_read() reads the file at `path`: also as rill_file_read() */
+/* Parse JSON; an object with a duplicate member is an error. `name` is the file's name in error messages.
+ * rill_json_read() reads the file at `path` instead of bytes. The caller frees *out with json_decref().
+ *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why); rill_json_read() also the statuses of rill_file_read() */
 struct json_t;
 rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, struct json_t **out);
 rill_status rill_json_read(rill_context *ctx, const char *path, struct json_t **out);
@@ -78,7 +79,7 @@ typedef rill_status (*rill_config_list_fn)(void *user, const int64_t *value, siz
 rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_list_fn take, void *user);
 
 /* Return 1 if `key` is set to a value that has an effect: not null, false, the number `neutral`, or an empty string,
- * array or object. For keys that rill does not support. */
+ * array or object. Used for keys that rill does not support. */
 int rill_config_is_set(const rill_config *config, const char *key, double neutral);
 
 /* Warn about each member of the object at `key` whose name is not one of the `n` names in `known`, and suggest the most

@@ -1,7 +1,7 @@
 /* CTranslate2's model.bin: a strict reader of its variables.
  *
- * The format (version 6, as ctranslate2/specs/model_spec.py writes it); integers are little-endian, their sizes in bytes
- * are in parentheses:
+ * The format (version 6, as ctranslate2/specs/model_spec.py writes it); integers are little-endian, their sizes in
+ * bytes are in parentheses:
  *   file      version (4 bytes), name of the specification, its revision (4),
  *             number of variables (4), variables, number of aliases (4), aliases
  *   name      length in bytes, NUL included (2), the bytes with the NUL
@@ -12,7 +12,7 @@
  *
  * Invariant: an entry's bytes lie inside the file and match its shape and type; the file has no bytes after the last
  * alias, and no name occurs twice.
- * Sections: walking through the file · variables · aliases · scales · the whole · specification. */
+ * Sections: walking through the file · variables · aliases · scales · the file · specification. */
 #include "tensor_file.h"
 
 #include <math.h>
@@ -211,7 +211,7 @@ static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the file ----------------------------------------------------------------------------------------------------- */
 
 int is_ct2_file(const unsigned char *bytes, size_t length)
 {

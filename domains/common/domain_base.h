@@ -1,10 +1,10 @@
-/* domain_base.h: what the built-in domains share beside files: passing on failures, memory that is freed at once, growing arrays,
- * the options of opening a model, weights, and score requests.
+/* domain_base.h: helpers that the built-in domains (model types) share: the macro TRY, arena allocation, growing
+ * arrays, options for opening a model, loading of weights, and score requests.
  *
  * A loaded model owns a few dozen arrays of fixed size, and loading needs temporary arrays. Allocations with the same
- * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes; only growing
- * arrays move.
- * One thread at a time. Stability: internal to rill's domains. */
+ * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes; only growing arrays
+ * move.
+ * One thread at a time may use an arena. Stability: internal to rill's domains. */
 #ifndef RILL_COMMON_DOMAIN_BASE_H
 #define RILL_COMMON_DOMAIN_BASE_H
 
@@ -27,7 +27,7 @@
 typedef struct rill_arena_block {
     struct rill_arena_block *prev;
     struct rill_arena_block *next;
-    size_t bytes; /* of the block, this header included */
+    size_t bytes; /* size of the block, this header included */
 } __attribute__((aligned(64))) rill_arena_block;
 
 typedef struct rill_arena {
@@ -45,9 +45,10 @@ void rill_arena_free(rill_arena *arena, void *array);
 /* Free all blocks. The arena is then empty and can be used again. */
 void rill_arena_clear(rill_arena *arena);
 
-/* A growable array is a pointer, NULL at first, whose block in the arena knows its capacity. The caller counts the elements in
- * use. Growing may move the array and keeps its content.
- * Ensure that the array can hold `count` elements; `what` names the array in the error.
+/* A growable array is a pointer, NULL at first. The block header in front of the array stores its capacity; the caller
+ * counts the elements in use.
+ * Ensure that the array can hold `count` elements. The array may move; its content is kept. `what` names the array in
+ * the error.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_t size, const char *what);
 #define GROW(arena, array, count, what)                                      \
@@ -71,13 +72,15 @@ static inline size_t rill_arena_bytes(const void *array)
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */
 
-/* Options for the table rill_domain.options. `words`: the allowed data types, e.g. "f32|bf16|f16|int8". */
+/* The option `weights`, as an entry of the table rill_domain.options. `words`: the allowed data types, e.g.
+ * "f32|bf16|f16|int8". */
 #define RILL_WEIGHTS_OPTION(words)                                                                                     \
     {                                                                                                                  \
         "weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
             "compute-type quantization"                                                                                \
     }
-/* An option for the table rill_domain.input_options. Its default for all inputs of a model is rill_open_options.tokenized. */
+/* The option `tokenized` of a single input, as an entry of the table rill_domain.input_options. Inputs that do not set
+ * it use rill_open_options.tokenized, which is set once for the model. */
 #define RILL_TOKENIZED_OPTION                                                                                      \
     {                                                                                                              \
         "tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, \
@@ -101,7 +104,8 @@ static inline size_t rill_arena_bytes(const void *array)
             RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
     }
 
-/* Check that the options name a path and have no domain arguments: none of the domains that call this takes any.
+/* Check that the options name the path of a model and have no domain arguments. Domains whose models take arguments do
+ * not call this function.
  *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
 
@@ -110,12 +114,13 @@ rill_status rill_options_check(rill_context *ctx, const char *domain, const rill
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network);
 
-/* The members of a model's info that follow from its network. Appends ", on DEVICE" to the description, in an array of `size`
- * bytes, unless the device is the CPU. */
+/* Return the members of rill_domain_info that describe the device and the sizes of the network's tables. If the device
+ * is not the CPU, append ", on DEVICE" to `description`, an array of `size` bytes. */
 rill_domain_info rill_network_info(const rill_device *device, const rill_network *network, char *description,
                                    size_t size);
 
-/* Members of the table of a domain whose runners begin with a rill_session (rill/device.h). */
+/* Members of a domain's rill_domain table. A domain may use them if its runner, the state of one decoding thread, is a
+ * struct whose first member is a rill_session pointer (rill/device.h). */
 #define RILL_RUNNER_CALLBACKS                                                                      \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .drop = rill_runner_drop, \
     .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits
@@ -130,19 +135,21 @@ typedef struct rill_loader {
     rill_context *ctx;
     const char *directory;
     rill_network *network;
-    rill_arena *arena;     /* lives as long as the model: for what the network borrows */
-    rill_weight_type type; /* of matrices */
-    rill_arena temp;       /* of tensors that become part of a matrix; the caller clears it when the matrix is packed */
+    rill_arena *arena;     /* freed with the model: holds the arrays that the network borrows */
+    rill_weight_type type; /* number type of the packed matrices */
+    /* Tensors that are copied into a packed matrix. The caller clears the arena when the matrix is packed. */
+    rill_arena temp;
     rill_tensor_file *tensors;
-    rill_text path; /* of the file that was opened last */
+    rill_text path; /* path of the file that was opened last */
 } rill_loader;
 
 /* Set l->path to a file of the directory, and open it as l->tensors.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_loader_open(rill_loader *l, const char *file);
-void rill_loader_close(rill_loader *l); /* frees all but the model's arena */
+void rill_loader_close(rill_loader *l); /* frees everything except `arena` */
 
-/* Read a tensor as rill_weights_read() does: into `temp`; into the model's arena; as a constant of the network. */
+/* Read a tensor as rill_weights_read() does. rill_load_floats() reads it into l->temp, rill_load_kept() into l->arena.
+ * rill_load_constant() reads it into l->arena and makes it a constant of the network. */
 rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
 rill_status rill_load_kept(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
 rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, size_t columns, rill_constant *out);
@@ -173,16 +180,17 @@ rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(
 
 /* --- score requests ----------------------------------------------------------------------------------------------- */
 
-/* Make the selection for a score request. The selection borrows the arrays of `req` and `result`, which must outlive it. */
+/* Convert a score request to the rill_selection that the device's top-k operation takes. The selection borrows the
+ * arrays of `req` and `result`, which must outlive it. */
 rill_selection rill_selection_for_request(const rill_score_request *req, const rill_score_result *result);
 
-/* Fill the result of `row` with one choice, `action`, whose log-probability is 0. For rows with a single legal action,
- * for which the network need not run. */
+/* Fill the result of `row` with one choice, `action`, whose log-probability is 0. Used for rows with a single legal
+ * action: the network need not run for them. */
 void rill_score_result_force(const rill_score_request *req, rill_score_result *result, int32_t row, int32_t action);
 
 /* --- directories: folder.c ---------------------------------------------------------------------------------------- */
 
-/* Whether the directory has the file. */
+/* Return 1 if the directory has the file, else 0. */
 int rill_directory_has_file(const char *directory, const char *file);
 
 /* If `directory` holds a model in a format that rill does not read, record an error with the format and how to convert it,

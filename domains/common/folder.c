@@ -20,7 +20,7 @@
 /* State while config.json is read. */
 typedef struct folder_reader {
     rill_folder *folder;
-    const char *path, *file; /* the directory; its config.json */
+    const char *path, *file; /* path of the model directory; path of its config.json */
 } folder_reader;
 
 static rill_status fail_key(const folder_reader *r, const char *key, const char *wanted)
@@ -100,7 +100,8 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* Name of the i-th registered heuristic, scorer or scheduler; NULL if there are no more than i. */
+/* The name of the i-th registered plugin of the kind `chain` (heuristics, scorers or schedulers); NULL if fewer are
+ * registered. */
 static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
 {
     const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
@@ -310,8 +311,8 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
 /* If config.json sets no search options, use those that the domain derives from the model's files, e.g. from
- * generation_config.json. A file that cannot be read is an error even here: if it could be read when the model is opened,
- * the search would differ without notice. */
+ * generation_config.json. If such a file cannot be read (RILL_ERR_IO), fail: continuing with other search options would
+ * change outputs without notice. Other errors, e.g. in a file's content, are ignored here. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);

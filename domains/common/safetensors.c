@@ -1,16 +1,18 @@
-/* Opens model files of all formats, and strictly reads the header of safetensors, of one file or of several with an index.
+/* Opens model files of all formats, and strictly reads the header of safetensors, of one file or of several with an
+ * index.
  *
- * Invariant: after reading, every tensor's bytes lie inside the data section, and their number is the number of elements
- * of its shape times the element size. The tensors of a file cover the data section without gap or overlap. The header's
- * JSON document stays in memory, because the names of tensors point into it.
+ * Invariant: after reading, every tensor's bytes lie inside the data section, and their number is the number of
+ * elements of its shape times the element size. The tensors of a file cover the data section without gap or overlap.
+ * The header's JSON document stays in memory, because the names of tensors point into it.
  *
- * The index of several files has the format of transformers' save_pretrained(): an object whose "weight_map" maps a tensor's
- * name to the name of a file in the index's directory. "metadata" is ignored, because several programs write a wrong total
- * size, which is its only member. Invariant: the index and the files agree. A missing file, a tensor missing in its file, and
- * a tensor missing in the index are errors, whose message names the file or tensor.
+ * The index of several files has the format of transformers' save_pretrained(): an object whose "weight_map" maps a
+ * tensor's name to the name of a file in the index's directory. "metadata" is ignored, because several programs write a
+ * wrong total size, which is its only member.
+ * Invariant: the index and the files agree. A missing file, a tensor missing in its file, and a tensor missing in the
+ * index are errors, whose message names the file or tensor.
  *
- * Sections: header entries · layout of the data · the header · the whole · shards · comparing index and files · the index ·
- * opening and closing. */
+ * Sections: header entries · layout of the data · the header · all parts · shards · comparing index and files · the
+ * index · opening and closing. */
 #include "tensor_file.h"
 
 #include <jansson.h>
@@ -170,7 +172,7 @@ static void free_header(tensor_part *part)
     json_decref(part->header_json);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- all parts ---------------------------------------------------------------------------------------------------- */
 
 static rill_status read_entries(rill_tensor_file *t, size_t part)
 {
@@ -310,8 +312,9 @@ static int is_index(const char *path)
     return length >= ending && strcmp(path + length - ending, suffix) == 0;
 }
 
-/* Set *out to the file to open: model.safetensors or its index in the directory `path`, or `path` or its index. If none
- * exists, *out is `path`, so that opening it gives the error. */
+/* Set *out to the path of the file to open. If `path` is a directory, that is its model.safetensors or else its
+ * model.safetensors.index.json. Otherwise it is `path`, or else `path`.index.json. If none of these exists, *out is
+ * `path`, so that opening it gives the error. */
 static rill_status resolve_path(const char *path, rill_text *out)
 {
     static const char *const inside[] = {"model.safetensors", "model.safetensors.index.json"};

@@ -180,7 +180,8 @@ static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_
     return &t->part[tensor_entry_from_public(tensor)->part];
 }
 
-/* The name that a tensor has in the file, for error messages: of a view, the name of its base tensor. */
+/* The name of a tensor in the file, for error messages. For a view it is the name of the base tensor, whose bytes the
+ * view shares. */
 static const char *tensor_file_name(const rill_file_tensor *tensor)
 {
     const tensor_entry *entry = tensor_entry_from_public(tensor);

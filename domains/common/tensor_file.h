@@ -1,10 +1,11 @@
-/* tensor_file.h: private data of rill/safetensors.h, shared by the tensor readers, and metadata of CTranslate2's model.bin.
+/* tensor_file.h: the private structs behind rill/safetensors.h, which the readers of safetensors and of CTranslate2's
+ * model.bin share; and access to the metadata of model.bin.
  *
  * A set of tensors comes from one file or several (parts). Each format's reader turns a part's header into entries.
  * After opening, an entry's bytes lie inside its part, and their number matches its shape and type.
  *
- * tensor_file.c finds and reads tensors; ct2_file.c makes the entries of CTranslate2's model.bin; safetensors.c opens files,
- * and makes the entries of safetensors, of one file or several with an index.
+ * tensor_file.c finds and reads tensors; ct2_file.c makes the entries of CTranslate2's model.bin; safetensors.c opens
+ * files, and makes the entries of safetensors, of one file or several with an index.
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_TENSOR_FILE_H
 #define RILL_COMMON_TENSOR_FILE_H
@@ -14,26 +15,27 @@
 #include "rill/safetensors.h"
 
 typedef struct tensor_part {
-    rill_file file;                /* the open file; all zero when ... */
-    const char *bytes;             /* ... the bytes are caller-owned */
-    const char *name;              /* name of the part for messages; allocated in blocks */
+    rill_file file;                /* the open file; all zero if `bytes` is set */
+    const char *bytes;             /* content in the caller's memory; NULL: the content is in `file` */
+    const char *name;              /* name of the part for messages; in the arena */
     size_t size;                   /* bytes of the file */
-    size_t data_offset, data_size; /* the data section */
-    void *header_json;             /* a json_t whose names the entries borrow */
+    size_t data_offset, data_size; /* offset and size of the data section, in bytes */
+    void *header_json;             /* safetensors: the parsed header, a json_t; entries point to names in it */
 } tensor_part;
 
 typedef struct tensor_entry {
     rill_file_tensor tensor; /* first member: the public part */
     size_t part;
-    size_t scales_offset,
-        n_scales;     /* quantised integers: offset of the fp32 scales, and their number: one, one per row, or none */
-    size_t zero_rows; /* rows of zeros appended to the file's, included in the shape */
-    const char *base_name; /* the entry of which this is a view, or NULL */
+    /* Quantised integers: file offset of the fp32 scales, and their number: one, one per row, or none (0). */
+    size_t scales_offset, n_scales;
+    size_t zero_rows; /* rows of zeros after the rows in the file; shape[0] includes them */
+    /* Name of the tensor whose bytes this entry shares (tensor_add_view()); NULL: the entry is no view. */
+    const char *base_name;
 } tensor_entry;
 
 struct rill_tensor_file {
     rill_arena arena;
-    const char *name; /* name for messages: of the part, or of the index */
+    const char *name; /* name for messages: of the only file, or of the index of several files */
     tensor_part *part;
     size_t n_parts;
     tensor_entry *entries; /* [count], sorted by name once open */
@@ -47,23 +49,24 @@ struct rill_tensor_file {
 typedef struct tensor_type {
     const char *name;
     size_t bytes;
-    int accept_flag; /* RILL_TENSOR_*, 0 for types that cannot be read */
+    int accept_flag; /* the type's flag in RILL_TENSOR_*; 0: the type cannot be read */
 } tensor_type;
 
 const tensor_type *tensor_type_find(const char *name); /* NULL: none */
 
-/* Record an error about one tensor of a part. Returns RILL_ERR_FORMAT. */
+/* Record an error that names the part, a file of the model, and the tensor. Returns RILL_ERR_FORMAT. */
 rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Read n bytes at `offset` of a part's file. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);
 
-/* Reserve entries; existing ones may move. */
+/* Make room for `more` additional entries. Pointers to entries may become invalid. */
 rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
 
-/* Add a name for rows `from` .. `from + rows - 1` of the tensor `base_name`, followed by rows of zeros. Reading it
- * reads part of the base tensor, which errors name. Pointers to entries may become invalid.
+/* Add an entry `name` that consists of rows `from` .. `from + rows - 1` of the tensor `base_name`, followed by `zeros`
+ * rows of zeros. Both entries share the bytes in the file, and errors name the base tensor. Pointers to entries may
+ * become invalid.
  *   RILL_OK · RILL_ERR_FORMAT (no such tensor, too few rows, duplicate name) · RILL_ERR_MEMORY */
 rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *base_name, size_t from, size_t rows,
                             size_t zeros);
@@ -74,21 +77,22 @@ tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const c
 /* Sort the entries by name, for lookup. */
 void tensor_sort_entries(rill_tensor_file *t);
 
-/* *out = a copy of the text that lives as long as the set. */
+/* *out = a copy of the text that lives as long as the set of tensors. */
 rill_status tensor_copy_string(rill_tensor_file *t, const char *text, const char **out);
 
-/* Allocate zeroed parts; tensor_part_open() opens each. */
+/* Allocate `count` zeroed parts, one for each file; tensor_part_open() then opens each. */
 rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count);
 
-/* Open part i: the file at `path`, or `bytes` unless NULL. */
+/* Open part i: the file at `path`. If `bytes` is not NULL, the content is these `length` bytes instead, and `path` is
+ * only a name for messages. */
 rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, const char *bytes, size_t length);
 
 /* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */
 
-/* Whether a file starts like CTranslate2's format. */
+/* Return 1 if the first `length` bytes of a file look like a CTranslate2 model.bin, else 0. */
 int is_ct2_file(const unsigned char *bytes, size_t length);
 
-/* Add the entries of the only part. */
+/* Read the variables and aliases of model.bin, the only part of the set, and add an entry for each. */
 rill_status ct2_read(rill_tensor_file *t);
 
 /* Return the name of the specification, borrowed until the file is closed, and set *revision; NULL for other file

@@ -3,13 +3,14 @@
  * A model is an unchanged Hugging Face or CTranslate2 directory. For example, type "marian" (OPUS-MT) has config.json,
  * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, source.spm, target.spm and
  * target_vocab.json (optional). Type "fsmt" has vocab-src.json, vocab-tgt.json and merges.txt instead of the last four
- * files. Type "rnnsearch" has Nematus' tensors and the tokenizer files of "marian". docs/mt.md lists all types and files,
- * and which settings are errors.
+ * files. Type "rnnsearch" has Nematus' tensors and the tokenizer files of "marian". docs/mt.md lists all types and
+ * files, and which settings are errors.
  *
  * Input: one sentence per line; with options.tokenized, the model's subword tokens separated by spaces. A line that is
  * not UTF-8, or has more tokens than the model has positions, fails without affecting other inputs. Output: text, or
  * tokens separated by spaces.
- * State: RILL_STATE_PATH. Results are bit-identical for every batch, schedule and number of threads.
+ * State: a new state reads the states of all its ancestors (RILL_STATE_PATH). Results are bit-identical for every
+ * batch, schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "mt".
  *
  * The rest of this header is private to the domain: transformers and recurrent models as nets of ../seq2seq. */
@@ -32,15 +33,16 @@ enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGT
  * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling
  * files. mt_family and mt_settings hold the differences. A Marian decoder may replace self-attention by an SSRU (Kim et
  * al. 2019) or average attention (Zhang et al. 2018), which read only the parent's state.
- * Letters: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input tokens.
+ * Letters: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input
+ * tokens.
  *
- * KV cache: a node is one target position of a hypothesis. Each decoder layer stores its keys and values in row `node` of
- * a table [nodes, 2A]. The last layer's output is in row `node` of `hidden`, for scoring. A row of a batch attends in
- * place to the nodes on its path from the root: nothing is padded, copied or reordered, even if the rows of a call differ
- * in length. With an SSRU or average attention, a layer stores for each node a state of D values instead, computed from
- * the state of the parent node.
- * Slots: for each item and decoder layer, the encoder's output projected to cross-attention keys and values, [T, 2A],
- * which all nodes of the item share. */
+ * KV cache: a node is one target position of a hypothesis. Each decoder layer stores its keys and values in row `node`
+ * of a table [nodes, 2A]. The last layer's output is in row `node` of `hidden`, for scoring. A row of a batch attends
+ * in place to the nodes on its path from the root: nothing is padded, copied or reordered, even if the rows of a call
+ * differ in length. With an SSRU or average attention, a layer stores for each node a state of D values instead,
+ * computed from the state of the parent node.
+ * Slots: each input in flight has a slot. For each decoder layer it holds the encoder's output projected to
+ * cross-attention keys and values, [T, 2A], which all hypotheses of the input share. */
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
@@ -58,6 +60,7 @@ typedef struct mt_norm {
     rill_constant gain, bias; /* [D]; bias is RILL_NONE for RMSNorm */
 } mt_norm;
 
+/* Weights of an attention block. A: width of all heads; D: model width. */
 typedef struct mt_attention {
     mt_linear query;             /* A x D */
     mt_linear key_value;         /* 2A x D: keys, then values */
@@ -66,13 +69,15 @@ typedef struct mt_attention {
     rill_constant relative_bias; /* [heads, distances] relative position bias; RILL_NONE: none */
 } mt_attention;
 
+/* Weights of a feed-forward block. F: inner width; D: model width. */
 typedef struct mt_feed_forward {
     mt_linear fc1; /* F x D; gated: 2F x D, the rows that are activated, then the rows of the gate */
     mt_linear fc2; /* D x F */
     mt_norm norm;
 } mt_feed_forward;
 
-/* Weights of an SSRU or of average attention, which replace self-attention in a decoder layer. */
+/* Weights of an SSRU or of average attention, which replace self-attention in a decoder layer. D: model width; I: inner
+ * width of average attention's feed-forward block. */
 typedef struct mt_recurrence {
     mt_linear gates;                 /* SSRU: 3D x D: forget gate, negated candidate, candidate */
     mt_linear ffn_fc1, ffn_fc2;      /* average attention: I x D and D x I; RILL_NONE: no feed-forward block */
@@ -80,6 +85,7 @@ typedef struct mt_recurrence {
     mt_norm norm;
 } mt_recurrence;
 
+/* A transformer layer. A: width of all heads; T: tokens of an input. */
 typedef struct mt_layer {
     mt_attention self_attention, cross_attention; /* cross_attention: decoder only */
     mt_feed_forward feed_forward;
@@ -88,13 +94,15 @@ typedef struct mt_layer {
     rill_table encoder_kv;    /* for each slot [T, 2A]: cross-attention keys and values of the input's tokens */
 } mt_layer;
 
+/* The encoder or the decoder. D: model width. */
 typedef struct mt_stack {
     size_t n_layers, n_heads, ffn_width;
     size_t attention_width;             /* A: width of all heads */
     mt_layer *layer;                    /* [n_layers] */
-    mt_norm embedding_norm, final_norm; /* after the embeddings; after the last layer. If the model has them */
+    mt_norm embedding_norm, final_norm; /* norms after the embeddings and after the last layer; some models lack them */
     const float *embedding_rows;        /* [words, D] token embedding; valid during loading only */
-    rill_constant embedding;          /* [words, D] token embedding; RILL_NONE: read it from the output layer's rows */
+    /* [words, D] token embedding; RILL_NONE: the graph reads the rows of the output layer instead. */
+    rill_constant embedding;
     rill_constant position_embedding; /* [positions, D] stored in the file; RILL_NONE: computed sinusoids, or none */
 } mt_stack;
 
@@ -121,14 +129,15 @@ typedef enum mt_flag {
     MT_NO_BIAS = 16,         /* linear layers have no bias */
     MT_LOGITS_BIAS = 32,     /* the output layer may have a bias */
     MT_SEPARATE_VOCABS = 64, /* source and target may have separate vocabularies */
-    MT_TIED_BY_FILE =
-        128, /* embedding tables that are in the file and differ are not tied, even if config.json ties them */
-    MT_RELATIVE_PER_LAYER = 256, /* one relative position bias per layer; else all layers share that of the first */
-    MT_SCALED_OUTPUT = 512,      /* the input of the output layer is scaled by D^-0.5 */
-    MT_OPTIONAL_BIAS = 1024      /* linear layers may lack a bias */
+    /* Tables that the file stores with different values are not tied, even if config.json ties them. */
+    MT_TIED_BY_FILE = 128,
+    /* Each layer has its own relative position bias; otherwise all layers share that of the first layer. */
+    MT_RELATIVE_PER_LAYER = 256,
+    MT_SCALED_OUTPUT = 512, /* the input of the output layer is scaled by D^-0.5 */
+    MT_OPTIONAL_BIAS = 1024 /* linear layers may lack a bias */
 } mt_flag;
 
-/* The first block of a decoder layer. */
+/* Kinds of the first block of a decoder layer. */
 typedef enum mt_decoder_block { MT_SELF_ATTENTION, MT_SSRU, MT_AVERAGE_ATTENTION } mt_decoder_block;
 
 /* A model family: its config.json model_type and the defaults that follow from it. */
@@ -137,9 +146,9 @@ typedef struct mt_family {
     mt_layout layout;
     unsigned flags; /* set of mt_flag */
     mt_position_kind position_kind;
-    const char
-        *activation;     /* default of the config.json key; of the integers below, -1 means that there is no default */
-    int scale_embedding; /* default of scale_embedding: 1: embeddings are scaled by sqrt(D) */
+    /* Default of config.json's activation. Of the integers below, -1 means that there is no default. */
+    const char *activation;
+    int scale_embedding; /* default of config.json's scale_embedding; 1: embeddings are scaled by sqrt(D) */
     int32_t pad, eos, decoder_start;
     int32_t max_length; /* default of max_length; 0: the number of positions */
 } mt_family;
@@ -147,25 +156,27 @@ typedef struct mt_family {
 /* Settings of the configuration files, except the sizes in mt_stack. */
 typedef struct mt_settings {
     const mt_family *family;
-    unsigned flags;                 /* a sum of mt_flag: the family's defaults and the configuration's changes */
-    int shared_embedding;           /* source and target share one embedding */
-    int tied_output;                /* the output layer is tied to the decoder's embedding */
+    unsigned flags;                 /* set of mt_flag: the family's defaults, changed by the configuration */
+    int shared_embedding;           /* 1: source and target share one embedding */
+    int tied_output;                /* 1: the output layer is tied to the decoder's embedding */
     float embedding_scale;          /* factor of token embeddings: 1, or sqrt(D) */
     rill_activation activation;     /* activation of the feed-forward block */
-    int gated;                      /* the activated values of a feed-forward block are multiplied by a linear gate */
+    int gated;                      /* 1: feed-forward blocks are gated: activation(fc1 x) * (gate x) */
     float attention_scale;          /* factor of q . k; 0: 1 / sqrt(head width) */
-    mt_decoder_block decoder_block; /* first block of the decoder's layers */
+    mt_decoder_block decoder_block; /* kind of the first block of the decoder's layers */
     size_t average_ffn_width;       /* I, inner width of average attention's feed-forward block; 0: no such block */
-    int average_gate;
+    int average_gate;               /* 1: average attention has gates */
     rill_activation average_activation;
     float eps; /* epsilon of layer norms */
-    int32_t n_buckets,
-        max_distance; /* relative position buckets and the largest distance, for models without absolute positions */
+    /* For models with relative position bias: the number of buckets and the largest distance. */
+    int32_t n_buckets, max_distance;
     mt_position_kind position_kind;
-    int32_t first_position;                    /* position number of the first token, for computed sinusoids */
-    const char *pad_file;                      /* file that defines the padding token, for error messages */
-    size_t alignment_layer, n_alignment_heads; /* alignments are the mean over the first heads of this decoder layer */
-    int renormalize_logits;                    /* banned tokens are masked before the softmax, not after it */
+    int32_t first_position; /* position number of the first token, for computed sinusoids */
+    const char *pad_file;   /* file that defines the padding token, for error messages */
+    /* An alignment is the mean of the cross-attention weights of the first n_alignment_heads heads of this decoder
+     * layer. */
+    size_t alignment_layer, n_alignment_heads;
+    int renormalize_logits; /* 1: banned tokens are masked before the softmax; 0: after it */
 } mt_settings;
 
 /* --- the net ------------------------------------------------------------------------------------------------------ */
@@ -176,8 +187,8 @@ typedef struct mt_net {
     size_t width; /* D */
     mt_stack encoder, decoder;
     rill_table sinusoids; /* [positions, D] sinusoidal embeddings; runners fill rows on demand */
-    rill_table
-        mean_weights;  /* average attention: [positions, D], 1 / (t + 1) in all columns of row t; filled on demand */
+    /* Average attention: [positions, D], 1 / (t + 1) in all columns of row t; runners fill rows on demand. */
+    rill_table mean_weights;
     rill_table hidden; /* [nodes, D] output of the last layer */
 } mt_net;
 
@@ -247,10 +258,11 @@ void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads
 
 /* --- mt_graph.c --------------------------------------------------------------------------------------- */
 
-/* Declare the tables of a net whose weights are loaded. */
+/* Declare the tables that hold data of each node and input, e.g. the KV cache. Called when the net's weights are
+ * loaded. */
 void mt_make_tables(mt_net *net);
 
-/* Functions of seq_arch for transformers. */
+/* Callbacks of seq_arch for transformers; seq2seq.h documents them. */
 void mt_encode(const seq_net *net, const seq_encoder_columns *columns);
 void mt_step(const seq_net *net, const seq_decoder_columns *columns);
 rill_view mt_decoder_output(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
@@ -265,27 +277,29 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
  *
  * States: a node is one target position. Row `node` of `state` [nodes, D] is the decoder state, of `hidden_table`
  * [nodes, E] the input of the output layer, of `query` [nodes, A] the attention query. A node reads only its parent's
- * state; rows stay along the path for alignments and for ensembles with transformers.
- * Slots hold the annotations [T, 2H], the attention keys [T, A], and the initial state [D]. */
+ * state. The rows of all ancestors are kept nevertheless: alignments and ensembles with transformers read them. For
+ * each input in flight, a slot holds the annotations [T, 2H], the attention keys [T, A], and the initial state [D]. */
 
 typedef struct rnn_net {
-    seq_net seq;         /* first member: the base of every architecture */
-    int conditional_gru; /* one GRU before attention and one after; else a single GRU with the context as input */
-    int32_t unk;         /* target symbol of <unk>, from the configuration */
+    seq_net seq; /* first member: the base of every architecture */
+    /* 1: one GRU before attention and one after it; 0: a single GRU whose input includes the attention context. */
+    int conditional_gru;
+    int32_t unk; /* target symbol of <unk>, from the configuration */
     size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
 
-    rill_constant source_embedding,
-        target_embedding;      /* [words, E]; [V + 1, E], whose last row, zeros, is the initial input of the decoder */
+    /* Source embedding [words, E]; target embedding [V + 1, E], whose last row, zeros, is the initial input of the
+     * decoder. */
+    rill_constant source_embedding, target_embedding;
     mt_linear input_gates;     /* 6H x E: gates forward, backward */
     rill_matrix recurrent[2];  /* 3H x H, forward and backward */
     mt_linear init_projection; /* D x 2H: initial state, from the mean annotation */
     mt_linear key_projection;  /* A x 2H */
-    mt_linear word_gates;      /* 3D + E x E: gates, and the embedding's part of the readout */
+    mt_linear word_gates;      /* (3D + E) x E: gates, and the embedding's part of the readout */
     mt_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
-    mt_linear second_gru;      /* 3D + A x D: recurrent gates after attention, and its query */
+    mt_linear second_gru;      /* (3D + A) x D: recurrent gates of the GRU after attention, and the attention query */
     rill_constant attention_vector; /* [A], Bahdanau's v */
     mt_linear context_gates;        /* 3D x 2H: gates */
-    mt_linear readout;              /* E x 2H + D: readout from context and state */
+    mt_linear readout;              /* E x (2H + D): readout from context and state */
 
     rill_table annotations, memory_keys, initial_state; /* per slot */
     rill_table state, hidden_table, query;              /* per node */
@@ -296,7 +310,7 @@ static inline const rnn_net *rnn_from_seq(const seq_net *net)
     return (const rnn_net *)net;
 }
 
-/* See seq_arch.
+/* Callbacks of seq_arch for recurrent models; seq2seq.h documents them.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key, or tensor) · RILL_ERR_MEMORY */
 rill_status rnn_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status rnn_load(seq_net *net, const char *directory);

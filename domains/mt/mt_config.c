@@ -1,11 +1,12 @@
-/* Reads config.json of a translation model: the families of transformers, the defaults of each, and the keys that set sizes and
- * options.
+/* Reads config.json of a translation model: the families of transformers, the defaults of each, and the keys that set
+ * sizes and options.
  *
- * Source of keys and defaults: transformers' configuration and modeling files of each type. BART's keys are those of fairseq;
- * T5's keys have other names. Keys that change the arithmetic are supported or cause an error; other keys (dropout, training,
- * sampling) are ignored. mt_generation.c reads the keys that generation_config.json may override.
+ * Source of keys and defaults: transformers' configuration and modeling files of each type. BART's keys are those of
+ * fairseq; T5's keys have other names. A key that changes the arithmetic is either supported or an error; keys of
+ * dropout, training and sampling are ignored. mt_generation.c reads the keys that generation_config.json may override.
  *
- * Sections: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · the whole. */
+ * Sections: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · entry
+ * point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +128,7 @@ static rill_status read_average_attention(mt_net *net, const rill_config *config
     return read_activation(config, key, activation, &s->average_activation);
 }
 
-/* Read the first block of decoder layers, which is self-attention in all models except Marian's. */
+/* Read the kind of the first block of decoder layers. Only Marian models may have another kind than self-attention. */
 static rill_status read_decoder_block(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -333,7 +334,7 @@ static rill_status require_special_tokens(mt_net *net, const char *directory)
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 /* Set the family's token ids and maximum length, which configuration files may omit. */
 static rill_status set_defaults(mt_net *net)
@@ -394,7 +395,8 @@ static rill_status read_main_config(void *user, const rill_config *config)
     TRY(read_alignment_heads(net, config));
     TRY(set_defaults(net));
     TRY(mt_read_generation(net, config, MAIN_FILE));
-    /* pad_token_id of generation_config.json, which is read later, does not shift positions: it only bans a token. */
+    /* FSMT counts positions from pad + 1. The pad_token_id of generation_config.json, which is read later, bans a token
+     * but does not shift positions. */
     net->settings.first_position = net->settings.position_kind == MT_POSITIONS_FSMT ? net->seq.pad + 1 : 0;
     mt_describe(net);
     return RILL_OK;

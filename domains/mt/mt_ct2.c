@@ -1,10 +1,10 @@
 /* CTranslate2 model directories: a transformer's settings from model.bin's variables, config.json and the vocabularies.
  *
  * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for names, CTranslate2's layers for defaults of
- * missing names. A number that changes the arithmetic is supported or refused by name; unread tensors are refused after
- * loading (mt_weights.c).
+ * missing names. A scalar variable that changes the arithmetic is either supported, or an error that names it. Tensors
+ * that loading has not read are errors too (mt_weights.c).
  *
- * Sections: numbers · a side · both sides · symbols · the directory. */
+ * Sections: numbers · encoder or decoder · encoder and decoder · special tokens · the directory. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 
 static const char MODEL_FILE[] = "model.bin", CONFIG_FILE[] = "config.json";
 
-/* Properties common to all models of this format; the rest comes from variables. Encoder and decoder differ only in
- * sizes. */
+/* Properties of all models of this format. All other settings come from variables of model.bin, and encoder and decoder
+ * may differ only in sizes. */
 static const mt_family ct2_family = {.model_type = "ctranslate2",
                                      .title = "CTranslate2 folder's",
                                      .layout = MT_LAYOUT_BART,
@@ -29,8 +29,8 @@ static const mt_family ct2_family = {.model_type = "ctranslate2",
                                      .eos = -1,
                                      .decoder_start = -1};
 
-/* By default CTranslate2 truncates inputs at 1024 tokens and outputs at 256. Unlimited positions are bounded at
- * POSITIONS_FACTOR times these. */
+/* By default CTranslate2 truncates inputs at 1024 tokens and outputs at 256. A model without a maximum position may
+ * have inputs of POSITIONS_FACTOR * DEFAULT_POSITIONS tokens. */
 enum { DEFAULT_POSITIONS = 1024, DEFAULT_MAX_OUTPUT = 256, POSITIONS_FACTOR = 16 };
 
 enum { BLOCK_BYTES = 64, NAME_BYTES = 192 };
@@ -46,7 +46,7 @@ typedef struct ct2_model {
     const char *path;
 } ct2_model;
 
-/* Fail because of the tensor SIDE/NAME. */
+/* Fail with the path of model.bin, the name SIDE/NAME of a tensor, and a reason. SIDE is "encoder" or "decoder". */
 static rill_status __attribute__((format(printf, 4, 5)))
 ct2_fail(const ct2_model *r, const char *side, const char *name, const char *format, ...)
 {
@@ -58,7 +58,8 @@ ct2_fail(const ct2_model *r, const char *side, const char *name, const char *for
     return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\": %s", r->path, side, name, why);
 }
 
-/* The number SIDE/NAME. */
+/* Read the scalar variable SIDE/NAME, which must be in low..high. If it is absent, *out = fallback; with a fallback of
+ * NAN it is required. */
 static rill_status read_number(const ct2_model *r, const char *side, const char *name, double low, double high,
                                double fallback, double *out)
 {
@@ -67,7 +68,7 @@ static rill_status read_number(const ct2_model *r, const char *side, const char 
     return rill_ct2_number(r->tensors, full, low, high, fallback, out);
 }
 
-/* Check that a number, if present, is `expected`. */
+/* Fail if the scalar variable SIDE/NAME is present and is not `expected`. */
 static rill_status expect_number(const ct2_model *r, const char *side, const char *name, double expected)
 {
     double value;
@@ -83,7 +84,7 @@ static const rill_file_tensor *ct2_find(const ct2_model *r, const char *side, co
     return rill_tensor_file_find(r->tensors, full);
 }
 
-/* Dimension `i` of the matrix SIDE/NAME. */
+/* Set *out to dimension `i` of the matrix SIDE/NAME, which must be in low..high. */
 static rill_status read_size(const ct2_model *r, const char *side, const char *name, int i, int64_t low, int64_t high,
                              size_t *out)
 {
@@ -98,7 +99,7 @@ static rill_status read_size(const ct2_model *r, const char *side, const char *n
     return RILL_OK;
 }
 
-/* --- a side ------------------------------------------------------------------------------------------------------- */
+/* --- encoder or decoder ------------------------------------------------------------------------------------------- */
 
 /* Settings that encoder and decoder must share. */
 typedef struct stack_settings {
@@ -128,7 +129,8 @@ static rill_status read_activation(const ct2_model *r, const char *side, stack_s
     return RILL_OK;
 }
 
-/* A switch for sqrt(D), or the scale itself; older directories store it elsewhere. */
+/* Read the factor of token embeddings. An integer variable is a switch: nonzero: sqrt(D); 0: 1. A float variable is the
+ * factor itself. Older directories use other names for the variable. */
 static rill_status read_embedding_scale(const ct2_model *r, const char *side, stack_settings *c)
 {
     static const char *const names[] = {"scale_embeddings", "embeddings_0/multiply_by_sqrt_depth",
@@ -144,7 +146,8 @@ static rill_status read_embedding_scale(const ct2_model *r, const char *side, st
     return RILL_OK;
 }
 
-/* One attention block; all must have the same query scale, since the model has one. */
+/* Read the scale and head width of one attention block. All blocks must have the same query scale, because mt_settings
+ * has only one. */
 static rill_status read_attention(const ct2_model *r, const char *block, size_t head, stack_settings *c, int first)
 {
     double scale, width;
@@ -157,7 +160,8 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
     return ct2_fail(r, block, "queries_scale", "expected %g, as in the first layer", c->attention_scale);
 }
 
-/* Relative position bias in all layers, or in none. */
+/* Read the number of buckets and the maximum distance of a layer's relative position bias. All layers must have the
+ * same values; 0 buckets: no relative position bias. */
 static rill_status read_relative(const ct2_model *r, const char *block, stack_settings *c, int first)
 {
     double reach;
@@ -190,7 +194,7 @@ static rill_status read_layers(const ct2_model *r, const char *name, mt_stack *s
     return RILL_OK;
 }
 
-/* Kinds of norms and where they are. */
+/* Read which norms the model has: pre-norm or post-norm, final norm, embedding norm, and RMSNorm or layer norm. */
 static rill_status read_norms(const ct2_model *r, const char *side, stack_settings *c)
 {
     double pre_norm;
@@ -202,7 +206,7 @@ static rill_status read_norms(const ct2_model *r, const char *side, stack_settin
     return RILL_OK;
 }
 
-/* Layer and heads for alignments: -1 is the last layer, 0 all heads. */
+/* Read the layer and the number of heads that give alignments. Layer -1 is the last one; 0 heads means all heads. */
 static rill_status read_alignment_heads(const ct2_model *r)
 {
     mt_settings *set = &r->net->settings;
@@ -215,7 +219,8 @@ static rill_status read_alignment_heads(const ct2_model *r)
     return RILL_OK;
 }
 
-/* Mark variables without effect on the arithmetic as read. */
+/* Read the variables that have no effect on a model without ALiBi and with one source embedding, so that they count as
+ * read. Fail if the model uses ALiBi or multi-query attention. */
 static rill_status read_ignored(const ct2_model *r, const char *side)
 {
     static const char *const names[] = {"alibi_use_positive_positions", "scale_alibi", "embeddings_merge"};
@@ -253,7 +258,7 @@ static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *si
     return read_ignored(r, name);
 }
 
-/* --- both sides --------------------------------------------------------------------------------------------------- */
+/* --- encoder and decoder ------------------------------------------------------------------------------------------ */
 
 static rill_status check_stacks(const ct2_model *r, const stack_settings *e, const stack_settings *d)
 {
@@ -276,7 +281,8 @@ static rill_status check_stacks(const ct2_model *r, const stack_settings *e, con
     return RILL_OK;
 }
 
-/* Use stored positions; without them positions count from 1, as in OpenNMT. */
+/* Choose the position embedding: relative position bias, a stored table, or else computed sinusoids whose positions
+ * count from 1, as in OpenNMT. Also set the maximum length of inputs. */
 static void set_positions(mt_net *net, const stack_settings *e, const stack_settings *d)
 {
     const size_t stored = e->n_positions < d->n_positions ? e->n_positions : d->n_positions;
@@ -302,8 +308,8 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
                     "expected one over the root of the width after a last norm, found %g", scale);
 }
 
-/* Symbols of both sides. If the decoder starts from zeros, a start symbol with a zero row is added after the others:
- * never output and outside the softmax, like the padding of transformers' Marian. */
+/* Read the vocabulary sizes. If the decoder's first input is a zero vector, add a start token with a zero row after the
+ * other target tokens. It is never output and is outside the softmax, like the padding of transformers' Marian. */
 static rill_status read_tables(const ct2_model *r)
 {
     seq_net *s = &r->net->seq;
@@ -362,7 +368,7 @@ static rill_status read_model(const ct2_model *r)
     return read_tables(r);
 }
 
-/* Refuse unread numbers: they belong to another model. */
+/* Fail if a scalar variable was not read: it may change the arithmetic in a way that is not supported. */
 static rill_status check_unread_numbers(const ct2_model *r)
 {
     for (size_t i = 0; i < rill_tensor_file_count(r->tensors); i++) {
@@ -374,9 +380,9 @@ static rill_status check_unread_numbers(const ct2_model *r)
     return RILL_OK;
 }
 
-/* --- symbols ------------------------------------------------------------------------------------------------------ */
+/* --- special tokens ----------------------------------------------------------------------------------------------- */
 
-/* Id of the token at config.json's `key`. */
+/* Set *out to the id of the token that config.json has at `key`. */
 static rill_status find_token_id(const rill_config *config, const char *key, const rill_vocabulary *in, int32_t *out)
 {
     const char *token;
@@ -393,9 +399,9 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
     int32_t start;
     TRY(rill_config_expect(config, "unk_token", "<unk>"));
     TRY(find_token_id(config, "eos_token", target, &s->eos));
-    if (s->decoder_start >= 0) return RILL_OK; /* starts from zeros, whatever the token */
+    if (s->decoder_start >= 0) return RILL_OK; /* the first input is a zero vector, not a token */
     if (s->tokenizer->languages != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
-        s->decoder_start = s->eos; /* each output starts with its language instead */
+        s->decoder_start = s->eos; /* the language token of each output replaces it */
         return RILL_OK;
     }
     if (!rill_config_is_set(config, "decoder_start_token", NAN))
@@ -407,7 +413,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
     return RILL_OK;
 }
 
-/* The tokenizer has its own ids, which must equal the model's. */
+/* Check that the tokenizer's files give each token the same id as shared_vocabulary.json, the model's own list. */
 static rill_status check_listed_vocabulary(const seq_net *s, const char *directory)
 {
     const rill_vocabulary *own = s->tokenizer->target;
@@ -434,15 +440,15 @@ rill_status mt_ct2_find_special_tokens(seq_net *seq, const char *directory)
     return rill_config_read(seq->ctx, directory, CONFIG_FILE, read_special_tokens, seq, NULL);
 }
 
-/* --- the folder --------------------------------------------------------------------------------------------------- */
+/* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* Arguments of configuration functions. */
+/* Argument of read_config(): what config.json sets. */
 typedef struct ct2_folder {
     mt_net *net;
     rill_tokenizer_files *files;
 } ct2_folder;
 
-/* Copy a token of config.json to the model's memory, NULL if absent. */
+/* Set *out to a copy, in the model's memory, of the token that config.json has at `key`; NULL if the key is absent. */
 static rill_status copy_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
 {
     const char *token;
@@ -455,8 +461,8 @@ static rill_status copy_token(const seq_net *s, const rill_config *config, const
     return RILL_OK;
 }
 
-/* Tokenized inputs are used as they are, special tokens included, unless the directory says otherwise; text inputs have
- * none and get eos. */
+/* Read config.json. Tokenized inputs are used as they are, including their special tokens; only with add_source_bos or
+ * add_source_eos are special tokens added. Text inputs have no special tokens and get eos. */
 static rill_status read_config(void *user, const rill_config *config)
 {
     const ct2_folder *f = user;
@@ -475,7 +481,7 @@ static rill_status read_config(void *user, const rill_config *config)
     return rill_config_fail(config, "quantization_type", "weights of less than 8 bits are not supported");
 }
 
-/* The first of two names that exists in the directory, else NULL. */
+/* Return the first of two file names that exists in the directory; NULL if neither exists. */
 static const char *first_file(const char *directory, const char *a, const char *b)
 {
     return rill_directory_has_file(directory, a) ? a : rill_directory_has_file(directory, b) ? b : NULL;
@@ -487,7 +493,7 @@ int mt_is_ct2(const char *directory)
            rill_directory_has_file(directory, MODEL_FILE);
 }
 
-/* Shared or separate vocabulary files. */
+/* Name the vocabulary files of the directory: one file for both sides, or one for each side. */
 static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
 {
     text->kind = RILL_TOKENIZER_WHITESPACE;
@@ -502,8 +508,8 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
     if (text->target == NULL) text->target = "target_vocabulary.json";
 }
 
-/* Tokenizer files copied beside the vocabularies: Marian's two SentencePiece models, a family's tokenizer, or T5's or
- * Pegasus' SentencePiece model. */
+/* Name the tokenizer files that users copy into the directory: Marian's two SentencePiece models, the tokenizer of a
+ * model family (text_families.c), or the SentencePiece model of T5 or Pegasus. */
 static rill_status name_tokenizer_files(rill_context *ctx, const char *directory, rill_tokenizer_files *text)
 {
     const char *type = NULL;

@@ -1,9 +1,10 @@
 /* Maps CTranslate2's tensor names to transformers' names.
  *
- * CTranslate2 concatenates matrices with the same input: query, key and value, or key and value. Each of them is a range
- * of rows, and becomes a view (tensor_add_view()) under transformers' name. Errors name the tensor of model.bin.
+ * CTranslate2 concatenates matrices with the same input: query, key and value, or key and value. Each of these matrices
+ * is a range of rows, and becomes a view (tensor_add_view()) under transformers' name. Error messages name the tensor
+ * of model.bin.
  *
- * Sections: parts of layers · tables · the whole. */
+ * Sections: parts of layers · tables · entry point. */
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +45,8 @@ static const struct {
     {"attention/layer_norm", "encoder_attn_layer_norm", 0, 0, DECODER},
 };
 
-/* Add part `part` of `parts` of the rows of tensor `from`, which must exist, and `zeros` zero rows under the name `to`. */
+/* Divide the rows of tensor `from` into `parts` equal ranges, and add an entry `to` for range number `part`, followed
+ * by `zeros` rows of zeros. Fails if `from` does not exist. */
 static rill_status rename_rows(const tensor_renamer *n, const char *from, const char *to, int part, int parts,
                                size_t zeros)
 {
@@ -110,7 +112,7 @@ static rill_status rename_tables(const tensor_renamer *n)
     return rename_table(n, bias, "final_logits_bias", s->target_vocab_size);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 static rill_status rename_stack(const tensor_renamer *n, const char *side, size_t layers, int decoder)
 {
@@ -132,7 +134,7 @@ static rill_status rename_stack(const tensor_renamer *n, const char *side, size_
 rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors)
 {
     const tensor_renamer n = {net, tensors};
-    for (size_t i = 0; i < tensors->count; i++) /* scalars, which mt_ct2_configure() has read from its own copy */
+    for (size_t i = 0; i < tensors->count; i++) /* mt_ct2_configure() has read all scalars */
         if (tensors->entries[i].tensor.rank == 0) tensors->entries[i].tensor.read = 1;
     TRY(rename_stack(&n, "encoder", net->encoder.n_layers, 0));
     TRY(rename_stack(&n, "decoder", net->decoder.n_layers, 1));

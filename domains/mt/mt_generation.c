@@ -1,16 +1,18 @@
 /* Reads generation_config.json, or the same keys of config.json: special tokens, bad words, and search settings.
  *
  * Bad words are tokens and sequences of tokens that outputs must not contain. Source: NoBadWordsLogitsProcessor and
- * SuppressTokensLogitsProcessor of transformers' generation/logits_process.py. A sequence bans its last token after its other
- * tokens, which may include the start token. A sequence with an id outside the vocabulary never matches.
+ * SuppressTokensLogitsProcessor of transformers' generation/logits_process.py. A sequence of several tokens bans its
+ * last token where the output so far ends in its other tokens; these may include the start token. A sequence with an id
+ * outside the vocabulary never matches.
  *
- * Search settings are converted to rill's options: for `--like hf`, and as defaults for directories whose config.json has no
- * "rill": {"options": ...}. Source: transformers' generation/configuration_utils.py and utils.py. If generation_config.json is
- * present, it has all settings; older directories have them in config.json, and FSMT's omit forced_eos_token_id. Lengths in
- * transformers count the start token (except min_new_tokens and max_new_tokens) and a forced eos; rill counts neither. A
- * warning names unsupported settings that would change outputs.
+ * Search settings are converted to rill's options: for `--like hf`, and as defaults for directories whose config.json
+ * has no "rill": {"options": ...}. Source: transformers' generation/configuration_utils.py and utils.py. If
+ * generation_config.json is present, it has all settings; older directories have them in config.json, and FSMT's omit
+ * forced_eos_token_id. Lengths in transformers count the start token (except min_new_tokens and max_new_tokens) and a
+ * forced eos; rill counts neither. A warning names unsupported settings that would change outputs.
  *
- * Sections: bad words · special tokens · search settings · unsupported settings · decoding like transformers · defaults. */
+ * Sections: bad words · special tokens · search settings · unsupported settings · decoding like transformers ·
+ * defaults. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,16 +133,16 @@ rill_status mt_read_generation(mt_net *net, const rill_config *config, const cha
 
 typedef struct hf_generation {
     rill_context *ctx;
-    int forces_eos;     /* eos is forced at the length limit */
+    int forces_eos;     /* 1: eos is forced at the length limit */
     int32_t n_beams;    /* beam size; 0: not set */
     int32_t min_length; /* minimum number of actions before eos */
     double length_penalty;
     int32_t no_repeat_ngram; /* length of n-grams that may not repeat; 0: all may */
     double repetition_penalty;
-    const char *stop; /* value of rill's option `stop` for early_stopping */
-    int32_t eos;      /* the token id; -1: unknown */
-    int eos_suppressed;
-    char ignored[600];
+    const char *stop;   /* early_stopping as a value of rill's option `stop` */
+    int32_t eos;        /* the token id; -1: unknown */
+    int eos_suppressed; /* 1: suppress_tokens contains eos */
+    char ignored[600];  /* unsupported keys that change outputs, separated by commas */
 } hf_generation;
 
 /* Read early_stopping, which is false, true or "never". */
@@ -263,7 +265,8 @@ static rill_status write_settings(settings_writer *to, const rill_config *config
     hf_generation m = {.ctx = to->net->ctx, .eos = to->net->eos};
     TRY(read_search(&m, config, forced));
     TRY(warn_ignored(&m, config));
-    /* Without num_beams transformers decodes greedily, but `--like hf` is for beam search, so k then keeps its default. */
+    /* Without num_beams transformers decodes greedily, but `--like hf` is for beam search, so the beam size k then
+     * keeps its default. */
     if (m.n_beams > 0) TRY(rill_text_printf(to->out, "k=%d ", m.n_beams));
     const int32_t max_length = to->net->max_length - m.forces_eos;
     return rill_text_printf(
@@ -306,9 +309,9 @@ static rill_status read_defaults(void *user, const rill_config *config)
     return read_search(user, config, 0);
 }
 
-/* The default search: beam size, penalties and repetition settings of generation_config.json, with rill's stop criterion
- * and pruning. These cost no quality: on Multi30k's val, with examples/models/de-en and beam size 5, BLEU is 41.93 for
- * 56,600 expansions; transformers' search has 41.89 for 78,100. */
+/* The default search: beam size, penalties and repetition settings of generation_config.json, with rill's stop
+ * criterion and pruning. The stop criterion and pruning cost no quality: on Multi30k's val, with examples/models/de-en
+ * and beam size 5, BLEU is 41.93 for 56,600 expansions; transformers' search has 41.89 for 78,100. */
 rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     hf_generation m = {.ctx = ctx, .length_penalty = 1.0, .repetition_penalty = 1.0};

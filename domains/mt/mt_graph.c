@@ -1,11 +1,11 @@
 /* Adds the operations of a transformer to the graphs that ../seq2seq builds.
  *
- * Encoder self-attention reads the tokens of the same input, decoder self-attention the nodes on the path to the root, and
- * cross-attention the item's slot; the layers are otherwise the same. A block is post-norm, x = norm(x + block(x)), or
- * pre-norm, x = x + block(norm(x)). An SSRU or average attention replaces the decoder's self-attention and reads the state
- * of the parent node.
- * Position tables are computed on demand: sinusoids, and the factors 1 / (t + 1) of average attention. A model may allow a
- * million positions while inputs and outputs have a hundred. A row is a function of its number and the model's settings.
+ * Encoder self-attention reads the tokens of the same input, decoder self-attention the nodes on the path to the root,
+ * and cross-attention the encoder's output in the input's slot; the layers are otherwise the same. A block is
+ * post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). An SSRU or average attention replaces the
+ * decoder's self-attention and reads the state of the parent node.
+ * The rows of two tables, sinusoids and the factors 1 / (t + 1) of average attention, are computed when a position is
+ * first used. A model may allow a million positions, of which inputs and outputs use a hundred.
  * Sections: operations · blocks · recurrent blocks · encode · step and alignments · tables · positions. */
 #include <math.h>
 
@@ -13,7 +13,8 @@
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
-/* Tensors and settings while the graph of the encoder or of the decoder is built. Brackets: values for each row. */
+/* State while the graph of the encoder or decoder is built. The numbers in brackets are values per row; a row is a
+ * token of an input or a decoder state. */
 typedef struct layer_builder {
     const mt_net *net;
     const mt_stack *stack;
@@ -102,7 +103,7 @@ static rill_view block_input(const layer_builder *p, const mt_norm *norm)
     return rill_view_value(p->normed);
 }
 
-/* x = x + linear(a). In a post-norm model, then out = norm(x). */
+/* x = x + linear(a). In a post-norm model also out = norm(x). */
 static void add_residual(const layer_builder *p, const mt_linear *linear, const mt_norm *norm, rill_view a,
                          rill_view out)
 {
@@ -156,7 +157,7 @@ static void finish_layers(const layer_builder *p, rill_view out)
         rill_op_copy(p->network, p->graph, p->rows, &copy);
 }
 
-/* Where the last norm of the last layer writes: `out`, or x if a final norm follows. */
+/* Return where the last norm of the last layer writes its output: to `out`, or to x if a final norm follows. */
 static rill_view last_norm_output(const layer_builder *p, rill_view out)
 {
     return mt_has_flag(p->net, MT_FINAL_NORM) ? rill_view_value(p->x) : out;
@@ -164,7 +165,8 @@ static rill_view last_norm_output(const layer_builder *p, rill_view out)
 
 /* --- recurrent blocks ------------------------------------------------------------------------------------------------ */
 
-/* x = first + second + x, in this order; `second` may be absent (kind 0). In a post-norm model, then x = norm(x). */
+/* x = first + second + x, added in this order; without `second` (kind 0), x = first + x. In a post-norm model, then x =
+ * norm(x). */
 static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill_view first, rill_view second)
 {
     const rill_view x = rill_view_value(p->x);
@@ -175,7 +177,8 @@ static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill
     if (p->normed == RILL_NONE) normalise_x(p, norm, x);
 }
 
-/* c = f c' + (1 - f) W x, computed as f (c' - W x) + W x; c' is the cell of the parent node, 0 at the root. */
+/* The SSRU cell: c = f c' + (1 - f) W x, computed as f (c' - W x) + W x. f is the forget gate; c' is the cell of the
+ * parent node, 0 at the root. */
 static void update_ssru_cell(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -222,7 +225,7 @@ static void update_mean(const layer_builder *p, const mt_layer *layer, const seq
     rill_op_activate(p->network, p->graph, p->rows, &share);
 }
 
-/* out = sigmoid(gate x) * x */
+/* out = sigmoid(gate x) * x; the gate is a linear layer */
 static void apply_own_gate(const layer_builder *p, const mt_linear *gate, rill_view x, rill_view out)
 {
     const rill_activate activate = {.activation = RILL_SIGMOID, .x = out, .gate = x, .y = out, .width = p->net->width};
@@ -230,7 +233,8 @@ static void apply_own_gate(const layer_builder *p, const mt_linear *gate, rill_v
     rill_op_activate(p->network, p->graph, p->rows, &activate);
 }
 
-/* In Marian the pre-norm of average attention applies to the mean only; the gate reads x before the norm. */
+/* Append average attention, which replaces self-attention. As in Marian, its pre-norm applies to the mean only; the
+ * gate reads x before the norm. */
 static void average_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const mt_recurrence *r = &layer->recurrence;
@@ -257,8 +261,8 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Cross-attention keys and values do not depend on the hypothesis, so they are computed here, once for each input token,
- * and stored in the item's slot. */
+/* Append the encoder's layers, and then the cross-attention keys and values of all decoder layers. They do not depend
+ * on the hypothesis, so they are computed once for each input token and stored in the input's slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
 {
     const rill_attend own = {.own_units = 1, .keys = rill_view_value(p->key_value)};
@@ -288,7 +292,8 @@ void mt_encode(const seq_net *net, const seq_encoder_columns *columns)
 
 /* --- step and alignments ------------------------------------------------------------------------------------------ */
 
-/* The keys and values of new nodes are written before attention reads them, because each node also attends to itself. */
+/* Append the decoder's self-attention. The keys and values of new nodes are written to the KV cache before attention
+ * reads it, because each node also attends to itself. */
 static void self_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const rill_attend above = {.path = w->path, .keys = rill_view_table(layer->node_table, w->node)};
@@ -300,8 +305,8 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* If `align_only` is set, no keys, values or states are written, and the graph ends after the cross-attention of the
- * alignment layer. */
+/* Append the decoder's layers. If `align_only` is 1, no keys, values or states are written, and the graph ends after
+ * the cross-attention of the alignment layer. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;
@@ -388,8 +393,8 @@ static void compute_mean_weights(const mt_net *net, size_t from, size_t to, floa
         for (size_t j = 0; j < net->width; j++) row[j] = 1.0f / (float)(t + 1);
 }
 
-/* Compute rows from .. to - 1 of `table` and copy them to the session's table. Does nothing if the model has no such
- * table. */
+/* Compute rows from .. to - 1 of `table` and copy them to the runner's session. Does nothing if the model has no such
+ * table (RILL_NONE). */
 static rill_status fill_table_rows(seq_runner *r, const mt_net *net, rill_table table,
                                    void (*compute)(const mt_net *net, size_t from, size_t to, float *row), size_t from,
                                    size_t to)

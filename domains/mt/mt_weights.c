@@ -1,17 +1,19 @@
 /* Loads a transformer's tensors.
  *
- * Tensors have transformers' names and shapes, of which there are two schemes: BART's, taken from fairseq, and T5's. Tied
+ * Tensors have transformers' names and shapes. There are two naming schemes: BART's, taken from fairseq, and T5's. Tied
  * embeddings may be stored under any of their names. Unknown tensors are errors.
  * Invariant: data that lives as long as the model is in the model's arena. Temporary data is in a second arena, cleared
- * when a matrix is packed, so that peak memory is the packed model and its largest matrix as fp32. The output layer, often
- * the largest matrix, is packed first.
+ * when a matrix is packed, so that peak memory is the packed model and its largest matrix as fp32. The output layer,
+ * often the largest matrix, is packed first.
  *
- * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. In a decoder all buckets are for
- * earlier positions; in an encoder half of the buckets are for earlier and half for later positions. The first half of a
- * direction's buckets are exact distances. The second half are logarithmic ranges up to the maximum distance; larger distances
- * use the last bucket. Invariant: buckets equal transformers', which computes the logarithm in fp32.
+ * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. In a decoder all buckets are
+ * for earlier positions; in an encoder half of the buckets are for earlier and half for later positions. The first half
+ * of a direction's buckets are exact distances. The second half are logarithmic ranges up to the maximum distance;
+ * larger distances use the last bucket.
+ * Invariant: buckets equal transformers', which computes the logarithm in fp32.
  *
- * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · the whole. */
+ * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · entry
+ * point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,9 +31,9 @@ typedef struct tensor_names {
     const char *layer;
     const char *self, *self_norm, *cross, *cross_norm; /* attention blocks: prefixes of projections, names of norms */
     const char *query, *keys, *values, *out;
-    const char *feed[2], *feed_norm[2]; /* names of the feed-forward tensors, of encoder and decoder */
+    const char *feed[2], *feed_norm[2]; /* [encoder, decoder] prefix of the feed-forward tensors; name of the norm */
     const char *inner, *gated, *gate, *outer;
-    const char *final_norm, *embedding_norm; /* norms of encoder or decoder: format of its name */
+    const char *final_norm, *embedding_norm; /* name of the norm, where %s is "encoder" or "decoder" */
     const char *shared, *source, *target, *output;
 } tensor_names;
 
@@ -80,7 +82,7 @@ static const tensor_names tensor_names_by_layout[] = {
 };
 static const char FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
 
-/* Arguments of all functions that load tensors. */
+/* State while a model is loaded. */
 typedef struct loader {
     rill_loader w;
     mt_net *net;
@@ -235,7 +237,8 @@ static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
     return RILL_OK;
 }
 
-/* Load average attention. As in Marian, an inner block as wide as the model has no second layer. */
+/* Load average attention. As in Marian, its feed-forward block has no second layer if the inner width equals the
+ * model's width. */
 static rill_status load_average(loader *l, const char *layer, mt_recurrence *out)
 {
     static const char *const inner = "fc1", *const outer = "fc2", *const own = "input_gate", *const mean = "mean_gate";
@@ -329,12 +332,12 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* The first rows of a table of learned positions are unused: fairseq and transformers count positions from the padding
- * token's id, 1, plus 1. */
+/* The first rows of a table of learned positions are unused. In fairseq and transformers the first token of a text is
+ * at position 2: the padding token's id, 1, plus 1. */
 enum { LEARNED_OFFSET = 2 };
 
-/* Load stored position tables: learned positions, and Marian's sinusoids, which are those of training. Without a stored
- * table sinusoids are computed (mt_graph.c). */
+/* Load position tables from the file: learned positions, or the sinusoids that a Marian model was trained with. If the
+ * file has no sinusoids, they are computed (mt_graph.c). */
 static rill_status load_positions(loader *l)
 {
     mt_net *net = l->net;
@@ -395,9 +398,10 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     return RILL_OK;
 }
 
-/* Choose the tensors of the three tables by config.json. A table is stored under its own name or under that of a table to
- * which it is tied. For untied tables transformers 5 stores each table and an unused `shared`. Old FSMT files have no
- * output layer, because it was always tied to the decoder's embedding, even if config.json unties them. */
+/* Choose the tensors to read as encoder embedding, decoder embedding and output layer, by config.json. A table is
+ * stored under its own name or under the name of a table to which it is tied. For untied tables transformers 5 stores
+ * each table and an unused `shared`. Old FSMT files have no output layer: it was always tied to the decoder's
+ * embedding, even if config.json says that the two are not tied. */
 static rill_status resolve_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;
@@ -417,7 +421,7 @@ static rill_status resolve_tied(loader *l)
     return RILL_OK;
 }
 
-/* Set *name to `same` if the tables of these names are equal. */
+/* If the tensors `same` and *name have equal values, set *name to `same`, so that the table is loaded once. */
 static rill_status share_equal_table(const loader *l, const char *same, const char **name)
 {
     const rill_file_tensor *a = rill_tensor_file_find(l->w.tensors, same),
@@ -428,8 +432,9 @@ static rill_status share_equal_table(const loader *l, const char *same, const ch
     return RILL_OK;
 }
 
-/* Choose the tensors of the three tables by the file (MT_TIED_BY_FILE): tables that are stored and differ are separate,
- * others are tied. For example, T5 1.1 has a separate output layer even if config.json ties it. */
+/* Choose the tensors to read as encoder embedding, decoder embedding and output layer, by the file (MT_TIED_BY_FILE).
+ * Tables that are stored with different values are separate, other tables are tied. For example, T5 1.1 has a separate
+ * output layer even if config.json ties it. */
 static rill_status resolve_by_file(loader *l)
 {
     const tensor_names *n = l->names;
@@ -448,8 +453,8 @@ static rill_status resolve_tables(loader *l)
     return mt_has_flag(l->net, MT_TIED_BY_FILE) ? resolve_by_file(l) : resolve_tied(l);
 }
 
-/* Return 1 if the decoder can read its embedding from the packed output layer: both are the same table, and packing keeps
- * its elements as fp32. The model then needs no second copy. */
+/* Return 1 if the decoder can read its embedding from the packed output layer, so that the model needs no second copy:
+ * the two are the same table, and packing keeps its elements as fp32. */
 static int shares_output_rows(const loader *l)
 {
     const seq_model *m = l->net->seq.model;
@@ -526,7 +531,7 @@ static rill_status load_output(loader *l)
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 static rill_status open_tensors(loader *l)
 {

@@ -104,8 +104,9 @@ typedef struct loader {
 
 /* A tensor that becomes part of a matrix: `out` rows from `row` on and `in` columns from `column` on. */
 typedef struct matrix_part {
-    const char *name,
-        *bias; /* tensor of the weights; tensor of the rows' bias, or NULL; several biases of a row are added */
+    /* Names of the tensor of weights and of the tensor of biases, NULL for none. If several parts give a row a bias,
+     * the biases are added. */
+    const char *name, *bias;
     size_t in, out, row, column;
 } matrix_part;
 
@@ -208,14 +209,15 @@ static rill_status load_decoder(loader *l)
     TRY(LOAD(readout, E, context + D, &net->readout));
     TRY(rill_load_kept(&l->w, "decoder_U_att", net->attention_width, 1, &additive));
     net->attention_vector = rill_network_constant(l->w.network, additive, 1, net->attention_width);
-    /* A constant that is added to all attention scores has no effect on the softmax. It is read because a tensor that stays
-     * unread is an error. */
+    /* decoder_c_tt is added to all attention scores, so it has no effect on the softmax. It is read only because a
+     * tensor that stays unread is an error. */
     return rill_load_kept(&l->w, "decoder_c_tt", 1, 0, &shift);
 }
 
 /* --- embeddings and output ---------------------------------------------------------------------------------------- */
 
-/* Load both embeddings. The target embedding gets an additional zero row, which is the decoder's initial input. */
+/* Load source and target embedding. The target embedding gets an additional zero row, which is the decoder's initial
+ * input. */
 static rill_status load_embeddings(loader *l, float **target)
 {
     rnn_net *net = l->net;
@@ -330,7 +332,7 @@ static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, 
 }
 
 /* Compute the decoder's initial state from the mean of the annotations. The mean is computed as attention with scale 0,
- * for which any query will do. */
+ * so `query` may have any values. */
 static void init_decoder_state(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
                                rill_tensor query)
 {
@@ -373,7 +375,8 @@ void rnn_encode(const seq_net *seq, const seq_encoder_columns *r)
 
 /* --- step and alignments ------------------------------------------------------------------------------------------ */
 
-/* context = attention to the input with the query of the node. Alignments (`align_only`) read the attention weights only. */
+/* context = attention to the input, with the node's query. For alignments (`align_only`) the device also returns the
+ * attention weights. */
 static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, rill_tensor context)
 {
     const rill_attend attend = {.heads = 1,
@@ -432,8 +435,8 @@ static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* The state from which a node starts: the parent's state or, for the first node of an item, the item's initial state, which
- * is copied to the node's row. */
+/* Return the state that the GRU reads: the parent's state or, for a root node, the input's initial state, which is
+ * first copied to the node's own row. */
 static rill_view prev_state(const rnn_net *net, const seq_decoder_columns *w)
 {
     rill_network *network = net->seq.model->network;

@@ -1,10 +1,10 @@
 /* The lexicon: closing, and the three tables that the reader fills and questions probe.
  *
- * words      rill_slice <-> number, an open-addressed index over an array
- * trie       (state, word) -> state, one open-addressed table of edges for all states; a state's candidates are a list
- * types      an array short enough for linear search
+ * words the word of each number, in an array; and the number of each word, in an open-addressed hash table trie (state,
+ * word) -> state, one open-addressed table of edges for all states; the candidates (meanings) of a state are a list
+ * types an array short enough for linear search
  *
- * Invariant: an index table is at most half full, so a probe for a missing key is short. Entries are never removed.
+ * Invariant: a hash table is at most half full, so a probe for a missing key is short. Entries are never removed.
  * Sections: hashing, words, trie, types, closing. */
 #include <string.h>
 
@@ -21,7 +21,7 @@ uint64_t rill__hash(uint64_t hash, const void *data, size_t length)
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* The index slot of the word, or the empty slot where it would go. */
+/* The slot of the word in the hash table, or the empty slot where it would go. */
 static size_t word_slot(const rill_lexicon *lexicon, const char *data, size_t length)
 {
     size_t i = rill__hash(RILL__HASH_START, data, length) & lexicon->word_mask;

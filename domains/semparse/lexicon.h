@@ -17,15 +17,15 @@ typedef struct rill_lexicon rill_lexicon;
 /* Read the lexicon at `path`.
  *   out: on success a lexicon the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO
- *   RILL_ERR_FORMAT  the sentence names file, line, what is wrong and how to put it right */
+ *   RILL_ERR_FORMAT  the message names file and line, and says what is wrong and how to correct it */
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out);
 
 /* rill_lexicon_open() for a file already in memory; `name` stands for the path in errors. Bytes are copied. */
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
                               rill_lexicon **out);
 
-/* Whether a token has the form of a placeholder: a type's name followed by a number ("s0"), or only the name if the
- * type is unnumbered. */
+/* Return 1 if a token has the form of a placeholder: the name of a type followed by a number ("s0"), or only the name
+ * if the type is unnumbered. */
 int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
 
 /* Close the lexicon; close all question objects that use it before. NULL is allowed. */
@@ -36,21 +36,22 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 /* Terms: a surface is the words of a name in a question ("new york"), a constant its name in logical forms
  * ("new_york:s"). A mention is an occurrence in a question; a placeholder ("s0") replaces it.
  *
- * Words of the file are interned as integers. Surfaces and rewrites share one trie over these word numbers, so the
- * longest match at a position costs one probe per token. Rules and preferences are patterns tried in file order.
+ * Words of the file are interned as integers. Surfaces and rewrites (replacements of words by other words) share one
+ * trie over these word numbers, so the longest match at a position costs one probe per token. Rules and preferences are
+ * patterns tried in file order.
  * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
 
 enum {
     RILL__NONE = -1,           /* no word, state, type or candidate */
     RILL__MAX_ELEMENTS = 16,   /* maximum elements of a pattern; bounds the recursion of matching */
-    RILL__MAX_PATH_WORDS = 24, /* maximum words of a surface with its head and tail */
+    RILL__MAX_PATH_WORDS = 24, /* maximum words of a surface, with the words before and after it that an entry adds */
     RILL__MAX_WORD_BYTES = 64, /* maximum bytes of a lexicon word; longer tokens match none */
 };
 
-/* What one alternative of a pattern element matches. */
+/* Kinds of alternatives in a pattern element. Each kind matches certain tokens of the question. */
 typedef enum rill__pattern_class {
     RILL__WORD,        /* the word with number `id` */
-    RILL__TYPE,        /* a surface that can be of type `id`; in left context, a mention of that type */
+    RILL__TYPE,        /* a name that can be of type `id`; in a left context, a placeholder of that type */
     RILL__DIGITS,      /* a number in digits within low..high */
     RILL__INT,         /* a number in digits or words within low..high */
     RILL__ORDINAL,     /* 27th, twenty seventh */
@@ -58,7 +59,7 @@ typedef enum rill__pattern_class {
     RILL__CLOCK,       /* a clock reading in digits: 5, 530, 5:30, 1730 */
     RILL__CLOCK_WORDS, /* five, five thirty */
     RILL__TIME,        /* a clock time with am or pm attached: 5pm, 5:30pm */
-    RILL__ENTRY,       /* any surface of the lexicon */
+    RILL__ENTRY,       /* any name in the lexicon */
     RILL__ANY,         /* any one token */
     RILL__START,       /* the beginning of the line: takes no token */
     RILL__END,         /* the end of the line: takes no token */
@@ -85,7 +86,8 @@ typedef struct rill__pattern {
 /* Value inserted in a rule's constant: none, the captured value ({}), or its a.m. or p.m. reading ({am}, {pm}). */
 typedef enum rill__slot { RILL__SLOT_NONE, RILL__SLOT_VALUE, RILL__SLOT_AM, RILL__SLOT_PM } rill__slot;
 
-/* A rule replaces the pattern's body by a mention of `type`. The mention's constant is prefix + value + suffix. */
+/* A rule replaces the words that match the body of the pattern by a placeholder of `type`, which stands for the
+ * constant prefix + value + suffix. */
 typedef struct rill__rule {
     rill__pattern pattern;
     int32_t type;
@@ -93,17 +95,18 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A surface is read as `type` where the pattern's contexts match. The surface takes the place of the body, which has no
- * elements. */
+/* A name in the lexicon (a surface) may have several types. A preference reads it as `type` where the words before and
+ * after it match the pattern's contexts. The pattern's body is empty; the name stands in its place. */
 typedef struct rill__preference {
     rill__pattern pattern;
     int32_t type;
 } rill__preference;
 
-/* One meaning of the words on the path to a trie state. The candidates of a state are a linked list, in the order of the file. */
+/* A candidate: one meaning of the name or phrase whose words lead to a trie state. The candidates of a state are a
+ * linked list, in the order of the file. */
 typedef struct rill__candidate {
-    int32_t type;         /* type of the mention; RILL__NONE: a rewrite */
-    rill_slice text;      /* the constant, or the replacement of a rewrite */
+    int32_t type;         /* type of the name; RILL__NONE: a rewrite */
+    rill_slice text;      /* the name's constant in logical forms, or the words of a rewrite */
     int needs_preference; /* 1: used only where a preference asks for this type */
     int32_t next;
     int line;
@@ -115,7 +118,7 @@ typedef struct rill__type {
 } rill__type;
 
 typedef struct rill__edge {
-    int32_t state, word, next; /* state RILL__NONE: free slot */
+    int32_t state, word, next; /* edge from `state` by `word` to `next`; state RILL__NONE: a free slot */
 } rill__edge;
 
 struct rill_lexicon {
@@ -123,13 +126,13 @@ struct rill_lexicon {
     const char *name; /* name of the file for messages, while it is read */
     int line;         /* line number for messages, while the file is read */
     rill_text source;
-    rill_arena arena; /* of the arrays below */
+    rill_arena arena; /* memory of the arrays below */
 
     int format;
     int stem;                          /* 1: plain tokens are stemmed (Snowball English) */
     int keep_apostrophe;               /* 1: i'd and don't stay as they are; 0: they become id, dont */
     int keep_possessive;               /* 1: the 's after a mention stays, as a token; 0: it is dropped */
-    int afternoon_low, afternoon_high; /* clock hours that default to p.m.; 0 = none */
+    int afternoon_low, afternoon_high; /* range of clock hours that are read as p.m. by default; 0: none */
 
     rill_slice *words;
     size_t word_count;
@@ -157,7 +160,7 @@ struct rill_lexicon {
 
 /* --- lexicon.c: tables -------------------------------------------------------------------------------------------- */
 
-/* The number of a word, or RILL__NONE. */
+/* The number of a word in the lexicon; RILL__NONE: the lexicon does not have it. */
 int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length);
 
 /* *out = the number of a word; a new word is added. The bytes of `word` must outlive the lexicon.
@@ -170,10 +173,11 @@ int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int
 /* *out = the trie state that `word` leads to from `state`; a missing state is added. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out);
 
-/* The type of this name, or RILL__NONE. */
+/* The index of the type with this name in lexicon->types; RILL__NONE: not declared. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* The type of a placeholder token, or RILL__NONE for any other token. *number = its number, 0 for a bare name. */
+/* The index of the type of a placeholder token; RILL__NONE for any other token. *number = the placeholder's number, 0
+ * for a bare name. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
 
 /* FNV-1a hash of `data`, continued from `hash`; RILL__HASH_START begins a new hash. */

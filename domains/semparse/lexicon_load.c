@@ -52,7 +52,8 @@ static int print_length(rill_slice word)
 
 /* --- helpers ------------------------------------------------------------------------------------------------------ */
 
-/* Cut the part before the first separator off *rest. Returns 0 if there is no separator: *part is all of it. */
+/* Set *part to the text before the first separator in *rest, and move *rest past that separator. Return 0 if there is
+ * no separator; *part is then all of *rest. */
 static int cut_part(rill_slice *rest, char separator, rill_slice *part)
 {
     const char *end = memchr(rest->data, separator, rest->length);
@@ -298,7 +299,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Add an element; `text` excludes context brackets. */
+/* Add an element to the pattern. `text` is the element without the brackets of a context. */
 static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->alternative_count};
@@ -316,15 +317,17 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* The part of a pattern being read. Parts come in this order, each at most once. */
+/* The part of a pattern that is being read: left context, body, right context. Parts come in this order, each at most
+ * once. */
 typedef enum pattern_part { PART_LEFT, PART_BODY, PART_RIGHT, PART_DONE } pattern_part;
 
 typedef struct pattern_reader {
     pattern_part part;
-    int in_bracket; /* between '(' and ')' */
+    int in_bracket; /* 1: between '(' and ')' */
 } pattern_reader;
 
-/* Add an element of a rule. Brackets around a context advance the reader to the next part. */
+/* Add an element of a rule. A bracket that opens or closes a context moves the reader to the next part of the
+ * pattern. */
 static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text, rill__pattern *out)
 {
     int32_t n_elements = (int32_t)lexicon->element_count;
@@ -355,7 +358,7 @@ static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, r
     return status;
 }
 
-/* Add an element of a preference. */
+/* Add an element of a preference, where "_" marks the place of the surface. */
 static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text,
                                       rill__pattern *out)
 {
@@ -366,8 +369,8 @@ static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *rea
     return RILL_OK;
 }
 
-/* Whether a class may occur in a left context. Left contexts match words that are already
- * rewritten, where numbers have become mentions or plain tokens. */
+/* Return 1 if a left context may contain this class. Left contexts are compared with words that are already rewritten,
+ * where numbers have become mentions or plain tokens. */
 static int is_left_class(rill__pattern_class kind)
 {
     return kind == RILL__WORD || kind == RILL__TYPE || kind == RILL__ANY || kind == RILL__START;
@@ -421,7 +424,7 @@ static rill_status read_pattern(rill_lexicon *lexicon, rill_slice text, int pref
     return check_pattern(lexicon, &reader, preference, out);
 }
 
-/* Whether an element of the body captures a value, which replaces {} in the rule's constant. */
+/* Return 1 if an element of the body captures a value, which replaces {} in the rule's constant. */
 static int has_value(const rill_lexicon *lexicon, const rill__pattern *pattern)
 {
     for (int32_t e = pattern->body; e < pattern->right; e++) {
@@ -554,7 +557,7 @@ typedef struct directive {
     const char *name;
     int min_columns, max_columns; /* number of columns, the directive's name included */
     const char *usage;
-    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* missing columns have NULL data */
+    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* a missing column has data NULL */
 } directive;
 
 static const directive directives[] = {

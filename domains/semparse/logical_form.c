@@ -28,7 +28,7 @@ typedef struct open_bracket {
 } open_bracket;
 
 typedef struct form_sorter {
-    rill_arena arena;        /* of the arrays below */
+    rill_arena arena;        /* memory of the arrays below */
     token *tokens, *scratch; /* reordered children are assembled in `scratch` */
     size_t count;
     span *children;
@@ -49,7 +49,7 @@ static int is_bracket(char c)
     return c == '(' || c == ')';
 }
 
-/* The token at or after *pos, which moves past it; length 0 at the end. */
+/* Return the token at or after *pos, and move *pos past it; an empty token at the end of the text. */
 static token next_token(const char *text, size_t length, size_t *pos)
 {
     while (*pos < length && is_form_space(text[*pos])) ++*pos;

@@ -4,7 +4,7 @@
  * placeholders), with a table that says what each placeholder stands for. After decoding, the table puts the constants
  * back into the logical form.
  *
- *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per item in flight, reusable
+ *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per question in flight, reusable
  *     rill_question_open(ctx, lexicon, &question);                 one per thread
  *     rill_question_prepare(question, line, length, 0, &tokens, &count, &mentions);
  *     ... decode ...
@@ -21,27 +21,28 @@
 
 RILL_C_BEGIN
 
-/* Table of a question's mentions: the constant of each placeholder. Zero-initialise with `bytes.ctx` set. Fill with
- * rill_question_prepare(), repeatedly if wanted; free with rill_mentions_clear(). The table owns copies of all bytes,
- * so it depends on no question object and no lexicon. */
+/* Table of a question's mentions, the occurrences of known names in it. An entry has the placeholder that replaces the
+ * name ("s0") and the constant ("new_york:s"). Zero-initialise with `bytes.ctx` set. Fill with rill_question_prepare(),
+ * repeatedly if wanted; free with rill_mentions_clear(). The table owns copies of all bytes, so it depends on no
+ * question object and no lexicon. */
 typedef struct rill_mentions {
     rill_text bytes;
     struct rill_mention {
         size_t placeholder, placeholder_length; /* offset and length in `bytes` */
         size_t constant, constant_length;
     } * entries;
-    size_t count; /* of `entries` */
+    size_t count; /* number of `entries` */
     rill_arena arena;
 } rill_mentions;
 
-/* What to print for a token of the logical form: the constant if the token is a placeholder of this question, else the
- * token itself. Borrowed from the table or from the argument. */
+/* Return the text to print for a token of the logical form: the constant if the token is a placeholder of this
+ * question, else the token itself. Borrowed from the table or from the argument. */
 rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *token, size_t length);
 
 /* Free the memory; the table may be filled again. A zeroed table is allowed. */
 void rill_mentions_clear(rill_mentions *mentions);
 
-/* Stemmer and buffers of one thread. */
+/* The state of one thread that converts questions: a stemmer and buffers. */
 typedef struct rill_question rill_question;
 
 /* Make a question object. `lexicon` is borrowed until close. NULL: questions are only lower-cased and stripped of
@@ -110,12 +111,12 @@ typedef struct rill__raw_token {
     rill__number number;
 } rill__raw_token;
 
-/* A token of the output so far. Left contexts of patterns match these. */
+/* A token of the output so far. The left context of a pattern is compared with these tokens. */
 typedef struct rill__output_token {
-    int32_t type;          /* type of a mention; RILL__NONE for a plain token */
-    int32_t word;          /* word number of a plain token; RILL__NONE for a mention */
+    int32_t type;          /* type of a placeholder; RILL__NONE: a plain token */
+    int32_t word;          /* number of a plain token's word in the lexicon; RILL__NONE: a placeholder */
     size_t offset, length; /* range of the token's text in `out` */
-    size_t raw_plus_1;     /* 1 + index of the raw token it copies; 0: mention, rewrite or tokenized line */
+    size_t raw_plus_1;     /* 1 + index of the raw token that it copies; 0: it copies none */
 } rill__output_token;
 
 /* A slot of the hash table from constants to mentions: equal constants share a placeholder. */
@@ -126,7 +127,7 @@ typedef struct rill__mention_slot {
 
 struct rill_question {
     rill_context *ctx;
-    rill_arena arena;            /* of the arrays below */
+    rill_arena arena;            /* memory of the arrays below */
     const rill_lexicon *lexicon; /* may be NULL */
     struct sb_stemmer *stemmer;  /* NULL: no stemming */
 
@@ -149,14 +150,14 @@ struct rill_question {
     size_t mention_index_size;
 };
 
-/* The longest match that begins at a raw token. */
+/* The longest match that begins at a raw token: a name of the lexicon, a rewrite, or a rule. */
 typedef struct rill__match {
     size_t length;     /* number of raw tokens that it replaces; 0: no match */
     int32_t candidate; /* index in lexicon->candidates; RILL__NONE for a rule's mention */
     int32_t rule;
-    int has_possessive;                /* the last token has a final 's that is not part of the mention */
-    size_t value_raw, value_length;    /* captured text: first raw token, number of tokens; if empty, ... */
-    int64_t value, value_am, value_pm; /* ... the captured number and its a.m. and p.m. readings */
+    int has_possessive;                /* 1: the last token has a final 's that is not part of the mention */
+    size_t value_raw, value_length;    /* captured tokens: index of the first, and their number; 0: none */
+    int64_t value, value_am, value_pm; /* the captured number, if no tokens are captured; its a.m. and p.m. readings */
 } rill__match;
 
 /* --- question_tokens.c ------------------------------------------------------------------------------------------------- */

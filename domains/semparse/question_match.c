@@ -1,16 +1,18 @@
-/* Finds the longest match at a raw token, among the rules, surfaces and rewrites of the lexicon; and reads numbers in text: 1,700
- * and "seventeen hundred", 27th and "twenty seventh", 5:30pm and "five thirty".
+/* Finds the longest match at a raw token, among the rules, surfaces and rewrites of the lexicon; and reads numbers in
+ * text: 1,700 and "seventeen hundred", 27th and "twenty seventh", 5:30pm and "five thirty".
  *
  * rill__number_read() classifies each token once. The readers below combine the classes of adjacent tokens. Each
  * returns the number of tokens of the longest reading, 0 if there is none.
  * Invariant: values stay below 10^15, so sums and products of readings cannot overflow int64_t.
  *
- * A rule wins over a surface of the same length, an earlier rule over a later one. If a surface has several candidates,
- * the first wins whose type a preference asks for in this context. Otherwise the first that needs no preference wins.
- * If all candidates of a surface need a preference and none matches, a shorter surface is tried.
- * Right contexts match raw tokens; left contexts match the output so far (items).
+ * A rule wins over a surface of the same length, an earlier rule over a later one. If a surface has several candidates
+ * (meanings), the first one wins whose type a preference asks for in this context. If there is none, the first
+ * candidate that needs no preference wins. If all candidates of a surface need a preference and none matches, a shorter
+ * surface is tried.
+ * The right context of a pattern is compared with raw tokens, its left context with the output so far (items).
  * Invariant: matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the
- * rules. Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left, candidates, the match. */
+ * rules. Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left,
+ * candidates, the match. */
 #include <string.h>
 
 #include "question.h"
@@ -75,7 +77,7 @@ static rill__number read_digits(const char *data, size_t length)
     } else if (!colon && n_rest == 1 && rest[0] == 'k' && number.digits <= 6) {
         number.value *= 1000;
     } else if (!colon && n_rest == 1 && rest[0] == '+') {
-        number.form = RILL__FORM_DIGITS; /* "10+ years" */
+        number.form = RILL__FORM_DIGITS; /* "10+" of "10+ years" is 10 */
     } else if (n_rest) {
         return none;
     }
@@ -211,11 +213,11 @@ static int read_clock(rill__number number, int64_t *value)
 
 /* --- surfaces ----------------------------------------------------------------------------------------------------- */
 
-/* A walk down the trie, one raw token at a time. */
+/* A walk down the trie of names and rewrites, one raw token at a time. */
 typedef struct trie_walk {
     size_t next; /* index of the next raw token */
     int32_t state;
-    int at_possessive; /* the last token matched without its final 's; the walk ends here */
+    int at_possessive; /* 1: the last token matched only without its final 's; the walk ends here */
 } trie_walk;
 
 static int advance_walk(const rill_question *question, trie_walk *walk)
@@ -233,8 +235,8 @@ static int advance_walk(const rill_question *question, trie_walk *walk)
     return 1;
 }
 
-/* Number of tokens of the longest surface at `first` that can have `type`, or any type if `any`; NO_MATCH if there is
- * none. */
+/* Return the number of tokens of the longest name in the lexicon that begins at raw token `first` and can have `type`,
+ * or any type if `any` is 1; NO_MATCH if there is none. */
 static size_t longest_surface(const rill_question *question, size_t first, int any, int32_t type)
 {
     trie_walk walk = {.next = first};
@@ -312,7 +314,8 @@ static size_t match_number(rule_match *attempt, const rill__alternative *choice,
     return used;
 }
 
-/* Number of raw tokens that an alternative matches at `i`; NO_MATCH if none. */
+/* Return the number of raw tokens that an alternative of a pattern element matches at raw token `i`; NO_MATCH if it
+ * does not match. */
 static size_t match_alternative(rule_match *attempt, const rill__alternative *choice, size_t i, int in_body)
 {
     const rill_question *question = attempt->question;
@@ -374,7 +377,7 @@ static int match_left(const rill_question *question, const rill__pattern *patter
 
 /* --- candidates --------------------------------------------------------------------------------------------------- */
 
-/* Whether a preference asks for `type`, for a surface that ends before raw token `after`. */
+/* Return 1 if a preference asks for `type` in the context of the surface that ends before raw token `after`. */
 static int has_preference(const rill_question *question, int32_t type, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -389,7 +392,8 @@ static int has_preference(const rill_question *question, int32_t type, size_t af
     return 0;
 }
 
-/* The candidate of a trie state that fits the context, or RILL__NONE. The surface ends before raw token `after`. */
+/* Choose the meaning (candidate) of the name whose words lead to `state` and which ends before raw token `after`.
+ * Return RILL__NONE if no candidate fits the context. */
 static int32_t choose_candidate(const rill_question *question, int32_t state, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;

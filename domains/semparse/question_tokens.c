@@ -76,8 +76,8 @@ static uint32_t normal_character(uint32_t c)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* Number of a word in the lexicon, or RILL__NONE. The length limit keeps a chunk of 100,000 brackets linear: each
- * removed bracket causes another lookup. */
+/* Number of a word in the lexicon, or RILL__NONE. Longer texts are not looked up: stripping a chunk of 100,000 brackets
+ * causes a lookup for each bracket, which must not take quadratic time. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
@@ -99,7 +99,7 @@ static uint32_t base_letter(uint32_t c)
 }
 
 /* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's
- * length. A word unknown either way keeps its marks: the model may know it. */
+ * length. A word that the lexicon has in neither spelling keeps its diacritics, because the model may know it. */
 static size_t drop_diacritics(const rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset, bare[RILL__MAX_WORD_BYTES];
@@ -318,7 +318,7 @@ static int ends_sentence(const char *line, size_t pos)
     return letters > MAX_ABBREVIATION;
 }
 
-/* Whether only quotes and brackets precede `pos` in its sentence. */
+/* Return 1 if only quotes, brackets and spaces stand between the start of the sentence and `pos`. */
 static int begins_sentence(const char *line, size_t pos)
 {
     while (pos > 0 && strchr(" \"'([{", line[pos - 1]) != NULL) pos--;
@@ -353,7 +353,7 @@ static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
     const char *line = question->line;
     const size_t length = question->line_length;
-    size_t opened[2] = {0, 0}; /* of single, double quotes: start of the quoted text; 0: none is open */
+    size_t opened[2] = {0, 0}; /* [single, double quotes] offset of the open quoted text; 0: none is open */
     for (size_t pos = 0; pos < length && (opened[0] || opened[1] || pos < to);) {
         const size_t begin = pos;
         const char quote = quote_kind((uint32_t)rill_utf8_read(line, length, &pos));

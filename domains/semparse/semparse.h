@@ -11,7 +11,8 @@
  * questions of more than max_input_length tokens fail without affecting others. Names in raw text that neither lexicon
  * nor vocabulary contains give a warning and are listed in the output field "unknown". Output: tokens of the logical
  * form separated by spaces; placeholders are replaced by the constants of the question's mentions.
- * State: RILL_STATE_PARENT. Results are bit-identical for every batch, schedule and number of threads.
+ * State: a new state reads only its parent's state (RILL_STATE_PARENT). Results are bit-identical for every batch,
+ * schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "semparse".
  *
  * The rest of this header is private to the domain. */
@@ -50,12 +51,13 @@ extern const rill_domain rill_semparse_domain;
 
 enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS = 3 };
 
-/* An LSTM over word embeddings. */
+/* An LSTM over word embeddings. H: hidden width. */
 typedef struct semparse_lstm {
     rill_constant input_gates; /* [words, 4H] embedding times W_ih plus bias */
     rill_matrix recurrent;     /* 4H x H */
 } semparse_lstm;
 
+/* Weights of the model. H: hidden width; V: size of the target vocabulary. */
 typedef struct semparse_weights {
     semparse_lstm encoder, decoder;
     rill_matrix context_weight, state_weight; /* H x H: W_c, W_s */
@@ -64,13 +66,14 @@ typedef struct semparse_weights {
     rill_constant output_bias;                /* [V], -infinity for tokens that are never output */
 } semparse_weights;
 
-/* State rows hold h, then c, because the two are always read together and the rows of a beam are scattered. ld is H
- * rounded up, so that h, c and m are aligned to cache lines. */
+/* A row of a state table holds h, then c, because both are always read together and the rows of a beam are scattered in
+ * memory. ld is H rounded up, so that h, c and m are aligned to cache lines. */
 typedef struct semparse_tables {
     rill_table state;                              /* [nodes, 2 ld] */
     rill_table encoder_state;                      /* [slots, 2 ld] the encoder's last state */
     rill_table encoder_outputs, projected_outputs; /* per slot [T, ld]: m_t, W_c m_t */
-    /* per slot: placeholders that the question does not mention; none without a lexicon */
+    /* For the question in each slot: the placeholders that the question does not mention. There is no such table
+     * without a lexicon. */
     rill_vocab_subset unmentioned;
 } semparse_tables;
 
@@ -85,7 +88,7 @@ typedef struct semparse {
 
     size_t hidden, ld; /* H, and H rounded up to 16 */
     int32_t source_vocab_size, target_vocab_size;
-    int32_t max_length; /* maximum actions of a hypothesis */
+    int32_t max_length; /* maximum number of actions of a hypothesis */
     int32_t max_input;  /* maximum tokens of a question */
     int tokenized;
     char description[200];
@@ -97,7 +100,7 @@ typedef struct semparse {
 
 /* Mutable data of one decoding thread. */
 typedef struct semparse_runner {
-    rill_session *session; /* first member: see rill_runner_drop() */
+    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
     const semparse *model;
     rill_context *ctx;
     rill_question *question;

@@ -1,12 +1,12 @@
-/* The semantic parser's domain: models, runners, inputs, states and scores, outputs, names of actions. semparse_model.c loads
- * models and defines the computation.
+/* The callbacks of the domain "semparse" (rill/domain.h): models, runners (one per decoding thread), inputs, states and
+ * scores, outputs, names of actions. semparse_model.c loads models and builds the compute graphs.
  *
  * The encoder reads <s>, the question's words from last to first, </s>.
- * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below
- * r->n_slots are initialised. An input that fails is left out of the batch, and its slot stays free.
+ * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below r->n_slots
+ * are initialised. An input that fails is left out of the batch, and its slot stays free.
  *
- * Sections: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions · the
- * table. */
+ * Sections: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions ·
+ * the table. */
 #include <string.h>
 
 #include "domain_base.h"
@@ -139,8 +139,8 @@ static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, s
     return RILL_OK;
 }
 
-/* Set the slot's subset of placeholders that the question does not mention; empty if the question is tokenized. A
- * placeholder typed literally counts as mentioned. */
+/* Store which placeholders the question in `slot` does not mention, so that scoring masks them; none if the question is
+ * tokenized. A placeholder that was typed literally counts as mentioned. */
 static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
                                    size_t count)
 {
@@ -207,8 +207,8 @@ static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int
     return RILL_OK;
 }
 
-/* Append the word ids of one input at r->token_ids + used. *length = number of ids, 0 if the input is empty or invalid.
- * An invalid input fails alone. */
+/* Convert one input to word ids, stored from r->token_ids[used] on. *length = number of ids, 0 if the input is empty or
+ * invalid. An invalid input is marked as failed, and the other inputs continue. */
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;
@@ -393,8 +393,9 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* The best setting that the paper [stream] reports for such models (docs/algorithms.md): on ATIS' dev set it reaches
- * the quality of beam 10 without pruning, with less than half of the expansions. */
+/* The default search options: the best setting that the paper [stream] (docs/algorithms.md) reports for semantic
+ * parsers of this kind. On ATIS' dev set it reaches the quality of beam 10 without pruning, with less than half of the
+ * expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

@@ -1,17 +1,16 @@
-/* Loads a semantic parser: configuration, vocabularies, weights; and builds its graphs (rill/device.h). G[w] is word w's row of
- * input_gates, precomputed when the model is loaded.
+/* Loads a semantic parser: configuration, vocabularies, weights; and builds its graphs (rill/device.h). G[w] is word
+ * w's row of input_gates, precomputed when the model is loaded.
  *
  * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
  *         encoder outputs m_t = h_t, and their projections W_c m_t.
- * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent.
- * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
+ * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent. score:  p =
+ * softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
  *
- * Invariant: s->arena owns what the network borrows and what lives as long as the model. A second arena holds
- * temporaries; it is cleared before semparse_load() returns, so peak memory is the model in the device's form plus its
- * largest tensors as fp32.
+ * Invariant: s->arena owns the data that the network borrows and all other data of the model's lifetime. A second arena
+ * holds temporaries; it is cleared before semparse_load() returns, so peak memory is the model in the device's form
+ * plus its largest tensors as fp32.
  *
- * Sections: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs ·
- * entry point. */
+ * Sections: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs · entry point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +104,8 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
 
 /* --- attention and output ----------------------------------------------------------------------------------------- */
 
-/* The columns of attention.weight are context, then state: two matrices in one tensor. */
+/* Load attention.weight [H, 2H], which holds two matrices: the columns for the context, then those for the decoder
+ * state. */
 static rill_status load_attention(loader *l)
 {
     semparse *s = l->s;
@@ -135,7 +135,7 @@ static rill_status load_output(loader *l)
 
 /* --- lexicon ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a token ends in digits, as placeholders ("s0") of anonymised data sets do. */
+/* Return 1 if a token ends in digits, as the placeholders ("s0") of anonymised data sets do. */
 static int is_placeholder(const char *token, size_t length)
 {
     size_t digits = 0;
@@ -153,8 +153,8 @@ static int has_placeholders(const semparse *s)
     return 0;
 }
 
-/* Load the lexicon, if any; without one, questions are only lower-cased and stripped of punctuation. Warn if
- * the vocabularies have placeholders and inputs are raw text, since nothing then replaces names. */
+/* Load the lexicon, if any; without one, questions are only lower-cased and stripped of punctuation. Without a lexicon
+ * nothing replaces names by placeholders, so warn if the vocabularies have placeholders and inputs are raw text. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;

@@ -25,8 +25,8 @@ typedef struct alignment_form {
     float threshold;
 } alignment_form;
 
-/* Read "alignment", "alignment=hard", "alignment=soft" or "alignment=0.2". "alignment=1" means hard: no weight is
- * larger. */
+/* Read "alignment", "alignment=hard", "alignment=soft" or "alignment=0.2". "alignment=1" means hard, because no weight
+ * is above 1. */
 static rill_status read_form(const seq_runner *r, const char *name, alignment_form *out)
 {
     static const char key[] = "alignment";
@@ -69,7 +69,8 @@ static void carve_alignment(alignment *a, rill_carver *c)
     a->weights = rill_carve(c, a->n_actions * a->n_tokens, sizeof *a->weights);
 }
 
-/* List the states from which the actions were chosen: the previous action's node, for the first action the root. */
+/* List the state from which each action was chosen: the node of the previous action; for the first action the root
+ * node. */
 static void list_states(const seq_runner *r, const rill_hypothesis *h, const alignment *a)
 {
     for (size_t t = 0; t < a->n_actions; t++) {

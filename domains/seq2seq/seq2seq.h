@@ -1,5 +1,5 @@
-/* seq2seq.h: common part of all sequence-to-sequence models over subword tokens: tokenization, ensembles, shortlists,
- * length limits, alignments, and the graphs' input columns.
+/* seq2seq.h: the common part of all sequence-to-sequence models over subword tokens: tokenization, ensembles,
+ * shortlists, length limits, alignments, and the inputs of the compute graphs.
  *
  * An architecture is a table of functions, seq_arch: how to read a net's files, and which operations encode an input,
  * compute a decoder state and compute the output layer's input from it. A domain puts the functions below into its own
@@ -24,14 +24,14 @@ typedef struct seq_arch seq_arch;
 
 /* --- nets --------------------------------------------------------------------------------------------------------- */
 
-/* One net: the model, or a member of an ensemble. It is the first member of an architecture's own struct. configure()
- * gets it zeroed, except for the members that seq_open() has set. */
+/* One net: the model itself, or a member of an ensemble. An architecture's own struct begins with this one. All members
+ * are zero when configure() gets the net, except those that seq_open() has set. */
 typedef struct seq_net {
     rill_context *ctx; /* set by seq_open(), as are the next two */
     seq_model *model;
     const seq_arch *arch;
-    int32_t source_vocab_size, target_vocab_size; /* number of ids, including ids without a token */
-    /* Target ids: first decoder input, end of an output, padding (never output). */
+    int32_t source_vocab_size, target_vocab_size; /* number of ids, including ids without a token in the vocabulary */
+    /* Target ids: the decoder's first input, end of sequence, and padding, which is never output. */
     int32_t decoder_start, eos, pad;
     int32_t forced_bos;       /* first action of every output, unless its language sets another; -1 (initially): none */
     int32_t n_target_tokens;  /* only target ids below this have a token. Set by seq_open() */
@@ -43,30 +43,33 @@ typedef struct seq_net {
     uint64_t *legal;          /* [actions / 64 rounded up] bit set of the target ids that may be output */
     rill_sequence *bad_words; /* [n_bad_words] sequences that no output may contain: see rill_domain_info.forbidden */
     int32_t n_bad_words;
-    rill_matrix output_weight;      /* actions x width; RILL_NONE with a shortlist. The top-k selection adds the bias */
-    rill_constant output_bias;      /* [actions] */
-    rill_vocab_subset vocab_subset; /* with a shortlist: per slot, the output layer's rows for the subset */
-    rill_tokenizer *tokenizer;      /* closed after loading, except the first net's */
+    rill_matrix output_weight; /* actions x width; RILL_NONE with a shortlist. The top-k selection adds the bias */
+    rill_constant output_bias; /* [actions] */
+    /* With a shortlist: for the input in each slot, the output layer's rows for its vocabulary subset. */
+    rill_vocab_subset vocab_subset;
+    rill_tokenizer *tokenizer; /* closed after loading, except the first net's */
     char description[240];
 } seq_net;
 
-/* Input columns of the graph `encode`. A row is an input, its units are its tokens. */
+/* Inputs of the graph `encode`. A column is an array with one element for each input sentence (a row), or for each
+ * token of the sentences (a unit). */
 typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;
-    rill_column slot;               /* input slot of each row */
+    rill_column slot;               /* slot of each row: where the encoder's output for this input is stored */
     rill_column token_id, position; /* per token: source id; 0, 1, ... in each input */
 } seq_encoder_columns;
 
-/* Input columns of the graphs `step` and `align`; `align` recomputes attention of existing states. Rows are nodes. */
+/* Inputs of the graphs `step` and `align`: columns with one element for each node, a decoder state. `step` computes new
+ * states; `align` recomputes the attention of existing states. */
 typedef struct seq_decoder_columns {
     rill_graph graph;
     rill_column node, slot, depth;
-    rill_column token_id; /* the action that led to the node; decoder start for a root node */
+    rill_column token_id; /* the decoder's input: the node's last action, or decoder_start for a root node */
     rill_path path;       /* for nets whose states read all ancestors: the path from the node to the root */
     rill_column parent;   /* parent node of a row, -1 for a root node; not in `align` */
-    /* Only for nets whose states read parents, and not in `align`: the parent, for a root node the node itself; the
-     * slot of a root node, else -1. */
+    /* Only for nets whose states read the parent's state, and not in `align`. parent_or_self: the parent node, or the
+     * node itself if it is a root. root_slot: the slot of a root node's input, -1 for other nodes. */
     rill_column parent_or_self, root_slot;
     int align_only; /* 1: compute only cross-attention, for alignments, and write no state */
 } seq_decoder_columns;
@@ -78,26 +81,27 @@ typedef enum seq_state_need { SEQ_NEEDS_PATH, SEQ_NEEDS_PARENT } seq_state_need;
 struct seq_arch {
     size_t net_size; /* bytes of the architecture's net struct */
     seq_state_need state_need;
-    int has_alignment; /* 1: outputs have alignments. The states along an output's path must then stay in memory */
+    int has_alignment; /* 1: outputs have alignments; the states of all their prefixes then stay in memory */
     /* Read the directory's configuration, but not the weights, into the net, and describe its tokenizer's files in
-     * `text`. text->kind is the tokenizer for raw text; text->tokenized says whether inputs are tokens. Memory comes
-     * from net->model->arena. */
+     * `text`. text->kind is the tokenizer for raw text. text->tokenized is 1 if inputs are tokens separated by spaces.
+     * Memory comes from net->model->arena. */
     rill_status (*configure)(seq_net *net, const char *directory, rill_tokenizer_files *text);
     /* (optional) Find or check the configuration's special tokens. Called when the vocabularies are open. Returns as
      * configure(). */
     rill_status (*find_special_tokens)(seq_net *net, const char *directory);
     /* Read the weights into the network and declare tables. Must call seq_set_output_layer() once. */
     rill_status (*load)(seq_net *net, const char *directory);
-    /* Append the net's operations to the graph: of the encoder; of a decoder step. */
+    /* Append the net's operations to the graph: encode() the encoder, step() one step of the decoder. */
     void (*encode)(const seq_net *net, const seq_encoder_columns *reader);
     void (*step)(const seq_net *net, const seq_decoder_columns *writer);
-    /* Input of the output layer, [rows, width]. */
+    /* Return the input of the output layer, [rows, width], for the states of the nodes. */
     rill_view (*decoder_output)(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
-    /* (optional) Prepare positions from .. to - 1 for the runner, such as position embeddings; lower ones are ready. */
+    /* (optional) Compute what a runner needs for the positions from .. to - 1, e.g. sinusoidal embeddings. Lower
+     * positions have been computed already. */
     rill_status (*prepare_positions)(seq_runner *runner, const seq_net *net, size_t from, size_t to);
     /* (optional) Append the first net's default search options to `out`; see rill_domain.recommend. */
     rill_status (*recommend)(const seq_net *net, const char *directory, rill_text *out);
-    const char *plural_name; /* "transformers": for messages about ensembles */
+    const char *plural_name; /* plural for messages about ensembles, e.g. "transformers" */
 };
 
 /* Find the architecture of a model directory. Returns as seq_arch.configure. */
@@ -113,7 +117,8 @@ void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const f
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
-/* The graphs. Their input columns have the order in which seq_build_graphs() declares them. */
+/* The compute graphs: the encoder; a decoder step; the output layer with top-k; and cross-attention alone, for
+ * alignments. Their input columns have the order in which seq_build_graphs() declares them. */
 typedef struct seq_graphs {
     rill_graph encode, step, score, align;
 } seq_graphs;
@@ -122,9 +127,10 @@ struct seq_model {
     rill_context *ctx;  /* context for open and close */
     const char *domain; /* name of the domain, for messages */
     seq_choose_arch_fn choose_arch;
-    int needs_path, needs_parent; /* 1: states of some net read all ancestors; the parent */
+    /* 1: the states of some net read all ancestors (needs_path), or only the parent (needs_parent). */
+    int needs_path, needs_parent;
     rill_state_need state_need;
-    rill_arena arena; /* memory of fixed size, and memory borrowed by the network */
+    rill_arena arena; /* memory that the network borrows, and other memory of fixed size */
     rill_device *device;
     rill_network *network;
     seq_graphs graphs;
@@ -136,7 +142,7 @@ struct seq_model {
     seq_net *net[RILL_MIX_MODELS];
     size_t n_nets;
     seq_shortlist *shortlist;                                              /* NULL: outputs may use all tokens */
-    const uint64_t *legal;                                                 /* the first net's bit set */
+    const uint64_t *legal;                                                 /* bit set of the first net's legal ids */
     int32_t config_positions, max_input_length, max_positions, max_length; /* minimum over the nets */
     char description[240];
     rill_text hf_settings; /* search options of the model's Hugging Face configuration; empty: unknown */
@@ -145,8 +151,9 @@ struct seq_model {
 /* Options of every sequence-to-sequence model (rill_domain.options): weights, shortlist, scores, languages. */
 extern const rill_option seq_options[];
 
-/* Callbacks for a domain's table. seq_open() also takes the domain's name and the function that finds a directory's
- * architecture; an ensemble may mix architectures. seq_field() needs has_alignment. */
+/* Callbacks for a domain's rill_domain table. A domain's open() calls seq_open() with the domain's name and `choose`,
+ * which finds the architecture of a directory. An ensemble may mix architectures. seq_field() requires
+ * seq_arch.has_alignment. */
 rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context *ctx, const rill_open_options *options,
                      void **model, rill_domain_info *info);
 void seq_close(void *model);
@@ -169,7 +176,8 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
 rill_status seq_recommend(void *model, const char *like, rill_text *out);
 int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length);
 
-/* Members of rill_domain that all these domains share; name, summary and open() differ. */
+/* The members of the rill_domain table that are the same in all sequence-to-sequence domains. Each domain sets its own
+ * name, summary and open(). */
 #define SEQ_DOMAIN_CALLBACKS                                                                                         \
     RILL_RUNNER_CALLBACKS, .close = seq_close, .start = seq_start, .stop = seq_stop, .reserve = seq_reserve,         \
                            .encode = seq_encode, .step = seq_step, .score = seq_score, .collect = seq_collect,       \
@@ -180,14 +188,14 @@ int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 
-/* An input being encoded: its tokens are ids[offset .. offset + length - 1]. */
+/* An input being encoded. Its tokens are ids[offset .. offset + length - 1] of the runner. */
 typedef struct seq_pending_input {
     rill_input *input;
     int32_t length; /* tokens, special and language tokens included; 0: empty input */
     size_t offset;
 } seq_pending_input;
 
-/* Vocabulary subset (shortlist) of an input. Zero-initialise. */
+/* The vocabulary subset of one input: the target ids to which a shortlist restricts its outputs. Zero-initialise. */
 typedef struct seq_vocab_subset {
     int32_t n;
     int32_t *ids; /* [n] target ids, ascending */
@@ -195,24 +203,26 @@ typedef struct seq_vocab_subset {
 } seq_vocab_subset;
 
 struct seq_runner {
-    rill_session *session; /* first member: see rill_runner_drop() */
+    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
     const seq_model *model;
     rill_context *ctx;
-    rill_arena arena;                  /* of the growing arrays below */
-    int32_t *root_node;                /* [slots] root node of the slot's item */
-    rill_output_prefix *output_prefix; /* [slots] how the item's outputs begin */
+    rill_arena arena;                  /* memory of the growing arrays below */
+    int32_t *root_node;                /* [slots] root node, the empty output, of the input in each slot */
+    rill_output_prefix *output_prefix; /* [slots] how outputs of the input in each slot begin */
     size_t positions_ready;            /* number of positions prepared so far, in all nets */
     seq_pending_input *pending;        /* inputs of the current encode() call */
     int32_t *ids;
     size_t ids_capacity;
     char *clean_text;              /* text of the current input, without invisible characters */
     seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
-    char *scratch;                 /* input columns of one call, see carve.h */
+    char *scratch;                 /* memory for the input columns of one call, see carve.h */
     size_t scratch_capacity;
-    const rill_score_request *request[2]; /* per group (rill_rows.group): pending request, its result and rows */
+    /* For each of the two groups of rows that may be scored concurrently (rill_rows.group): the pending request, its
+     * result and its rows. */
+    const rill_score_request *request[2];
     rill_score_result *result[2];
     rill_rows rows[2];
-    char *alignment; /* arrays of one alignment, see carve.h */
+    char *alignment; /* memory for the arrays of one alignment, see carve.h */
     size_t alignment_capacity;
 };
 
@@ -222,10 +232,12 @@ static inline rill_status seq_carve_reserve(seq_runner *r, rill_carver *c)
     return rill_carve_reserve(r->ctx, &r->scratch, &r->scratch_capacity, c);
 }
 
-/* Compute the position encodings 0 .. count - 1 in all nets, if that is not done yet. RILL_OK · RILL_ERR_MEMORY */
+/* Compute what the nets need for positions 0 .. count - 1 (seq_arch.prepare_positions), unless that has been done
+ * before. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_prepare_positions(seq_runner *r, size_t count);
 
-/* Cross-attention of n existing states of the first net. `action` led to the state, or is RILL_ACTION_START.
+/* The cross-attention weights of n existing decoder states, in the first net. `action`: the last action of each state's
+ * hypothesis; RILL_ACTION_START for a root node.
  *   weights  [n, stride] out: weight of each token of the state's input; stride >= the longest input */
 typedef struct seq_attention {
     int32_t n;
@@ -252,7 +264,8 @@ void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
 rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,
                                   seq_vocab_subset *list);
 
-/* Upper bound on the size of an input's subset; linear in its number of tokens, `pieces`. */
+/* Return an upper bound on the size of the vocabulary subset of an input with `pieces` tokens; it is linear in
+ * `pieces`. */
 size_t seq_vocab_subset_max(const seq_shortlist *shortlist, size_t pieces);
 
 #endif

@@ -1,11 +1,11 @@
-/* Encodes inputs: splits long texts into sentences, removes invisible characters, tokenizes, and runs the encoder, which writes
- * its outputs to the inputs' slots.
+/* Encodes inputs: splits long texts into sentences, removes invisible characters, tokenizes, and runs the encoder,
+ * which writes its outputs to the inputs' slots (one slot per input in flight).
  *
  * Translation models are trained on sentences and short paragraphs. On longer texts many stop early and lose the rest.
  * The inputs of a run are concatenated, without padding. A long input runs alone, so that no other input fails if
  * memory is short.
- * Invariant: a failed input takes no part in later runs. Sections: sentences · invisible characters · tokenization · positions ·
- * runs. */
+ * Invariant: a failed input takes no part in later runs. Sections: sentences · invisible characters · tokenization ·
+ * positions · runs. */
 #include <string.h>
 
 #include "domain_base.h"
@@ -14,10 +14,10 @@
 #include "utf8.h"
 
 enum {
-    MAX_SENTENCE_TOKENS = 128, /* maximum tokens of an unsplit input, special tokens included: Bergamot's bound */
-    MAX_SENTENCE_BYTES = 8192, /* inputs with more bytes count as long without being tokenized */
-    FIRST_UNSPACED = 0xE00,    /* first script written without spaces */
-    FIRST_SYMBOL = 0x10000     /* first of emoji and other symbols */
+    MAX_SENTENCE_TOKENS = 128, /* inputs with more tokens are split into sentences; the limit is Bergamot's */
+    MAX_SENTENCE_BYTES = 8192, /* inputs with more bytes are split without counting their tokens */
+    FIRST_UNSPACED = 0xE00,    /* first code point of the scripts written without spaces */
+    FIRST_SYMBOL = 0x10000     /* first code point of emoji and other symbols */
 };
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
@@ -67,7 +67,8 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;
-    /* With language columns the head begins with the source language. If that column is empty, use the model's. */
+    /* `head` is the part of the text before its sentences. With language columns it begins with the source language. If
+     * that column is empty, use the model's source language. */
     const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text
                                                                                              : m->source_language;
     if (cuts) rill_sentences_split(text + *head, length - *head, language, collect_sentence, &f);
@@ -82,14 +83,15 @@ static int has_spaces(int32_t c)
     return c < FIRST_UNSPACED || c >= FIRST_SYMBOL;
 }
 
-/* Whether to remove the character: a soft hyphen, word joiner or byte order mark, or a zero-width space between
- * characters of scripts written with spaces. */
+/* Return 1 if the character is to be removed: a soft hyphen, word joiner or byte order mark, or a zero-width space
+ * between characters of scripts written with spaces. */
 static int is_ignorable(int32_t c, int32_t prev_char, int32_t next_char)
 {
     return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && has_spaces(prev_char) && has_spaces(next_char));
 }
 
-/* Whether the character is a line or page separator that most tokenizers drop or do not know. A space replaces it. */
+/* Return 1 if the character is a line or page separator that most tokenizers drop or do not know. A space replaces
+ * it. */
 static int ends_line(int32_t c)
 {
     return c == 0xB || c == 0xC || c == 0x85 || c == 0x2028 || c == 0x2029;
@@ -128,8 +130,8 @@ static rill_status clean_text(rill_arena *arena, const char **text, size_t *leng
 
 enum {
     LONG_INPUT = 512,       /* inputs with more tokens run alone */
-    LENGTH_FACTOR = 3,      /* maximum actions of an output per input token ... */
-    LENGTH_ALLOWANCE = 50,  /* ... plus this: marian-decoder's factor, and a margin for short inputs */
+    LENGTH_FACTOR = 3,      /* maximum actions of an output: LENGTH_FACTOR * input tokens + LENGTH_ALLOWANCE */
+    LENGTH_ALLOWANCE = 50,  /* a margin for short inputs; the factor is that of marian-decoder */
     MAX_POSITION_BYTES = 64 /* maximum bytes of text per position of the model; far more than a token has */
 };
 
@@ -141,8 +143,8 @@ static int32_t max_output_length(const seq_model *m, int32_t length)
     return bound < m->max_length ? (int32_t)bound : m->max_length;
 }
 
-/* SentencePiece is quadratic in a word's length: half a minute for a megabyte. Inputs of that many bytes would have too
- * many tokens anyway. */
+/* Fail if the input has too many bytes. SentencePiece takes time quadratic in the length of a word, e.g. half a minute
+ * for a megabyte. An input above this limit would have too many tokens anyway. */
 static rill_status check_length(const seq_runner *r, size_t length)
 {
     size_t max_bytes = (size_t)r->model->config_positions * MAX_POSITION_BYTES;
@@ -151,7 +153,8 @@ static rill_status check_length(const seq_runner *r, size_t length)
                      max_bytes, r->model->config_positions, length);
 }
 
-/* Tokenize one input; an invalid input fails alone. */
+/* Tokenize one input. If it is invalid, record the failure in `input` and return RILL_OK, so that the other inputs
+ * continue. */
 static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, seq_pending_input *reading)
 {
     const seq_model *m = r->model;
@@ -209,7 +212,7 @@ rill_status seq_prepare_positions(seq_runner *r, size_t count)
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Adjacent pending inputs that are encoded in one run, and their input columns. */
+/* Adjacent pending inputs that one run of the encoder graph encodes, and the graph's input columns for them. */
 typedef struct encode_batch {
     seq_pending_input *pending; /* [inputs] */
     size_t n_inputs, n_tokens, max_length;
@@ -253,7 +256,7 @@ static rill_status fill_columns(seq_runner *r, encode_batch *g)
     return RILL_OK;
 }
 
-/* Set the slot's vocabulary subset in all nets. */
+/* With a shortlist: compute the vocabulary subset of the input and store it in all nets, at the input's slot. */
 static rill_status set_vocab_subset(seq_runner *r, const seq_pending_input *reading)
 {
     const seq_model *m = r->model;
@@ -278,7 +281,8 @@ static rill_status run_encode_batch(seq_runner *r, encode_batch *g)
                                                   .columns = columns});
 }
 
-/* A long input that runs out of memory fails alone. */
+/* If encoding a long input, which is always alone in its batch, ran out of memory, fail this input and return RILL_OK.
+ * Otherwise return `status`. */
 static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_status status)
 {
     rill_input *input = g->pending[0].input;
@@ -289,7 +293,7 @@ static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_st
     return RILL_OK;
 }
 
-/* Inputs are tokenized once, since all nets share the vocabularies. */
+/* Inputs are tokenized once for all nets of an ensemble, because the nets have the same vocabularies. */
 rill_status seq_encode(void *self, int32_t n, rill_input *inputs)
 {
     seq_runner *r = self;

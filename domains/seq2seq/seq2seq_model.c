@@ -1,13 +1,15 @@
-/* Domain functions of sequence-to-sequence models: models, runners, outputs. seq2seq_graph.c and the architectures
- * build the graphs; seq2seq_encode.c and seq2seq_step.c run them.
+/* Callbacks that all sequence-to-sequence domains share: opening models, starting runners (one per decoding thread),
+ * writing outputs. seq2seq_graph.c and the architectures build the compute graphs; seq2seq_encode.c and seq2seq_step.c
+ * run them.
  *
- * An ensemble is a model of several nets. The model owns what they share, such as the tokenizer and the network.
+ * An ensemble is a model of several nets. The model owns what its nets share, such as the tokenizer and the network.
  * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero.
  *
- * The models of an ensemble may differ in everything except both vocabularies, which must be equal id by id, and the ids of
- * special tokens. The graph mixes their distributions (seq2seq_graph.c).
+ * The models of an ensemble may differ in everything except both vocabularies, which must be equal id by id, and the
+ * ids of special tokens. The graph mixes their distributions (seq2seq_graph.c).
  *
- * Sections: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of actions. */
+ * Sections: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of
+ * actions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +39,7 @@ const rill_option seq_options[] = {
 
 /* --- ensembles: compatibility ------------------------------------------------------------------------------------------------ */
 
-/* Two nets and their directories: `first` is in `home`, `other` in `directory`. */
+/* Two nets of an ensemble that are compared, and their directories: `first` is in `home`, `other` in `directory`. */
 typedef struct match_context {
     const seq_net *first, *other;
     const char *home, *directory;
@@ -93,7 +95,8 @@ static int32_t min_int32(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* Combine the nets' limits, lengths and state needs, and describe the model. */
+/* Set the model's limits to the minima over its nets, find which states the nets read, and write the model's
+ * description. */
 static void combine_limits(seq_model *m)
 {
     const seq_net *first = m->net[0];
@@ -249,7 +252,8 @@ void seq_close(void *model)
     rill_free(ctx, m, sizeof *m);
 }
 
-/* Upper bound on the shortlist subset of an input of `pieces` tokens, padding included; 0 without a shortlist. */
+/* Return an upper bound on the size of the vocabulary subset of an input with `pieces` tokens, padding included; 0
+ * without a shortlist. */
 static int64_t vocab_subset_size(const seq_model *m, size_t pieces)
 {
     return m->shortlist != NULL ? (int64_t)seq_vocab_subset_max(m->shortlist, pieces) + RILL_VOCAB_SUBSET_PADDING : 0;
@@ -396,7 +400,7 @@ int32_t seq_unknown_action(void *model)
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
-/* Whether the action is eos, padding or unknown. Tokenized text yields these only for characters outside the
+/* Return 1 if the action is eos, padding or <unk>. The tokenizer outputs these tokens only for characters outside the
  * vocabulary. */
 static int is_special_token(void *model, int32_t action)
 {

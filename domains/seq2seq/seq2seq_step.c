@@ -1,7 +1,7 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
- * Invariant: a row's result depends only on the actions of its path and on its slot (rill/device.h). In one call no new
- * node is an ancestor of another one. Sections: columns · states · scores. */
+ * Invariant: the result of a row, one hypothesis of the batch, depends only on the hypothesis' actions and on its input
+ * (rill/device.h). In one call no new node is an ancestor of another new node. Sections: columns · states · scores. */
 #include "domain_base.h"
 #include "seq2seq.h"
 
@@ -10,7 +10,7 @@
 /* The graph `step` has four columns, six if states read parents, and then one token column per net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* Reserve `count` arrays of [n] ints in the runner's scratch. */
+/* Set *out to `count` arrays of n ints each, one after the other, in the runner's scratch memory. */
 static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **out)
 {
     rill_carver c = {0};
@@ -20,7 +20,8 @@ static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **
     return RILL_OK;
 }
 
-/* symbol [n] = decoder input ids. A root node gets the decoder start of its item's language, or else the net's. */
+/* Set symbol [n] to the decoder's input ids: the last action of each row. A root node has no action yet; it gets the
+ * start token for its input's target language or, without one, the net's decoder_start. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
                             const int32_t *slot, int32_t *symbol)
 {
@@ -40,7 +41,7 @@ static rill_status run_graph(seq_runner *r, rill_graph graph, rill_run_arguments
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* Prepare positions for all rows. Fails if the deepest row exceeds the model's positions. */
+/* Prepare the nets' position embeddings for all rows. Fail if a row is deeper than the model's number of positions. */
 static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *depth)
 {
     int32_t deepest = -1;
@@ -54,8 +55,8 @@ static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *dept
     return seq_prepare_positions(r, (size_t)(deepest + 1));
 }
 
-/* For nets whose states read parents. origin [n]: the parent, for a root node the node itself. first [n]: the slot of a
- * root node, else -1. */
+/* Fill two input columns for nets whose states read only the parent's state. origin [n]: the parent node, or the node
+ * itself if it is a root. first [n]: the slot of a root node's input, -1 for other nodes. */
 static void state_origins(const rill_rows *rows, int32_t *origin, int32_t *first)
 {
     for (int32_t i = 0; i < rows->n; i++) {
@@ -104,7 +105,8 @@ rill_status seq_run_alignment(seq_runner *r, const seq_attention *w)
 
 /* --- scores ------------------------------------------------------------------------------------------------------- */
 
-/* The softmax gives illegal ids a probability too. Report RILL_SCORE_DEAD for them instead. */
+/* Set the scores of requested actions (picks) that are illegal to RILL_SCORE_DEAD. The softmax gives illegal ids a
+ * probability too. */
 static void drop_illegal_logp(const seq_model *m, const rill_score_request *req, rill_score_result *out)
 {
     for (int32_t q = 0; q < req->n_picks; q++)

@@ -1,12 +1,12 @@
 /* Shortlists: a vocabulary subset for each input, to which its outputs are restricted.
  *
  * Source: marian-decoder's lexical shortlist. An input's subset has the first F ids of the target vocabulary, which are
- * frequent tokens, and eos. It also has each input token's best B translations, from a file of lines "TARGET SOURCE
- * PROBABILITY", and the input tokens that the target vocabulary contains. Illegal ids are removed. The softmax is over
- * the subset only.
+ * frequent tokens, and eos. The subset also has each input token's best B translations, from a file of lines "TARGET
+ * SOURCE PROBABILITY", and the input tokens that the target vocabulary contains. Illegal ids are removed. The softmax
+ * is over the subset only.
  *
- * Each slot has its own subset, and the device holds the output layer's rows for it. Subsets are not united over the
- * batch, so an input's scores do not depend on the inputs decoded with it.
+ * Each input in flight has its own subset, and the device holds the output layer's rows for this subset. The inputs of
+ * a batch do not share a subset, so an input's scores do not depend on the inputs decoded with it.
  *
  * Invariant: a subset is ascending, so indices into it are ordered like ids. Sections: the option · the file ·
  * subsets. */
@@ -39,7 +39,8 @@ struct seq_shortlist {
 
 /* --- the option --------------------------------------------------------------------------------------------------- */
 
-/* Cut ",NUMBER" from the end of text[0..*length). Returns 0 if there is none. */
+/* If text[0..*length) ends in ",NUMBER", shorten *length to the part before the comma, set *out to the number and
+ * return 1. Otherwise return 0. */
 static int take_number(const char *text, size_t *length, int32_t *out)
 {
     size_t pos = *length;
@@ -76,7 +77,7 @@ typedef struct lexicon_reader {
     lexicon_pair *pairs;
     size_t n;
     int64_t line;
-    rill_arena arena; /* of `pairs` */
+    rill_arena arena; /* memory of `pairs` */
 } lexicon_reader;
 
 static rill_status bad_line(const lexicon_reader *r)

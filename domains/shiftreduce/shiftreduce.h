@@ -11,7 +11,8 @@
  * (option input-format). Malformed lines, and those longer than max_input_length words, fail without affecting others.
  * Output: one tree in brackets.
  * Actions: 0 shift, 1 combine, then the labels. Phases: 0 structure, 1 label; max_candidates applies to labels alone.
- * State: RILL_STATE_PATH. Results are bit-identical for every batch, schedule and number of threads.
+ * State: a node reads the parser's stack, which is linked through its ancestors (RILL_STATE_PATH). Results are
+ * bit-identical for every batch, schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "shiftreduce".
  *
  * The rest of this header is private to the domain. */
@@ -56,22 +57,24 @@ enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_FIRST_LABEL = 2 }; /* action
 enum { PARSER_PHASE_STRUCTURE = 0, PARSER_PHASE_LABEL = 1, PARSER_PHASES = 2 };
 enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 }; /* ids in words.vocab */
 enum { PARSER_FRAME_TOKENS = 2 };                                               /* <s> and </s> */
-enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: of <s> and </s>; first id of words */
+enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: tag of <s> and </s>; first tag of words */
 enum { PARSER_NO_LABEL = 0 };                     /* id in labels.vocab */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
-/* Products of a position, D floats each. Those from PRODUCT_C on include the term that is constant in a sentence. */
+/* The five products of a position with the weights, D floats each, as defined above. Those from PRODUCT_C on include
+ * the term that is constant in a sentence. */
 enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
 
 /* Input format. */
 typedef enum parser_form { PARSER_FORM_AUTO, PARSER_FORM_TREE, PARSER_FORM_TAGGED, PARSER_FORM_TEXT } parser_form;
 
-/* A bidirectional LSTM layer. */
+/* A bidirectional LSTM layer. H: hidden width per direction. */
 typedef struct parser_layer {
     rill_matrix input;        /* 8H x input width: gates of both directions */
     rill_matrix recurrent[2]; /* 4H x H: forward, backward */
 } parser_layer;
 
+/* E: embedding width; H: hidden width per direction; D: width of the feed-forward networks; T: tags; L: labels. */
 typedef struct parser_weights {
     rill_constant word_rows; /* [words, E] */
     rill_constant suffix_rows, shape_rows;
@@ -87,7 +90,8 @@ typedef struct parser_weights {
     rill_matrix structure_output;       /* 2 x D */
     rill_constant structure_output_bias;
     rill_matrix label_output; /* L x D */
-    /* [2, L] row 0: before an item's last timestep, row 1: in it; -infinity for labels that are illegal there */
+    /* [2, L] biases of the labels. Row 0 is used before the last timestep of an input, row 1 in the last timestep; a
+     * label that is illegal there has -infinity. */
     rill_constant label_output_bias;
 } parser_weights;
 
@@ -97,7 +101,7 @@ typedef struct parser {
     rill_network *network;
     rill_arena arena; /* weights that the network borrows, and other data of fixed size */
     parser_weights weights;
-    rill_table products; /* per slot [n + 1, N_PRODUCTS * D] */
+    rill_table products; /* for each input [n + 1, N_PRODUCTS * D]: products of its n + 1 positions */
     rill_graph encode, score[PARSER_PHASES];
 
     size_t embedding, tag_size, hidden, ffn_width;
@@ -123,22 +127,22 @@ typedef struct parser_cell {
 
 /* Mutable data of one decoding thread. */
 typedef struct parser_runner {
-    rill_session *session; /* first member: see rill_runner_drop() */
+    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
     const parser *model;
     rill_context *ctx;
-    rill_arena arena; /* of the arrays below */
+    rill_arena arena; /* memory of the arrays below */
 
     parser_cell *cell;       /* [nodes] */
     rill_sentence *sentence; /* [slots] words and tags of the slot's input */
     size_t n_slots;          /* slots whose sentence is initialised */
 
-    int32_t *slot; /* [sentences] of an encode() call: slot, number of frames, number of positions */
+    int32_t *slot; /* [sentences] of one encode() call: slot, number of frames, number of positions of each sentence */
     int32_t *frames, *positions;
     int32_t *feature[PARSER_MAX_FEATURES]; /* [frames] embedding rows of word, shape and suffixes; -1: none */
     int32_t *column;                       /* other input columns of a call */
     rill_text normalized_word;             /* normal form of a word while its features are looked up */
     rill_tree tree;                        /* input tree while reading, output tree while building */
-    int32_t *tree_scratch;                 /* arrays of a tree_builder */
+    int32_t *tree_scratch;                 /* memory of the arrays of a tree_builder */
 } parser_runner;
 
 /* Number of features per word. */
@@ -161,16 +165,16 @@ rill_status parser_build_graphs(parser *p);
 
 /* --- shiftreduce_input.c ------------------------------------------------------------------------------------------------------ */
 
-/* The format to read a line in: `asked`, or for AUTO the format that the line looks like. */
+/* Return the format in which to read a line: `asked`, or, if that is AUTO, the format that the line looks like. */
 parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);
-/* The choices have the order of parser_form. */
+/* The option `input-format`. Its choices are in the order of parser_form. */
 #define PARSER_INPUT_FORMAT                                                                                           \
     {                                                                                                                 \
         "input-format", "auto|tree|tagged|text", "auto", "format of the inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, \
             0, 0, 0, NULL                                                                                             \
     }
 extern const rill_option parser_input_options[]; /* options of an input; the first is input-format */
-/* Replace AUTO by text for tokenized inputs. */
+/* Return PARSER_FORM_TEXT for AUTO if inputs are tokenized; otherwise return `form`. */
 parser_form parser_default_form(parser_form form, int tokenized);
 
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs); /* rill_domain.encode; self is the runner */

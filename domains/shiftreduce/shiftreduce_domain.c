@@ -1,18 +1,20 @@
-/* The shift-reduce parser's domain: models, runners, the parser's stack, scores, trees of outputs, names of actions.
- * shiftreduce_graphs.c defines the computation, shiftreduce_input.c reads and encodes inputs.
+/* The callbacks of the domain "shiftreduce" (rill/domain.h): models, runners (one per decoding thread), the parser's
+ * stack, scores, output trees, names of actions. shiftreduce_graphs.c builds the compute graphs, shiftreduce_input.c
+ * reads and encodes inputs.
  *
  * The stack: a sentence of n words takes n shifts and n - 1 combines, in any legal order. A shift needs a remaining
  * word, a combine two spans on the stack. So every unfinished hypothesis has a legal action, and a finished one has all
  * words in one span.
- * Scores of structure: the network scores only rows where both actions are legal. Other rows have one action, with logp 0.
- * Scores of labels: the network scores every row. The label in an item's last timestep completes the tree.
- * Trees: combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of creation, so
- * children come before their parent. Nothing recurses.
+ * Scores of structure: the network scores only rows where both actions are legal. Other rows have one action with logp 0.
+ * Scores of labels: the network scores every row. The label in an input's last timestep completes the tree.
+ * Trees: combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of
+ * creation, so children come before their parent. No function is recursive.
  *
- * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has
- * space for the nodes of the largest reserve(). Slots below r->n_slots are initialised.
+ * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for
+ * the nodes of the largest reserve(). Slots below r->n_slots are initialised.
  *
- * Sections: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the table. */
+ * Sections: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the
+ * table. */
 #include <string.h>
 
 #include "domain_base.h"
@@ -73,8 +75,8 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     info->max_choices_phases = 1u << PARSER_PHASE_LABEL;
     info->max_length = 2 * p->max_input - 1;
     info->node_bytes = sizeof(parser_cell);
-    /* A row of products per position, of which there is one more than words; the end offset and tag of each word. The text of
-     * the words is negligible. */
+    /* Memory of an input: a row of products for each position, which are one more than the words; and the end offset
+     * and tag of each word. The text of the words is negligible. */
     info->slot_bytes += (int64_t)sizeof(rill_sentence) + info->slot_unit_bytes;
     info->slot_unit_bytes += (int64_t)(sizeof(size_t) + sizeof(int32_t));
     *model = p;
@@ -144,7 +146,7 @@ static int64_t measure(void *self, const char *text, size_t length)
 
 /* --- the stack ---------------------------------------------------------------------------------------------------- */
 
-/* The cell of node `from`'s child by the action shift or combine. */
+/* Return the stack after the action shift (or combine) on the stack of node `from`. */
 static parser_cell stack_shift(const parser_cell *cell, int32_t from)
 {
     const parser_cell *s = &cell[from];
@@ -167,7 +169,7 @@ static int stack_can_combine(const parser_cell *s)
     return s->below_node != RILL_NO_NODE;
 }
 
-/* Whether all words are in one span, so that only the span's label is left to choose. */
+/* Return 1 if all words are in one span, so that only the label of this span remains to be chosen. */
 static int stack_is_done(const parser_cell *s, int32_t words)
 {
     return !stack_can_shift(s, words) && !stack_can_combine(s);
@@ -189,8 +191,9 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Class of a row, for merging equivalent hypotheses: its top span. An equal number of words shifted after equally many
- * actions means equal stack depth, hence the same legal actions. The next label is of the top span. */
+/* The class of a row is the span on top of its stack; hypotheses of the same class may be merged. The end of the span
+ * is the number of words shifted. Two hypotheses with equally many words shifted and equally many actions have stacks
+ * of the same depth, so the same actions are legal for both. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;
@@ -206,7 +209,7 @@ static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 enum { STRUCTURE_SLOT, STRUCTURE_UNDECIDED, STRUCTURE_A, STRUCTURE_B, STRUCTURE_C, STRUCTURE_COLUMNS };
 enum { LABEL_SLOT, LABEL_IS_LAST, LABEL_B, LABEL_C, LABEL_COLUMNS };
 
-/* State of one call. */
+/* State of one score() call. */
 typedef struct score_call {
     const parser_runner *r;
     const rill_rows *rows;
@@ -288,8 +291,8 @@ typedef struct tree_builder {
     parser_runner *r;
     const rill_sentence *sentence;
     tree_span *span;  /* [max_spans] */
-    int32_t *stack;   /* [max_spans] the parser's stack of spans, the top last */
-    int32_t *pending; /* [2 max_spans] stack of work, next last: x >= 0: write span x; x < 0: close ~x brackets */
+    int32_t *stack;   /* [max_spans] the parser's stack of spans; its top is stack[depth - 1] */
+    int32_t *pending; /* [2 max_spans] stack of pending work: x >= 0: write span x; x < 0: close ~x brackets */
     int32_t n_spans, depth, n_shifted;
 } tree_builder;
 
@@ -328,7 +331,8 @@ static rill_status write_tree_word(const tree_builder *b, int32_t word)
     return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, rill_sentence_word(b->sentence, word));
 }
 
-/* Open the span's brackets and write its word, if it has one. Push its closing brackets and children to `todo`. */
+/* Open the brackets of span `index` and write its word, if it has one. Push its closing brackets and its children onto
+ * the stack `todo`. */
 static rill_status write_span(const tree_builder *b, int32_t index, int32_t *todo, int32_t *n)
 {
     const parser *p = b->r->model;
@@ -430,8 +434,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* The best setting that the paper [stream] reports for such models (docs/algorithms.md): on GUM's dev set it reaches
- * the F1 of beam 10 without pruning, with less than two thirds of the expansions. */
+/* The default search options: the best setting that the paper [stream] (docs/algorithms.md) reports for parsers of this
+ * kind. On GUM's dev set it reaches the F1 of beam 10 without pruning, with less than two thirds of the expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

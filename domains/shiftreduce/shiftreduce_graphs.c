@@ -1,4 +1,4 @@
-/* The model's graphs (rill/device.h):
+/* The parser's compute graphs (rill/device.h):
  *
  * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; tag prediction for untagged
  *         words; second BiLSTM layer over the first layer's outputs and the tags. Its outputs represent positions, for
@@ -49,8 +49,8 @@ static rill_tensor embed_frames(const encode_builder *e)
     return x;
 }
 
-/* Both directions of an LSTM layer. At unit t of `space` the forward direction reads the gates of frame t, the backward
- * direction those of frame t + ahead. */
+/* Append both directions of an LSTM layer. At element t of `space` (frames or positions), the forward direction reads
+ * the gates of frame t, and the backward direction reads the gates of frame t + ahead. */
 static rill_tensor bilstm_layer(const encode_builder *e, int layer, rill_index_space space, int32_t ahead)
 {
     const size_t hidden = e->p->hidden;
@@ -97,8 +97,8 @@ static void predict_tags(const encode_builder *e, rill_tensor outputs)
                                       .tag_column = e->tag});
 }
 
-/* Second layer, over positions 0 .. n instead of frames 0 .. n + 1. The forward direction omits the last frame, </s>,
- * and the backward direction the first, <s>. */
+/* Append the second layer. Its outputs are positions 0 .. n, one fewer than the n + 2 frames: the forward direction
+ * omits the last frame, </s>, and the backward direction the first frame, <s>. */
 static rill_tensor second_bilstm(const encode_builder *e, rill_tensor outputs)
 {
     rill_op_product(e->network, e->graph, e->frames,

@@ -27,7 +27,8 @@ static size_t tag_offset(rill_slice token)
     return pos > 1 && pos < token.length ? pos : 0;
 }
 
-/* Whether a name has a lower-case letter or a digit. Most words have one, and no treebank's tags do. */
+/* Return 1 if a name has a lower-case letter, a digit or a non-ASCII character. Most words have one, and no treebank's
+ * tags do. */
 static int has_lower_or_digit(rill_slice name)
 {
     for (size_t i = 0; i < name.length; i++) {
@@ -60,8 +61,8 @@ static int is_tagged(const parser *p, rill_slice remaining)
 typedef struct tree_scan {
     rill_slice rest;
     int32_t depth, max_depth;
-    int has_leaf, has_known_tag;            /* a bracket with a word; one whose tag is the model's */
-    int has_known_label, has_unknown_label; /* a label of the model; any other label */
+    int has_leaf, has_known_tag;            /* 1: a bracket with a word was seen; one whose tag the model has */
+    int has_known_label, has_unknown_label; /* 1: a label of the model was seen; any other label was seen */
 } tree_scan;
 
 static int skip_bracket(tree_scan *scan, char bracket)
@@ -88,7 +89,8 @@ static void skip_spaces(tree_scan *scan)
         scan->rest = (rill_slice){scan->rest.data + 1, scan->rest.length - 1};
 }
 
-/* Whether the model has the label without what follows its first "-", "=" or "|": NP of NP-SBJ-1, ADVP of ADVP|PRT. */
+/* Return 1 if the model has this label. The label is first cut before its first "-", "=" or "|": NP-SBJ-1 becomes NP,
+ * ADVP|PRT becomes ADVP. */
 static int is_known_label(const parser *p, rill_slice label)
 {
     size_t n = label.length > 0;
@@ -124,11 +126,11 @@ static int scan_bracket(const parser *p, tree_scan *scan)
     return known || !has_lower_or_digit(label);
 }
 
-/* Whether the line looks like a tree. It must consist of brackets: word brackets hold a tag and a word, others a label
- * and brackets. The outermost label is empty or one of the model's. Other labels are the model's or have neither
- * lower-case letters nor digits. At least one tag is the model's. A single word bracket is no tree. An incomplete tree
- * passes, as it may continue on other lines. The tree reader then reports the error, which reading it as text would
- * hide. */
+/* Return 1 if the line looks like a tree. It must consist of brackets: a word bracket holds a tag and a word, any other
+ * bracket a label and brackets. The outermost label is empty or one of the model's. An inner label that the model does
+ * not have must have no lower-case letters and no digits. At least one tag is the model's. A single word bracket is no
+ * tree. An incomplete tree passes, because it may continue on other lines; the tree reader then reports the error,
+ * which would be hidden if the line were read as text. */
 static int looks_like_tree(const parser *p, rill_slice line)
 {
     tree_scan scan = {.rest = line};
@@ -237,7 +239,7 @@ static const char *form_hint(parser_form asked, parser_form form)
                                       : "";
 }
 
-/* The input's option input-format, else the model's. */
+/* Return the input's own option input-format, or the model's if the input does not set it. */
 static parser_form requested_form(const parser_runner *r, const rill_input *input, int tokenized)
 {
     const char *value = rill_input_value(input, parser_input_options->name);
@@ -246,8 +248,8 @@ static parser_form requested_form(const parser_runner *r, const rill_input *inpu
     return parser_default_form(known ? (parser_form)(word - 1) : r->model->form, tokenized);
 }
 
-/* Read an input into its slot's sentence. *words = number of words, 0 if the input is empty or malformed. A malformed
- * input fails alone. */
+/* Read an input into the sentence of its slot. *words = number of words, 0 if the input is empty or malformed. A
+ * malformed input is marked as failed, and the other inputs continue. */
 static rill_status read_input(parser_runner *r, rill_input *input, int32_t *words)
 {
     const parser *p = r->model;
@@ -296,7 +298,8 @@ static rill_status normalise_word(parser_runner *r, rill_slice word)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* Id of the word, else of its normal form, else PARSER_UNK. Needs r->normalized_word. */
+/* Return the row of the word's embedding: the id of the word, else of its normal form, else PARSER_UNK.
+ * r->normalized_word must hold the normal form. */
 static int32_t word_row(const parser_runner *r, rill_slice word)
 {
     const parser *p = r->model;
@@ -326,7 +329,8 @@ static int32_t shape_row(parser_runner *r, rill_slice word)
     return id >= 0 ? id : 0;
 }
 
-/* Ids of the suffixes of 1, 2, ... characters of the normal form; -1: unknown. Needs r->normalized_word. */
+/* Set row[l] to the id of the suffix of l + 1 characters of the normal form; -1: unknown. r->normalized_word must hold
+ * the normal form. */
 static void suffix_rows(const parser_runner *r, int32_t *row)
 {
     const parser *p = r->model;
@@ -352,7 +356,7 @@ static rill_status word_features(parser_runner *r, rill_slice word, int32_t *fea
     return RILL_OK;
 }
 
-/* Features of the boundary PARSER_BOS or PARSER_EOS. */
+/* Features of the token <s> or </s>, whose id is `word`: the row of the word only. */
 static void boundary_features(const parser *p, int32_t word, int32_t *feature)
 {
     feature[0] = word;
@@ -364,8 +368,8 @@ enum {
     ENCODE_SLOT,
     ENCODE_FRAMES,
     ENCODE_POSITIONS,
-    ENCODE_FIRST, /* index of the first position ... */
-    ENCODE_LAST,  /* ... and of the last, n */
+    ENCODE_FIRST, /* index of the first position */
+    ENCODE_LAST,  /* index of the last position, n */
     ENCODE_TAG,
     ENCODE_UNTAGGED, /* >= 0: predict the frame's tag */
     ENCODE_FEATURES,

@@ -1,7 +1,7 @@
 /* Loads a parser: configuration, vocabularies, weights.
  *
- * Invariant: p->arena owns what the network borrows and what lives as long as the model. A second arena holds
- * temporaries and is cleared after each part.
+ * Invariant: p->arena owns the data that the network borrows and all other data of the model's lifetime. A second arena
+ * holds temporaries and is cleared after each part of the weights.
  *
  * Sections: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs ·
  * entry point. */
@@ -175,7 +175,8 @@ static int is_trace(const char *tag, size_t length)
     return rill_slice_is((rill_slice){tag, length}, "-NONE-");
 }
 
-/* Refuse tags that cannot be written into trees, and the tag of traces: a tree reader would drop a word with it. */
+/* Fail if a tag cannot be written into a tree, or is -NONE-, the tag of traces: a tree reader would drop a word with
+ * this tag. */
 static rill_status check_tags(loader *l)
 {
     for (int32_t i = 1; i < l->p->n_tags; i++) {
@@ -278,14 +279,15 @@ static rill_status load_tagger(loader *l)
 
 /* --- products of positions ---------------------------------------------------------------------------------------- */
 
-/* First-layer weights of a feed-forward network: 2H columns for each span, from left to right. The second H are
- * negated, since a span's vector uses b_i - b_j, but the difference of positions has b_j - b_i. */
+/* First-layer weights of a feed-forward network: 2H columns for each span, from left to right. The second H columns are
+ * negated: a span (i, j) is represented by b_i - b_j, but the difference of its positions has b_j - b_i. */
 typedef struct span_weights {
     const float *weights; /* [D, n_spans * 2H] */
     size_t n_spans, ffn_width, width;
 } span_weights;
 
-/* to[d, :] = W_minuend - W_subtrahend, for indices of spans; the weights of span -1 are zero. */
+/* to[d, :] = W_minuend - W_subtrahend, where both are indices of spans; the weights of span -1 count as zero. The
+ * second half of a row is negated, see span_weights. */
 static void put_weight_difference(const span_weights *s, int minuend, int subtrahend, float *to, size_t ld)
 {
     for (size_t d = 0; d < s->ffn_width; d++) {
@@ -334,7 +336,7 @@ static rill_status load_products(loader *l)
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* Load the label output. Labels whose outermost nonterminal is the root are legal only in an item's last timestep;
+/* Load the label output. Labels whose outermost nonterminal is the root are legal only in an input's last timestep;
  * other labels are illegal there. */
 static rill_status load_label_output(loader *l)
 {

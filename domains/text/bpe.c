@@ -1,20 +1,21 @@
 /* Models that split a word into subword tokens: byte pair encoding and unigram.
  *
- * Byte pair encoding: the rank of a pair is its line number in the merges file. Each round merges all occurrences in the word
- * of the pair with the lowest rank, from left to right; pairs that arise in a round are not merged before the next round. A
- * heap, ordered by rank and position, holds the pairs of the word that the file lists.
+ * Byte pair encoding: the rank of a pair is its line number in the merges file. Each round merges all occurrences in
+ * the word of the pair with the lowest rank, from left to right; pairs that arise in a round are not merged before the
+ * next round. A heap, ordered by rank and position, holds the pairs of the word that the file lists.
  *
  * Invariant: the word's symbols form a doubly linked list. A symbol is stored at the index of its first character, and
- * `next` of the last symbol is the number of characters. A pair in the heap is stale if one of its symbols has been merged
- * since it was pushed, which its stored offsets show.
+ * `next` of the last symbol is the number of characters. A pair in the heap is stale if one of its symbols has been
+ * merged since the pair was pushed; its stored offsets then differ from those of the symbols.
  *
- * Unigram (Kudo, Subword regularization, 2018): the segmentation of a word with the highest sum of token scores, by Viterbi.
- * Of segmentations with equal sums the first one found is taken, where positions are visited from left to right and tokens
- * from short to long, as in the tokenizers library.
- * Invariant: best[i] is the last token of the best segmentation of the word's first i bytes, for i at character boundaries.
+ * Unigram (Kudo, Subword regularization, 2018): the segmentation of a word with the highest sum of token scores, by
+ * Viterbi. Of segmentations with equal sums the first one found is taken, where positions are visited from left to
+ * right and tokens from short to long, as in the tokenizers library.
+ * Invariant: best[i] is the last token of the best segmentation of the word's first i bytes, for i at character
+ * boundaries.
  *
- * Sections: merges · the heap · pairs · merging · words of byte pair encoding · unigram: tokens in order · unigram: the best
- * segmentation. */
+ * Sections: merges · the heap · pairs · merging · words of byte pair encoding · unigram: tokens in order · unigram: the
+ * best segmentation. */
 #include "segmenters.h"
 
 #include <stdlib.h>
@@ -166,7 +167,8 @@ static rill_status merge_lowest_rank(rill_bpe *b)
     }
     for (size_t i = 0; i < merged; i++) {
         const size_t left = b->round_pairs[i].left, prev = b->symbols[left].prev;
-        /* If the right neighbour was also merged in this round, it pushes the pair of both. */
+        /* If the right neighbour was also merged in this round, its own iteration pushes the pair of the two
+         * symbols. */
         if (prev != left) TRY(push_known_pair(b, prev));
         if (i + 1 == merged || b->symbols[left].next != b->round_pairs[i + 1].left) TRY(push_known_pair(b, left));
     }
@@ -204,10 +206,11 @@ rill_status rill_bpe_split(rill_bpe *b, const char *word, size_t length, rill_wo
     return RILL_OK;
 }
 
+/* The best segmentation of the first bytes of a word, up to some position. */
 typedef struct best_cut {
     double score;
-    size_t from; /* offset of its last token */
-    int32_t id;  /* id of the best segmentation's last token; -1: no segmentation yet */
+    size_t from; /* offset in the word at which the segmentation's last token begins */
+    int32_t id;  /* id of the last token; -1: no segmentation found yet */
 } best_cut;
 
 /* --- unigram: tokens in order ---------------------------------------------------------------------------------------------- */
@@ -219,8 +222,8 @@ static int compare_tokens(const void *a, const void *b, void *user)
                   rill_vocabulary_token(v, *(const int32_t *)b, NULL));
 }
 
-/* Sort the ids of the unigram model's tokens. Added tokens have higher ids and are not included: words are not split into
- * them. */
+/* Sort the ids of the unigram model's tokens by the tokens' bytes. Added tokens have higher ids and are not included:
+ * words are not split into them. */
 rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
 {
     TRY(rill_arena_alloc(&p->arena, &p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, p->name));

@@ -1,5 +1,6 @@
-/* family.h: the tokenizer of a model family: the family's row in the table, the settings of a model directory, and the
- * resulting tokens and languages. Private header of domains/text; the rest of rill uses tokenizer.h.
+/* family.h: tokenizers of transformers' model families (m2m_100, mbart, t5 ...): a table with a row for each family,
+ * the settings in a model directory, and the opened tokenizer with its tokens and languages. Private header of
+ * domains/text; the rest of rill uses tokenizer.h.
  *
  * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids. Stability: internal to
  * rill. */
@@ -13,7 +14,7 @@
 
 /* --- the table: text_families.c ---------------------------------------------------------------------------------------- */
 
-/* The order of tokens by which they get ids. SentencePiece tokens are those of the directory's SentencePiece model. */
+/* How a family's tokens get their ids. "SentencePiece tokens" are the tokens of the directory's SentencePiece model. */
 typedef enum rill_numbering {
     RILL_NUMBERS_FAIRSEQ, /* <s>, <pad>, </s>, <unk>, then SentencePiece tokens from the fourth on, languages, <mask> */
     RILL_NUMBERS_VOCAB_JSON, /* ids from vocab.json; languages follow */
@@ -83,8 +84,9 @@ rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, cons
 rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const char *key, int64_t min, int64_t max,
                                       int64_t fallback, int64_t *out);
 
-/* Add to `tokens` the directory's added tokens, in order of ids; and its additional special tokens, which have no id in
- * the file. RILL_OK · as rill_token_set_add() */
+/* rill_tokenizer_config_add_tokens() adds the directory's added tokens to `tokens`, in order of ids.
+ * rill_tokenizer_config_add_special() adds its additional special tokens, for which the files give no ids.
+ *   RILL_OK · as rill_token_set_add() */
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
 
@@ -106,13 +108,13 @@ typedef struct rill_family_tokenizer {
     const char *directory;
     rill_token_set tokens;
     rill_vocabulary *vocabulary; /* owned by this struct */
-    rill_spm *spm;               /* the segmenter is SentencePiece ... */
-    rill_pipeline *pipeline;
+    rill_spm *spm;               /* the SentencePiece model that splits text; NULL: none */
+    rill_pipeline *pipeline;     /* the tokenizer.json or byte-level BPE pipeline that splits text; NULL: none */
     int32_t bos, eos, unk;
-    int clean_up_spaces; /* remove spaces before punctuation from outputs */
-    int tokenized, language_columns;
-    rill_language *language;     /* [n_languages] in order of ids */
-    const char **language_names; /* [n_languages + 1] names, then NULL */
+    int clean_up_spaces;             /* 1: remove spaces before punctuation from outputs */
+    int tokenized, language_columns; /* 1: inputs are subword tokens; inputs begin with columns for their languages */
+    rill_language *language;         /* [n_languages] in order of ids */
+    const char **language_names;     /* [n_languages + 1] names, then NULL */
     size_t n_languages;
     rill_language_pair default_languages; /* for inputs that do not name their languages */
     int32_t forced_bos;                   /* forced first action of the configuration; -1: none */
@@ -131,13 +133,14 @@ rill_status rill_languages_open(rill_family_tokenizer *self, rill_context *ctx, 
  *   RILL_OK · RILL_ERR_OPTION (the message names the missing option) */
 rill_status rill_languages_check(const rill_family_tokenizer *self, rill_context *ctx);
 
-/* If inputs have language columns, move *bytes and *length past those of this input. *turn = the input's languages: from
- * its columns, or the defaults.
+/* Set *turn to the languages of the input. If inputs have language columns (source language, tab, target language, tab,
+ * text), read them and move *bytes and *length past them. A language without a column, or with an empty one, is the
+ * default.
  *   RILL_OK · RILL_ERR_INPUT (recorded) */
 rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn);
 
-/* As rill_tokenizer_is_translation(). */
+/* rill_tokenizer_is_translation() (tokenizer.h) for a family's tokenizer. */
 int rill_family_is_translation(const rill_family_tokenizer *self, const char *bytes, size_t length, size_t *head);
 
 /* Return 1 if a token has the form of a language token, and set *name to the name that users write. */

@@ -1,8 +1,8 @@
-/* Builds a family's vocabulary from the files of a model directory; see family.h.
+/* Builds the vocabulary of a model family (mbart, t5 ...) from the files of a model directory; see family.h.
  *
- * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred, because
- * the translation model was trained with it; tokenizer.json is used if the directory has no other vocabulary.
- * Sections: token ids · sources of tokens · added tokens · the whole. */
+ * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred,
+ * because the translation model was trained with it; tokenizer.json is used if the directory has no other vocabulary.
+ * Sections: token ids · sources of tokens · added tokens · opening and closing. */
 #include "family.h"
 
 #include <stdio.h>
@@ -107,7 +107,8 @@ static rill_status add_numbered_tokens(family_opener *o)
 
 /* --- sources of tokens -------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the SentencePiece model is needed. It is not if inputs are tokenized and vocab.json has the ids. */
+/* Return 1 if the SentencePiece model is needed. Tokenized inputs of a family whose vocab.json has the ids do not need
+ * it. */
 static int reads_spm(const rill_family *f, int tokenized)
 {
     return f->spm_file != NULL && !(tokenized && f->numbering == RILL_NUMBERS_VOCAB_JSON);
@@ -187,7 +188,8 @@ static rill_status add_extra_token(const family_opener *o, const char *token, in
     return rill_token_set_add(&o->tokenizer->tokens, token, strlen(token), -1, flags);
 }
 
-/* Find the special tokens, and mark them as such. All except padding are required, because encoding needs them. */
+/* Find the ids of the special tokens and flag the tokens RILL_TOKEN_SPECIAL. All except padding are required, because
+ * encoding needs them. */
 static rill_status find_special_tokens(const family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
@@ -272,8 +274,8 @@ static rill_status add_unused(const family_opener *o)
     return RILL_OK;
 }
 
-/* Add all added tokens in order of their ids. NLLB's directories list its languages as special tokens, before the mask;
- * other families use the languages of their row in the table. */
+/* Add all added tokens in order of their ids. NLLB's directories list the languages as special tokens, and the mask has
+ * the next id. Other families have their languages in the table (text_families.c). */
 static rill_status add_all(const family_opener *o)
 {
     const int listed = o->tokenizer->family.language_form == RILL_LANGUAGES_FLORES;
@@ -288,7 +290,7 @@ static rill_status add_all(const family_opener *o)
     return rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 static const char *token_name(const family_opener *o, const char *key, const char *fallback)
 {

@@ -94,7 +94,7 @@ static int reads_source(const rill_family_tokenizer *t)
     return t->family.prefix == RILL_EXTRA_SOURCE_LANGUAGE || t->family.suffix == RILL_EXTRA_SOURCE_LANGUAGE;
 }
 
-/* Return 1 if the model needs the target language to start an output. */
+/* Return 1 if outputs of this model cannot start without a target language. */
 static int needs_target(const rill_family_tokenizer *t)
 {
     return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
@@ -134,7 +134,7 @@ static int32_t config_language(const rill_family_tokenizer *t, const rill_tokeni
     return text != NULL ? find_language(t, (rill_slice){text, strlen(text)}) : -1;
 }
 
-/* The language token that is config.json's decoder_start_token_id; -1 if that token is no language. */
+/* Return config.json's decoder_start_token_id if it is the id of a language token; else -1. */
 static int32_t start_language(const rill_family_tokenizer *t, const rill_tokenizer_files *files)
 {
     for (size_t i = 0; i < t->n_languages; i++)
@@ -185,7 +185,8 @@ rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, con
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Cut the column before the first tab off the input, and set *out to it. Return 0 if there is no tab. */
+/* Read one language column of an input: set *out to the text before the first tab, trimmed, and move *bytes and *length
+ * past the tab. Return 0 if there is no tab. */
 static int take_column(const char **bytes, size_t *length, rill_slice *out)
 {
     const char *tab = memchr(*bytes, '\t', *length);

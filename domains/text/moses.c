@@ -1,16 +1,17 @@
-/* FSMT's tokenizer: Moses' punctuation normaliser and tokenizer, then byte pair encoding; and Moses' detokenizer; see moses.h.
+/* FSMT's tokenizer: Moses' punctuation normaliser and tokenizer, then byte pair encoding; and Moses' detokenizer; see
+ * moses.h.
  *
- * Rules are applied in the order in which they are listed, which matters. Rules of Moses that cannot match after an earlier
- * rule are omitted.
+ * Rules are applied in the order in which they are listed, which matters. Rules of Moses that cannot match after an
+ * earlier rule are omitted.
  *
- * Deviation: sacremoses replaces runs of dots by the placeholder DOTMULTI, so that this word in a text becomes dots. Here
- * the placeholder is a character that does not occur in texts.
+ * Deviation: sacremoses replaces a run of dots by the word DOTMULTI and back, so a text that contains this word
+ * changes. Here the placeholder is a character that does not occur in texts.
  *
- * The detokenizer joins tokens, with spaces between some of them. The kind of a token determines whether a space precedes it
- * and whether one may follow it. Quotes of the same kind open and close alternately.
+ * The detokenizer joins tokens, with spaces between some of them. The kind of a token determines whether a space
+ * precedes it and whether one may follow it. Quotes of the same kind open and close alternately.
  *
- * Sections: punctuation · tokens · periods · tokenizing · kinds of tokens · quotes · detokenizing · languages · opening and
- * closing · encoding and decoding. */
+ * Sections: punctuation · tokens · periods · tokenizing · kinds of tokens · quotes · detokenizing · languages · opening
+ * and closing · encoding and decoding. */
 #include <string.h>
 #include <utf8proc.h>
 

@@ -20,10 +20,11 @@
 
 /* Small regular-expression substitutions on characters, as in Moses' scripts.
  *
- * A rule has a pattern and a result, both NUL-terminated. A pattern has at most eight elements, each a character or one of
- * the classes below. RW_RUN after an element means one or more characters, RW_ANY zero or more. Each element is a capture,
- * numbered from 0; RW_P0 .. RW_P3 in a result insert a capture. Matches are found from left to right without overlap, but
- * the last `keep` elements, which must be single characters, may be part of the next match.
+ * A rule has a pattern and a result, both NUL-terminated. A pattern has at most eight elements, each a character or one
+ * of the classes below. RW_RUN after an element means one or more characters, RW_ANY zero or more. Each element is a
+ * capture, numbered from 0; RW_P0 .. RW_P3 in a result insert a capture. Matches are found from left to right without
+ * overlap, except that the last `keep` characters of a match may be part of the next match; their elements must match
+ * single characters.
  * Only RW_ANY backtracks, so applying a rule without it takes time linear in the text.
  * libutf8proc provides Unicode's categories. Texts are valid UTF-8. */
 
@@ -31,9 +32,9 @@
 #define RW_WHITE_SPACE U"\x110001" /* white space, as Python's \s */
 #define RW_DIGIT U"\x110002"       /* decimal digits of any script */
 #define RW_NUMBER U"\x110003"      /* decimal digits, fractions, Roman numbers, .. */
-#define RW_NO_NUMBER U"\x110004"   /* everything else */
+#define RW_NO_NUMBER U"\x110004"   /* every character except RW_NUMBER */
 #define RW_LETTER U"\x110005"      /* letters and the marks that belong to them */
-#define RW_NO_LETTER U"\x110006"   /* everything else */
+#define RW_NO_LETTER U"\x110006"   /* every character except RW_LETTER */
 #define RW_NOT_ALNUM U"\x110007"   /* neither letter nor number */
 #define RW_WORD U"\x110008"        /* letters and decimal digits */
 #define RW_MARK U"\x110009"        /* neither letter nor number nor white space nor one of . ' ` , - */
@@ -50,7 +51,8 @@
 #define RW_P2 U"\x110022"
 #define RW_P3 U"\x110023"
 
-/* A placeholder for a dot of a run of dots. It cannot occur in a text from which RW_INVISIBLE characters are removed. */
+/* Stands for one dot of a run of dots ("...") while the rules are applied. It cannot occur in a text from which
+ * RW_INVISIBLE characters are removed. */
 #define RW_HIDDEN_DOT U"\x1"
 
 typedef struct rill_chars {
@@ -61,13 +63,13 @@ typedef struct rill_chars {
 
 typedef struct rill_rewrite_rule {
     const char32_t *pattern, *result;
-    int keep;
+    int keep; /* number of characters at the end of a match that the next match may contain */
 } rill_rewrite_rule;
 
 /* Set `chars` to the characters of `text`, which must be valid UTF-8. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_chars_read(rill_chars *chars, const char *text, size_t length);
 
-/* Append characters to `chars`. RILL_OK · RILL_ERR_MEMORY */
+/* Append `count` characters. rill_chars_write() appends them to `out` as UTF-8. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_chars_append(rill_chars *chars, const char32_t *chars_to_add, size_t count);
 rill_status rill_chars_write(const char32_t *text, size_t count, rill_text *out);
 
@@ -121,11 +123,11 @@ rill_prefix_kind rill_prefixes_find(const rill_prefixes *prefixes, const char *w
 
 /* --- tokens: moses.c ---------------------------------------------------------------------------------------------- */
 
-/* A kind of quotation mark in the output of the detokenizer. */
+/* The state of one kind of quotation mark while the detokenizer runs. */
 typedef struct rill_quote {
-    const char32_t *text; /* [length] the mark; borrowed from the current text */
+    const char32_t *text; /* [length] the mark; points into the current text */
     size_t length;
-    int open;
+    int open; /* 1: the last mark of this kind was an opening one */
 } rill_quote;
 
 /* A tokenizer for one language. Zero-initialise it and set the first three members. Buffers are reused from text to text. */
@@ -133,7 +135,7 @@ typedef struct rill_moses {
     rill_context *ctx;
     rill_moses_language language;
     const rill_prefixes *prefixes; /* nonbreaking prefixes of the same language */
-    rill_chars text, spare;        /* the current text */
+    rill_chars text, spare;        /* the current text; scratch memory */
     rill_text bytes;               /* a word as UTF-8 */
     rill_quote *quotes;            /* [n_quotes] kinds of quotation marks in the current output */
     size_t n_quotes;

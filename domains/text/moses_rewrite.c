@@ -198,9 +198,7 @@ int rill_char_is(char32_t c, const char32_t *class)
     }
 }
 
-/* longest pattern */
-
-enum { MAX_PATTERN_PARTS = 8 }; /* longest pattern */
+enum { MAX_PATTERN_PARTS = 8 }; /* maximum number of elements in a pattern */
 
 typedef struct rule_hit {
     size_t begin[MAX_PATTERN_PARTS], end[MAX_PATTERN_PARTS];

@@ -1,10 +1,10 @@
-/* Penn Treebank tokenizer; see penn_tokenizer.h. A chunk is the text between two spaces: leading punctuation, a core,
- * trailing punctuation. The core is split at dashes, and its parts at contractions.
+/* Penn Treebank tokenizer; see penn_tokenizer.h. A chunk is the text between two spaces. It consists of leading
+ * punctuation, a core, and trailing punctuation. The core is split at dashes, and its parts at contractions.
  *
- * Invariant: every non-space byte of the text is part of exactly one word, with three exceptions: quotes and apostrophes may
- * be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation and the text is written
- * twice. Sections: sentences · slices of text · output of words · abbreviations · contractions · the core · leading punctuation ·
- * trailing punctuation · chunks. */
+ * Invariant: every non-space byte of the text is part of exactly one word, with three exceptions: quotes and
+ * apostrophes may be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation
+ * and the text is written twice. Sections: sentences · slices of text · output of words · abbreviations · contractions
+ * · the core · leading punctuation · trailing punctuation · chunks. */
 #include <string.h>
 
 #include "domain_base.h"
@@ -44,7 +44,7 @@ rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t
     return end_word(s, tag);
 }
 
-/* Append bytes, with brackets escaped, to the current word, which rill_sentence_add() or _add_escaped() ends.
+/* Append bytes, with brackets escaped, to the current word, which add_word() or rill_sentence_add_escaped() ends.
  *   RILL_OK · RILL_ERR_MEMORY */
 static rill_status append_escaped(rill_sentence *s, const char *bytes, size_t length)
 {
@@ -70,9 +70,9 @@ void rill_sentence_clear(rill_sentence *s)
 typedef struct penn_tokenizer {
     rill_sentence *out;
     int style;
-    int in_quotes;        /* a double quote is open */
+    int in_quotes;        /* 1: a double quote is open */
     char next_chunk_byte; /* first byte of the next chunk; 0: the current chunk is the last */
-    int is_first_chunk;   /* the current chunk is the first of the text */
+    int is_first_chunk;   /* 1: the current chunk is the first of the text */
 } penn_tokenizer;
 
 static int starts_with(rill_slice s, const char *with)
@@ -142,7 +142,7 @@ static rill_status put_string(penn_tokenizer *t, const char *word)
     return add_word(t->out, word, strlen(word), RILL_NO_TAG);
 }
 
-/* Output a word of the text. Its apostrophes are written in ASCII, except in the style RILL_PENN_QUOTES. */
+/* Output a word of the text. Typographic apostrophes become ASCII, except in the style RILL_PENN_QUOTES. */
 static rill_status put_word(penn_tokenizer *t, rill_slice word)
 {
     static const char apostrophe[] = "\xE2\x80\x99";
@@ -213,13 +213,13 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* Return 1 if a full stop after `s` belongs to it. If the next word is in lower case, no sentence has ended. A number with a
- * full stop at the start of the text is that of a list item. A single letter at the end of the text is not an initial
- * ("vitamin C."). */
+/* Return 1 if a full stop after `s` belongs to it. If the next word is in lower case, no sentence has ended. A number
+ * with a full stop at the start of the text numbers a list item and keeps the stop. A single letter at the end of the
+ * text is not an initial ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);
-    if (dash != NULL) s = slice_tail(s, (size_t)(dash + 1 - s.data)); /* "Sino-U.S." */
+    if (dash != NULL) s = slice_tail(s, (size_t)(dash + 1 - s.data)); /* "Sino-U.S.": U.S */
     if (is_abbreviation(t, s) || (is_initials(s) && (s.length > 1 || t->next_chunk_byte != 0))) return 1;
     if (t->next_chunk_byte == 0 || is_address(s)) return 0;
     return (t->next_chunk_byte >= 'a' && t->next_chunk_byte <= 'z') || (t->is_first_chunk && is_number(s));
@@ -302,7 +302,8 @@ static rill_status put_core(penn_tokenizer *t, rill_slice s)
 
 /* --- leading punctuation ------------------------------------------------------------------------------------------ */
 
-/* Return 1 for the rest of a word that begins with an apostrophe, e.g. of 'tis or '90s. */
+/* `s` is the text after an apostrophe. Return 1 if the apostrophe is part of the word, as in 'tis or '90s; 0 if it is a
+ * quote. */
 static int is_elision(rill_slice s)
 {
     static const char *const words[] = {"s",   "m",   "d",    "t",     "re", "ve", "ll",   "em",
@@ -325,7 +326,7 @@ static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
         (rill_is_digit(s.data[*length]) || s.data[*length] == '.'))
         return put_word(t, slice_head(s, *length));
     if ((*length = WHICH(s, quotes, starts_with)) > 0) {
-        /* a chunk that is only a quote closes an open quote */
+        /* if the chunk is only a quote, it closes an open quote */
         const int closes = s.length == 1 && t->in_quotes;
         t->in_quotes = !closes;
         return put_quote(t, slice_head(s, *length), closes ? "''" : "``");
@@ -343,7 +344,8 @@ static const char *const closing_single[] = {"'", "\xE2\x80\x99"};
 static const char *const closing_signs[] = {",", ";", ":", "!", "?", "%"};
 static const char *const closing_dots[] = {"...", "..", "\xE2\x80\xA6"};
 
-/* Return 1 for a closing bracket that belongs to the word, because the word has its opening bracket: "word(s)". */
+/* Return 1 if the slice ends in a closing bracket whose opening bracket is not in the slice: the bracket is
+ * punctuation. In "word(s)" it belongs to the word. */
 static int is_unmatched_close(rill_slice s)
 {
     static const char pairs[] = ")(][}{";
@@ -362,7 +364,7 @@ static size_t trailing_length(const penn_tokenizer *t, rill_slice s)
         const rill_slice head_part = slice_head(s, s.length - length);
         return ends_with(head_part, "in") || equal_lower(head_part, "'n") || head_part.length == 0
                    ? 0
-                   : length; /* "doin'", "'n'" */
+                   : length; /* 0: the apostrophe belongs to "doin'" or "'n'" */
     }
     if (ends_with(s, ".")) return s.length > 1 && !keeps_stop(t, slice_head(s, s.length - 1));
     return is_unmatched_close(s);

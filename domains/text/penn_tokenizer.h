@@ -26,7 +26,8 @@ typedef struct rill_sentence {
 
 void rill_sentence_begin(rill_sentence *s);
 
-/* Add a word and its tag as rill_sentence_add() does, with brackets escaped as in trees. */
+/* Append a word and its tag. Brackets in the word are escaped as in trees: "(" becomes -LRB-. RILL_OK ·
+ * RILL_ERR_MEMORY */
 rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag);
 
 /* Word i, borrowed until the next word is added. */

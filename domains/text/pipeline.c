@@ -1,11 +1,11 @@
-/* Runs a tokenizer.json pipeline: text to subword tokens, and back; see segmenters.h.
+/* Runs the pipeline of a tokenizer.json: text to subword tokens, and back; see segmenters.h.
  *
- * Words of byte-level BPE are those of GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019). A word
- * is what the regular expression of the published code matches: a contraction; letters, digits or other signs with an optional
- * space before them; or white space, whose last character belongs to the next word.
+ * Words of byte-level BPE are those of GPT-2 (Radford et al., Language models are unsupervised multitask learners,
+ * 2019). A word is what the regular expression of the published code matches: a contraction; letters, digits or other
+ * signs with an optional space before them; or white space, whose last character belongs to the next word.
  *
- * Sections: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair) · opening
- * and closing · subword tokens of a word · words · texts. */
+ * Sections: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair) ·
+ * opening and closing · subword tokens of a word · words · texts. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_
 {
     const size_t trie = size >= 4 ? read_le32(bytes) : 0;
     if (trie < 4 || trie % 4 != 0 || trie > size - 4 || size - 4 - trie == 0) return 0;
-    uint32_t *unit =
-        (uint32_t *)(uintptr_t)bytes; /* overwrites the bytes in place: the blob has four more than the trie */
+    /* Overwrites the bytes in place. The trie is written 4 bytes before its old position, over the size field. */
+    uint32_t *unit = (uint32_t *)(uintptr_t)bytes;
     for (size_t i = 0; i < trie / 4; i++) {
         const uint32_t value = read_le32(bytes + 4 + 4 * i);
         memcpy(unit + i, &value, sizeof value);
@@ -140,7 +140,7 @@ static rill_status apply_normalizer(const rill_normalizer *t, const char *text, 
     }
 }
 
-/* pipeline.c: set `out` to the text after all normalizers; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
+/* Set `out` to the text after all normalizers; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
 static rill_status normalize(const rill_pipeline *p, const char *text, size_t length, rill_text *out, rill_text *spare)
 {
     rill_text_reset(out);
@@ -157,7 +157,8 @@ static rill_status normalize(const rill_pipeline *p, const char *text, size_t le
 
 /* --- byte level: letters ------------------------------------------------------------------------------------------------------ */
 
-/* In the alphabet, printable bytes of Latin-1 are their own letters; the other bytes are U+0100, U+0101, ..., in order. */
+/* GPT-2's byte-level BPE writes each byte as a character. A printable byte of Latin-1 becomes the character of the same
+ * code; the other bytes become U+0100, U+0101 ..., in order. */
 static int is_printable_byte(unsigned byte)
 {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
@@ -278,7 +279,7 @@ static size_t broken_length(const char *bytes, size_t length)
     return n;
 }
 
-/* pipeline.c: replace invalid UTF-8 by U+FFFD, from byte `from` of the text on. RILL_OK · RILL_ERR_MEMORY */
+/* Replace invalid UTF-8 in the text, from byte `from` on, by U+FFFD. RILL_OK · RILL_ERR_MEMORY */
 static rill_status repair_utf8(rill_text *text, size_t from)
 {
     static const char mark[] = "\xEF\xBF\xBD";
@@ -354,13 +355,13 @@ int rill_pipeline_is_bpe(const rill_pipeline *p)
 
 /* --- subword tokens of a word ------------------------------------------------------------------------------------- */
 
-/* State of splitting one text: buffers, and a pending run of unknown characters. */
+/* State while one text is split: buffers, and a run of unknown characters that is not yet output. */
 typedef struct splitter {
     const rill_pipeline *p;
     rill_context *ctx;
     rill_bpe bpe;
     rill_text text, spare, word, unknown_run;
-    int first; /* the next word begins the input */
+    int first; /* 1: the text is the start of the input, not a part after an added token */
     rill_word_fn fn;
     void *user;
 } splitter;
@@ -477,7 +478,7 @@ static rill_status split_metaspace(splitter *s, const char *text, size_t length,
     return RILL_OK;
 }
 
-/* White space of any kind separates words. */
+/* Split the normalised text at white space of any kind, and then each word into subword tokens. */
 static rill_status split_at_white_space(splitter *s)
 {
     const char *text = s->text.data;

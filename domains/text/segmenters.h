@@ -15,7 +15,7 @@ RILL_C_BEGIN
 
 /* --- SentencePiece: spm.cc ---------------------------------------------------------------------------------------- */
 
-/* Only spm.cc uses the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves it. The library
+/* Only spm.cc uses the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves spm.cc. The library
  * allocates its own memory; the context only records errors. Any number of threads may share an open model: its author
  * states that a processor is thread-safe (google/sentencepiece, issue 207), and the library itself splits batches among
  * threads. */
@@ -45,7 +45,8 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
 
 /* Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016, in the form of
  * FSMT's merges.txt: one pair per line, in merge order; subword tokens at the end of a word end in </w>, unless words
- * are unmarked, as in GPT-2. Merges are a vocabulary that any number of threads may share. */
+ * are unmarked, as in GPT-2. The lines of merges.txt are stored as a rill_vocabulary, which any number of threads may
+ * share. */
 
 /* Read merges.txt at `path`.
  *   out: on success the caller closes it; on failure NULL
@@ -56,16 +57,17 @@ rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const cha
 rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                               size_t length);
 
-/* Encoder of one thread. Zero-initialise with the context and merges; memory is kept from word to word. */
+/* A BPE encoder for one thread. Zero-initialise it and set the context and the merges. Its memory is reused from word
+ * to word. */
 typedef struct rill_bpe {
     rill_context *ctx;
     const rill_vocabulary *merges;
-    int no_end_mark; /* words have no end mark */
+    int no_end_mark; /* 1: words have no end mark </w> */
     rill_text word, key;
     struct rill_bpe_symbol *symbols;
-    struct rill_bpe_pair *heap, *round_pairs; /* pairs of the current merge, taken off the heap */
+    struct rill_bpe_pair *heap, *round_pairs; /* [n_pairs] pairs that can be merged; pairs of the current round */
     size_t n_symbols, n_pairs;
-    rill_arena arena; /* of the arrays */
+    rill_arena arena; /* memory of the arrays */
 } rill_bpe;
 
 void rill_bpe_clear(rill_bpe *bpe);
@@ -76,9 +78,9 @@ rill_status rill_bpe_split(rill_bpe *bpe, const char *word, size_t length, rill_
 
 /* --- added tokens: token_set.c ------------------------------------------------------------------------------------ */
 
-/* The vocabulary of a Hugging Face directory comes from several files: the base tokens, which are subword tokens, from one
- * file, with ids by a rule of the family; then added tokens: languages, sentinels, masks. An added token is recognised
- * verbatim wherever it occurs in a text.
+/* A Hugging Face directory has its vocabulary in several files. One file has the base tokens, which are subword tokens;
+ * a rule of the model family gives their ids. Other files have added tokens: languages, sentinels, masks. An added
+ * token is recognised verbatim wherever it occurs in a text.
  * Order of use: rill_token_set_add_base() for each subword token, rill_token_set_end_base(), rill_token_set_add() for
  * added tokens, rill_token_set_finish(). A finished set is const: any number of threads may split texts with it. */
 
@@ -97,8 +99,8 @@ typedef struct rill_added_token {
 
 typedef struct rill_token_set {
     rill_arena arena;      /* texts of added tokens; the caller sets arena.ctx before use */
-    rill_arena text_arena; /* all tokens, and their texts in large blocks, until rill_token_set_finish() */
-    char *free;
+    rill_arena text_arena; /* the array `tokens` and the texts of its elements, until rill_token_set_finish() */
+    char *free;            /* free bytes of the last block of texts */
     size_t free_bytes;
     const char *name;   /* file name, for error messages */
     rill_slice *tokens; /* [n_tokens] all tokens by id, until rill_token_set_finish() */
@@ -110,10 +112,12 @@ typedef struct rill_token_set {
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;
 
-/* Append a base token. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (too many, empty) */
+/* Append a base token, i.e. a subword token. Its id is the number of tokens before it. RILL_OK · RILL_ERR_MEMORY ·
+ * RILL_ERR_FORMAT (too many, empty) */
 rill_status rill_token_set_add_base(rill_token_set *tokens, const char *text, size_t length);
 
-/* End the base tokens. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (none, duplicates) */
+/* Finish the list of base tokens; added tokens follow. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (none,
+ * duplicates) */
 rill_status rill_token_set_end_base(rill_token_set *tokens);
 
 /* Add an added token. If it is a base token, it keeps its id. Otherwise it gets the next free id; `id` must be that id, or
@@ -134,8 +138,8 @@ void rill_token_set_clear(rill_token_set *tokens); /* a zeroed struct is allowed
 /* The flags of an added token; -1 if the id is not that of an added token. */
 int rill_token_set_flags(const rill_token_set *tokens, int32_t id);
 
-/* Split a text at its added tokens, from left to right; of several tokens at a position the longest. Calls `token` with each
- * added token, and `part` with the text between them.
+/* Split a text at its added tokens, from left to right; if several tokens match at a position, the longest is used.
+ * Calls `token` with each added token, and `part` with the text between added tokens.
  *   without   flags: added tokens with any of them are treated as text
  *   RILL_OK · the status that a function returned */
 typedef rill_status (*rill_added_fn)(void *user, const rill_added_token *token);
@@ -150,13 +154,13 @@ size_t rill_white_space_length(const char *text, size_t length);
 
 /* --- pipelines: tokenizer_json.c, pipeline.c, bpe.c --------------------------------------------------------------- */
 
-/* Tokenizers of Hugging Face's library `tokenizers`, read from tokenizer.json. A pipeline is a list of normalizers on the whole
- * text, a pre-tokenizer into words, and a model that splits words into subword tokens: unigram or BPE.
- * It outputs the texts of tokens; a run of unknown characters is one token. The caller maps tokens to ids, and splits texts
- * at added tokens beforehand.
+/* Tokenizers of Hugging Face's library `tokenizers`, read from tokenizer.json. A pipeline is a list of normalizers on
+ * the whole text, a pre-tokenizer into words, and a model that splits words into subword tokens: unigram or BPE.
+ * A pipeline outputs the texts of tokens; a run of unknown characters is one token. The caller splits texts at added
+ * tokens before, and maps the tokens to ids afterwards.
  * Unsupported settings are errors that name the key. The pipeline differs from the library in two ways. A precompiled
- * normalizer replaces the longest match at each position, as SentencePiece does, instead of whole grapheme clusters. Added
- * tokens with `normalized` are matched in the original text. Any number of threads may share a pipeline. */
+ * normalizer replaces the longest match at each position, as SentencePiece does, instead of whole grapheme clusters.
+ * Added tokens with `normalized` are matched in the original text. Any number of threads may share a pipeline. */
 
 typedef struct rill_pipeline rill_pipeline;
 
@@ -204,8 +208,8 @@ typedef struct rill_normalizer {
     int strip_left, strip_right; /* STRIP: whether to trim at the start and at the end */
     int space_runs;              /* REPLACE: replace runs of spaces instead of `from` */
     rill_slice from, to;         /* REPLACE: `from` by `to`; PREPEND: the string `to` */
-    const uint32_t
-        *unit; /* CHARSMAP: [units] double-array trie (Aoe 1989) in darts-clone's format; its values are offsets */
+    /* CHARSMAP: [units] double-array trie (Aoe 1989) in darts-clone's format; its values are offsets in `texts`. */
+    const uint32_t *unit;
     size_t units;
     const char *texts; /* CHARSMAP: [text_bytes] replacements, each NUL-terminated */
     size_t text_bytes;
@@ -219,18 +223,19 @@ struct rill_pipeline {
     rill_normalizer *normalizers; /* [n_normalizers] */
     size_t n_normalizers;
     /* pre-tokenization into words */
-    int whitespace_split; /* split at spaces and drop them */
-    int metaspace;        /* replace spaces by `mark`; words begin with a mark */
+    int whitespace_split; /* 1: split at spaces and drop them */
+    int metaspace;        /* 1: replace spaces by `mark`; words begin with a mark */
     rill_slice mark;      /* "▁" */
     rill_prepend prepend; /* when to prepend a mark: never, to every word, to the first word of an input */
-    int keep_whole;       /* do not split at marks */
-    int byte_level;       /* GPT-2's pre-tokenization and byte alphabet */
-    int add_prefix_space; /* byte_level: prepend a space unless the text starts with one */
+    int keep_whole;       /* 1: do not split at marks */
+    int byte_level;       /* 1: use GPT-2's pre-tokenization and byte alphabet */
+    int add_prefix_space; /* byte_level, 1: prepend a space unless the text starts with one */
     /* subword tokens */
     rill_vocabulary *merges; /* BPE merges; NULL: the model is unigram */
-    int fuse_unk;            /* one <unk> per run of unknown characters; else one per character */
-    int byte_fallback; /* encode unknown characters as bytes, e.g. <0xE2>, if the vocabulary has a token for each */
-    int ignore_merges; /* BPE: a word that is a token is not split */
+    int fuse_unk;            /* 1: one <unk> per run of unknown characters; 0: one per character */
+    /* 1: encode unknown characters as bytes, e.g. <0xE2>, if the vocabulary has a token for each byte. */
+    int byte_fallback;
+    int ignore_merges; /* BPE, 1: a word that is a token is not split */
     double *score;     /* unigram: [n_scores] log-probability of each token */
     size_t n_scores;
     double unk_score;
@@ -243,7 +248,8 @@ struct rill_pipeline {
  * the map is corrupt. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size);
 
-/* bpe.c: build sorted_ids. RILL_OK · RILL_ERR_MEMORY */
+/* bpe.c: rill_unigram_sort_vocabulary() fills sorted_ids. rill_unigram_split() finds the best segmentation of a word
+ * and calls fn with each token. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_unigram_sort_vocabulary(rill_pipeline *p);
 rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const char *word, size_t length,
                                rill_word_fn fn, void *user);

@@ -104,7 +104,7 @@ static int is_space(int32_t c)
     return k == SPACE || k == SEPARATOR;
 }
 
-/* Return 1 if a sentence has a letter or a digit. Without any, a translation model would invent text. */
+/* Return 1 if the text has a letter or a digit. From a sentence without them, a translation model would invent text. */
 static int has_letter_or_digit(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {
@@ -132,8 +132,8 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Words whose full stop usually does not end a sentence. "etc" is omitted, as are others that often end one: a sentence cut
- * in two harms a translation more than two sentences in one. */
+/* Words whose full stop usually does not end a sentence. "etc" and other words whose full stop often ends a sentence
+ * are not in the list. Cutting a sentence in two harms a translation more than leaving two sentences together. */
 static const char *const abbreviations[] = {
     "Abb", "Abs",  "al",  "Art", "Aufl", "bzw",  "ca",  "Capt", "cf",  "Col", "Dipl", "Dr",   "Drs", "e.g", "evtl",
     "Fig", "fig",  "Fr",  "geb", "Gen",  "ggf",  "Gov", "Hr",   "Hrn", "i.e", "inkl", "Kap",  "Lt",  "max", "min",
@@ -230,8 +230,8 @@ void rill_sentences_whole_text(const char *text, size_t length, rill_sentence_fn
     emit_trimmed(text, 0, length, found, user);
 }
 
-/* Return 1 for a language code of Greek, "el" or "ell_Grek", or the name of a model, "el-en"; not for "el-gato-negro". The
- * code ends at a tab. */
+/* Return 1 for Greek: the language code "el" or "ell_Grek", optionally followed by a tab and more text, or a model
+ * named like "el-en". Return 0 for "el-gato-negro". */
 static int is_greek(const char *language)
 {
     if (language == NULL || strncmp(language, "el", 2) != 0) return 0;

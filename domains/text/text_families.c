@@ -1,4 +1,5 @@
-/* The table of model families, and the choice of a row for a model directory; see tokenizer.h.
+/* The table of transformers' model families and their tokenizers, and the choice of a row for a model directory; see
+ * tokenizer.h.
  *
  * Sections: languages · the table · choosing a row. */
 #include "family.h"
@@ -40,7 +41,7 @@ static const char MBART_25[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN";
 
-/* Languages of mBART-50: those of mBART-25, then the others. */
+/* Languages of mBART-50: the languages of mBART-25, then the additional ones. */
 static const char MBART_50[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN "
@@ -138,8 +139,9 @@ int rill_family_exists(const char *model_type)
     return 0;
 }
 
-/* Write the canonical name of a tokenizer class to `out`, or return a static string: without the suffix "Fast", and with one
- * name for classes that read the same files. NULL for generic classes, which do not tell a family. */
+/* Return the canonical name of a tokenizer class: without the suffix "Fast", and one name for classes that read the
+ * same files. The name is in `out` or is a static string. Return NULL for generic classes, which do not identify a
+ * family. */
 static const char *canonical_class(const char *name, char *out, size_t size)
 {
     static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};
@@ -163,7 +165,7 @@ static void keep_class(const char *name, const char *from, char *out, size_t siz
     if (read != out) snprintf(out, size, "%s", read);
 }
 
-/* The class that a directory names. */
+/* The tokenizer class that a model directory names. */
 typedef struct class_reader {
     char name[80];
     const char *file; /* the file that names it; NULL: none */
@@ -223,8 +225,8 @@ static rill_status refuse_class(rill_context *ctx, const char *directory, const 
                      directory, file, model_type, known, found);
 }
 
-/* Choose the row for a directory that names no specific class: the first row of this model_type, except that vocab.json
- * tells M2M100 from NLLB. */
+/* Choose the table's row for a directory that names no specific tokenizer class: the first row of this model_type. But
+ * a directory of type m2m_100 that has vocab.json is M2M100, not NLLB. */
 static const rill_family *guess_family(const char *model_type, const char *directory)
 {
     if (strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json"))

@@ -1,12 +1,13 @@
-/* The tokenizer of a translation model: vocabularies, language tags, and a segmenter: SentencePiece, Moses with BPE, or the
- * tokenizer of a model family.
+/* The tokenizer of a translation model: vocabularies, language tags, and a segmenter: SentencePiece, Moses with BPE, or
+ * the tokenizer of a model family.
  *
- * Source: transformers' tokenization_marian.py. It has a punctuation normaliser but never calls it, so there is none here.
- * Deviations: a language tag that is not in the vocabulary is an error if the vocabulary has other tags, and plain text if
- * it has none; transformers makes it <unk>. A tag ends at its first "<<"; in transformers at the last.
+ * Source: transformers' tokenization_marian.py. It has a punctuation normaliser but never calls it, so there is none
+ * here.
+ * Deviations: a language tag that is not in the vocabulary is an error if the vocabulary has other tags, and plain text
+ * if it has none; transformers makes it <unk>. A tag ends at its first "<<"; in transformers at the last.
  *
- * An input of a family is split at its added tokens. SentencePiece or the pipeline splits the text between them into subword
- * tokens.
+ * Inputs of transformers' model families (m2m_100, mbart, t5 ...) are first split at added tokens. SentencePiece or the
+ * pipeline of tokenizer.json then splits the text between added tokens into subword tokens.
  *
  * Sections: opening · subword tokens · encoding · decoding · sentences. */
 #include "family.h"
@@ -151,13 +152,13 @@ void rill_tokenizer_close(rill_tokenizer *t)
 
 /* --- subword tokens ----------------------------------------------------------------------------------------------- */
 
-/* Whether inputs and outputs are tokens separated by spaces. */
+/* Return 1 if inputs and outputs are tokens separated by spaces, else 0. */
 static int is_tokenized(const rill_tokenizer *t)
 {
     return t->kind == RILL_TOKENIZER_WHITESPACE || (t->family != NULL && t->family->tokenized);
 }
 
-/* Arguments of functions that receive the parts of a family's text. */
+/* State while a text is split at its added tokens (rill_token_set_split()). */
 typedef struct family_splitter {
     const rill_family_tokenizer *text;
     rill_context *ctx;
@@ -179,8 +180,8 @@ static rill_status forward_token(void *user, const rill_added_token *token)
     return s->fn(s->user, token->text.data, token->text.length);
 }
 
-/* Split a text of the source or target language into subword tokens. Special tokens of a family are not recognised in a target
- * text: names such as "</s>" in it are ordinary text, because decoding would omit special tokens. */
+/* Split a text of the source or target language into subword tokens. In a target text, names of special tokens such as
+ * "</s>" are ordinary text, because decoding would omit special tokens. */
 static rill_status split_text(const rill_tokenizer *t, rill_context *ctx, rill_side side, const char *bytes,
                               size_t length, rill_word_fn fn, void *user)
 {
@@ -208,7 +209,7 @@ typedef struct id_appender {
     rill_ids *out;
 } id_appender;
 
-/* Append an id; -1: none. */
+/* Append `id` to the output; -1: append nothing. */
 static rill_status append_special(int32_t id, rill_ids *out)
 {
     if (id < 0) return RILL_OK;
@@ -293,7 +294,8 @@ rill_status rill_tokenizer_encode(const rill_tokenizer *t, const char *bytes, si
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Line feeds in tokens of a JSON vocabulary become spaces, because an output is one line. */
+/* Append the tokens, separated by spaces. Tokens of a JSON vocabulary may contain line feeds; they become spaces,
+ * because an output is one line. */
 static rill_status join_with_spaces(size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
     size_t from = out->length;
@@ -306,8 +308,8 @@ static rill_status join_with_spaces(size_t n, const char *const *piece, const si
     return RILL_OK;
 }
 
-/* Replace word-boundary marks and line breaks by spaces, and trim. Word-boundary marks remain in tokens that are not in the
- * SentencePiece model. Line breaks come from byte tokens, and an output is one line. */
+/* Replace word-boundary marks and line breaks by spaces, and trim. SentencePiece leaves word-boundary marks in tokens
+ * that are not in its model. Line breaks come from byte tokens such as <0x0A>; an output must be one line. */
 static void tidy_spaces(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";

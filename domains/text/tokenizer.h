@@ -1,10 +1,10 @@
 /* tokenizer.h: a model's tokenizer: encodes text to token ids and decodes ids to text.
  *
  * A model's architecture names the vocabulary files of the directory and the segmenter: SentencePiece, or Moses
- * tokenization with byte pair encoding (moses.h). Segmenters only split text. The vocabulary has the ids, and that of
- * <unk> is used for tokens that it does not have (as in transformers' translation models). With SentencePiece, a first word
- * of the form >>xx<< is one token that names the target language of a multilingual model.
- * A family (text_families.c) has other rules for ids and languages.
+ * tokenization with byte pair encoding (moses.h). A segmenter only splits text into tokens. The vocabulary file gives
+ * their ids; a token that is not in it gets the id of <unk>, as in transformers' translation models. With
+ * SentencePiece, a first word of the form >>xx<< is one token that names the target language of a multilingual model.
+ * transformers' model families such as mbart and t5 have other rules for ids and languages (text_families.c).
  * Any number of threads may share a tokenizer, each with its own context. Stability: internal to rill. */
 #ifndef RILL_TEXT_TOKENIZER_H
 #define RILL_TEXT_TOKENIZER_H
@@ -25,40 +25,43 @@ typedef struct rill_tokenizer_files {
     rill_tokenizer_kind kind;
     const char *directory;
     const char *source, *target; /* vocabulary files: JSON, or .txt with one token per line */
-    int target_optional;         /* if `target` is NULL or absent, source and target share the vocabulary `source` */
+    int target_optional;         /* 1: if `target` is NULL or absent, both sides use the vocabulary `source` */
     int32_t source_vocab_size, target_vocab_size; /* maximum sizes of the vocabularies */
     const char *target_vocab_key; /* key in config.json of the target vocabulary's maximum size, or NULL */
-    int32_t eos; /* target symbol that ends an output; also an input's, or the source token of the same name */
-    /* Source tokens before and after an input; NULL: none, or eos; and whether tokenized inputs contain the latter
-     * explicitly. */
+    /* Target id of eos. It also ends inputs, unless source_eos is set or the vocabularies are separate; an input
+     * then ends in the source token source_eos, by default </s>. */
+    int32_t eos;
+    /* The source tokens before and after an input. source_bos NULL: no token before it; source_eos NULL: see `eos`. */
     const char *source_bos, *source_eos;
-    int no_source_eos;
-    int language_is_token; /* the first token of an output is that of its language, named as the language is */
-    const char *spm;       /* SENTENCEPIECE: one model for both sides; NULL: source.spm and target.spm */
-    /* FAMILY: source and target share one vocabulary. */
+    int no_source_eos; /* 1: eos is not appended to tokenized inputs */
+    /* 1: outputs begin with a language token, and the text of that token is the language's name. */
+    int language_is_token;
+    const char *spm; /* SENTENCEPIECE: one model for both sides; NULL: source.spm and target.spm */
+    /* FAMILY: the model family (text_families.c); its source and target share one vocabulary. */
     const rill_family *family;
-    int tokenized; /* inputs and outputs are tokens separated by spaces */
+    int tokenized; /* 1: inputs and outputs are tokens separated by spaces */
     /* From the configuration: start of the decoder input, and forced first action; -1: unset. */
     int32_t decoder_start, forced_bos;
-    /* from the configuration: first decoder input, forced first action; -1: not set */
+    /* values of the options source-lang and target-lang; NULL: not set */
     const char *source_language, *target_language;
-    int language_columns;
+    int language_columns; /* 1: inputs are "SOURCE-LANGUAGE tab TARGET-LANGUAGE tab TEXT" */
 } rill_tokenizer_files;
 
 /* An open tokenizer, read-only. */
 typedef struct rill_tokenizer {
     rill_context *ctx;
     rill_tokenizer_kind kind;
-    /* Owned; the same object if source and target share it. Actions at or above the target vocabulary's count have no token. */
+    /* Owned vocabularies; the same object if source and target share one. Ids from the target vocabulary's count on
+     * have no token. */
     rill_vocabulary *source, *target;
     int32_t source_bos, source_eos; /* ids of the source tokens before and after an input; -1: none */
-    int32_t unk;                    /* source id of unknown tokens */
-    int32_t unk_action;             /* the action of <unk>; -1: none */
-    const char *const
-        *languages;        /* names of a multilingual model's languages, NULL-terminated; NULL for other models */
-    int has_language_tags; /* the source vocabulary has tokens like >>de<< */
-    struct rill_spm *source_spm,
-        *target_spm;                      /* for kind SENTENCEPIECE: segmenters of source and target texts, else NULL */
+    int32_t unk;                    /* source id of <unk>, for unknown tokens */
+    int32_t unk_action;             /* target id of <unk>; -1: none */
+    /* Names of a multilingual model's languages, NULL-terminated; NULL for other models. */
+    const char *const *languages;
+    int has_language_tags; /* 1: the source vocabulary has tokens like >>de<< */
+    /* For kind SENTENCEPIECE: segmenters of source and target texts, else NULL. */
+    struct rill_spm *source_spm, *target_spm;
     struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */
     struct rill_family_tokenizer *family; /* for kind FAMILY, else NULL */
 } rill_tokenizer;
@@ -83,8 +86,8 @@ rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const r
 
 void rill_tokenizer_close(rill_tokenizer *text); /* NULL is allowed */
 
-/* Append the token ids of an input, with special tokens before and after it, including eos; nothing for an empty input. Set
- * *opening. Allocates from out->ctx, which also records errors.
+/* Append the token ids of an input, with special tokens before and after it, including eos; append nothing for an empty
+ * input. Set *opening to how outputs of this input start. Allocates from out->ctx, which also records errors.
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, a language unknown to the model) · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_encode(const rill_tokenizer *text, const char *bytes, size_t length, rill_ids *out,
                                   rill_output_prefix *opening);
@@ -94,8 +97,8 @@ rill_status rill_tokenizer_encode(const rill_tokenizer *text, const char *bytes,
 rill_status rill_tokenizer_output_prefix(const rill_tokenizer *text, rill_context *ctx, const char *bytes,
                                          size_t length, rill_output_prefix *opening);
 
-/* Check that inputs can be encoded: a multilingual model needs languages, from options or from each input's columns. A
- * tokenizer without them can only decode.
+/* Check that inputs can be encoded: a multilingual model needs languages, from options or from each input's columns.
+ * Without languages the tokenizer of a multilingual model can only decode.
  *   RILL_OK · RILL_ERR_OPTION (recorded in ctx; the message names the missing option) */
 rill_status rill_tokenizer_check_languages(const rill_tokenizer *text, rill_context *ctx);
 
@@ -104,15 +107,15 @@ rill_status rill_tokenizer_check_languages(const rill_tokenizer *text, rill_cont
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece failed) */
 rill_status rill_tokenizer_decode(const rill_tokenizer *text, size_t n, const int32_t *action, rill_text *out);
 
-/* Split a target text into subword tokens, and call fn with each in order. They need not be in the vocabulary. Allocates
- * from `ctx`, which also records errors.
+/* Split a target text into subword tokens, and call fn with each in order. The tokens need not be in the vocabulary.
+ * Allocates from `ctx`, which also records errors.
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8) · RILL_ERR_MEMORY · the status that fn returned */
 rill_status rill_tokenizer_split(const rill_tokenizer *text, rill_context *ctx, const char *bytes, size_t length,
                                  rill_word_fn fn, void *user);
 
-/* Return 1 if an input is text to translate, which may be split into sentences; 0 if this input is not; -1 if no input of
- * this model is (summarisation, tokenized inputs). *head = length in bytes of the input's language tag, language columns or
- * task prefix, which the caller repeats before each sentence. */
+/* Return 1 if an input is text to translate, which may be split into sentences; 0 if this input is not; -1 if no input
+ * of this model is (summarisation, tokenized inputs). *head = length in bytes of the language tag, language columns or
+ * T5 task prefix at the start of the input; the caller repeats these bytes before each sentence. */
 int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes, size_t length, size_t *head);
 
 /* --- families: text_families.c ------------------------------------------------------------------------------------ */

@@ -1,7 +1,8 @@
-/* Reads settings of tokens from tokenizer_config.json, special_tokens_map.json and added_tokens.json; see family.h.
+/* Reads the names, ids and flags of tokens from tokenizer_config.json, special_tokens_map.json and added_tokens.json;
+ * see family.h.
  *
- * If several of these files have a key, the first in this order counts. jansson has checked that strings are UTF-8 without
- * NULs. Sections: files · values · added tokens. */
+ * If several of these files have a key, the first in this order counts. jansson has checked that strings are UTF-8
+ * without NULs. Sections: files · values · added tokens. */
 #include "family.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Reads tokenizer.json; see segmenters.h.
  *
  * Source: the format that the tokenizers library writes and reads, including older forms (without "type", merges as
- * strings). Each function reads the types that it supports; another type is an error that names it.
- * Sections: keys · normalizers · words · decoders and templates · models · added tokens · the whole. */
+ * strings). Each function reads the types that it supports; any other type is an error whose message names the type.
+ * Sections: keys · normalizers · words · decoders and templates · models · added tokens · entry point. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -57,7 +57,8 @@ static rill_status copy_string(const tokenizer_json_reader *r, const json_t *tex
     return RILL_OK;
 }
 
-/* Call `read` for `part`; if its type is "Sequence", for each element of its array at key `list`, recursively. */
+/* Call `read` with `part`. If the type of `part` is "Sequence", call it for each element of the array at key `list`
+ * instead, recursively. */
 typedef rill_status (*part_fn)(tokenizer_json_reader *r, const json_t *part);
 static rill_status for_each_part(tokenizer_json_reader *r, const char *key, const json_t *part, const char *list,
                                  part_fn read, int depth)
@@ -205,7 +206,8 @@ static rill_status read_pre_tokenizer(tokenizer_json_reader *r, const json_t *pa
 
 /* --- decoders and templates --------------------------------------------------------------------------------------- */
 
-/* Check that the decoder fits the pre-tokenizer. Its settings are not needed, because joining is the inverse of splitting. */
+/* Check that the decoder fits the pre-tokenizer. The decoder's settings are not read: tokens are joined by the inverse
+ * of the rules that split them. */
 static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"};
@@ -216,8 +218,8 @@ static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
     return refuse_type(r, "decoder", part);
 }
 
-/* Check that the post-processor is one that adds special tokens. It is otherwise ignored: the family's row in the table says
- * which special tokens surround an input. */
+/* Check that the post-processor is one that adds special tokens. Its settings are ignored: the family's row in the
+ * table says which special tokens surround an input. */
 static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"TemplateProcessing", "RobertaProcessing", "BertProcessing", "ByteLevel"};
@@ -361,7 +363,7 @@ static rill_status read_added(tokenizer_json_reader *r, const json_t *list)
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 static rill_status read_all(tokenizer_json_reader *r, const json_t *document)
 {

@@ -65,7 +65,7 @@ void rill_tree_close(rill_tree *tree)
 typedef struct tree_reader {
     rill_tree *tree;
     const char *text;
-    size_t length, offset; /* of the text; of what is read next */
+    size_t length, offset; /* length of the text; offset of the next byte to read */
     int flags;
 } tree_reader;
 

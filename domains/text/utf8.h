@@ -26,7 +26,7 @@ int32_t rill_utf8_read(const char *text, size_t length, size_t *pos);
 /* Return the number of bytes up to the start of the next character, at least 1; length > 0. */
 size_t rill_utf8_skip(const char *text, size_t length);
 
-/* ASCII, whatever the locale. */
+/* Tests for ASCII characters; the locale has no effect. */
 static inline int rill_is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -63,8 +63,8 @@ typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length)
  * space and control characters (bytes up to ' '), as are the tokens of a tokenized input. */
 rill_slice rill_next_word(rill_slice *text);
 
-/* Length in bytes of the Unicode space at the start of a text, or 0. As rill_blank_bytes(), except that the joiners within
- * words (U+200C, U+200D) are not spaces. */
+/* Length in bytes of the Unicode space at the start of a text, or 0. rill_blank_bytes() also counts the zero-width
+ * joiners U+200C and U+200D, which occur within words; this function does not. */
 size_t rill_space_length(const char *text, size_t length);
 
 /* Return the next word of natural text, which Unicode spaces separate. (Model tokens are separated by ASCII spaces.) */
@@ -73,7 +73,7 @@ rill_slice rill_next_text_word(rill_slice *text);
 /* Call fn with each word that rill_next_word() returns. RILL_OK · the status that fn returned */
 rill_status rill_for_each_word(const char *text, size_t length, rill_word_fn fn, void *user);
 
-/* The output of rill_domain.tokenize. */
+/* The action ids that rill_domain.tokenize writes. `n` counts all ids; ids beyond `capacity` are not stored. */
 typedef struct rill_action_list {
     void *model;
     rill_context *ctx;

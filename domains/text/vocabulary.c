@@ -206,7 +206,7 @@ static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, c
 rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
                                          int32_t size, const char *const *special, int32_t specials)
 {
-    enum { LIMIT = 1 << 22 }; /* larger than any `size`; the error message then has the number of tokens found */
+    enum { LIMIT = 1 << 22 }; /* larger than any `size`, so that the error message can state the number found */
     rill_status status = rill_vocabulary_open(out, ctx, path, LIMIT);
     if (status != RILL_OK) return status;
     status = check_expected(*out, ctx, path, key, size, special, specials);
@@ -226,7 +226,8 @@ void rill_vocabulary_close(rill_vocabulary *v)
 
 /* --- JSON: an object {token: id}, or an array of tokens in order of ids ------------------------------------------- */
 
-/* token [count] tokens in order of ids; data NULL: the id has no token yet */
+/* Store a token of a JSON vocabulary in list[id], where `number` is its id. `list` has `count` elements; an element
+ * whose data is NULL has no token yet. */
 static rill_status put_token(rill_context *ctx, const char *name, rill_slice *list, json_int_t count, const char *token,
                              const json_t *number)
 {
