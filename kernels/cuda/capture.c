@@ -63,7 +63,7 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == RILL_OP_ATTEND ? r->kv_index[i] : 0);
     for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
     for (size_t i = 0; i + 1 < p->n_paths; i++)
-        add_number(k, r->path_entries[i]); /* the next path's address depends on it */
+        add_number(k, r->path_entries[i]); /* the address of the next path's entries depends on this number */
     for (size_t i = 1; i <= network->n_subsets; i++) add_number(k, r->host_run.max_subset[i]);
     add_number(k, s != NULL ? (size_t)s->max_choices : 0);
     add_number(k, s != NULL ? cuda_round_up(r, (size_t)s->n_picks) : 0);
@@ -137,7 +137,8 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     char why[GPU_ERROR_BYTES] = "";
     gpu_graph_exec *graph = NULL;
     if (gpu_capture_begin(r->cu_stream, why) == 0) {
-        (void)enqueue_fn(r); /* cannot fail: it waits only when profiling, and then nothing is captured */
+        (void)enqueue_fn(
+            r); /* cannot fail: it fails only where profiling waits for the GPU, and profiled runs are not captured */
         graph = gpu_capture_end(r->cu_stream, why);
         clear_written_indices(r);
         r->cuda->n_captured += graph != NULL;
@@ -148,7 +149,8 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     return graph;
 }
 
-/* A new key may never recur, and its kernels must be loaded first: capture at its second occurrence. */
+/* A run is captured at the second occurrence of its key. Many keys never recur, and CUDA must have loaded the kernels in an
+ * ordinary run before a capture. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;

@@ -39,7 +39,8 @@ GPU_HOST_DEVICE uint16_t gpu_float_to_bf16(float x)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* Below 2^-14 the spacing of fp16 is 2^-24, as of floats in [0.5, 1): adding 0.5 rounds. */
+/* Round to fp16. Below 2^-14 fp16 values are 2^-24 apart, like floats in [0.5, 1). So adding 0.5 to a smaller |x| rounds it to
+ * fp16's precision. */
 GPU_HOST_DEVICE uint16_t gpu_float_to_f16(float x)
 {
     const uint32_t bits = gpu_float_to_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;

@@ -29,7 +29,7 @@ typedef struct gpu_operand {
     const int32_t *index; /* [rows] or NULL */
 } gpu_operand;
 
-/* Input rows of GEMMs, 16-byte aligned. */
+/* A panel: rows in the type in which GEMMs read their input, 16-byte aligned. */
 typedef struct gpu_panel {
     void *data;    /* NULL: none */
     int32_t ld;    /* row stride in elements */
@@ -75,7 +75,7 @@ typedef struct gpu_row_call {
     int32_t width;
     gpu_operand x[RILL_ROW_OPERANDS]; /* by position. A constant of one row has ld 0; outputs may be none */
     gpu_row_op op;                    /* parameters; views, handles and widths are not read */
-    gpu_panel panel;                  /* the output in panels; of normalise, activate, embed and sum */
+    gpu_panel panel; /* copy of the output for GEMMs; only normalise, activate, embed and sum write it */
 } gpu_row_call;
 #define RILL_ENTRY(OPERATION, word, description, width, flops) \
     void gpu_run_##word(gpu_stream *cu_stream, const gpu_row_call *args);
@@ -146,7 +146,7 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* memory rows, or NULL */
     gpu_operand out;
-    gpu_panel panel;    /* output in panels; none unless gpu_attend_is_narrow() */
+    gpu_panel panel;    /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
     float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
     int32_t max_length; /* upper bound of the lengths; launches depend on its number of chunks only */
     float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */

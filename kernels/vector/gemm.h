@@ -7,8 +7,8 @@
  * offset in all of them.
  *
  * Invariant: the tile shape only decides which elements are computed together, never how one is computed. Therefore K
- * is never split, neither between threads nor between accumulators. Two FMA chains per element would hide latency
- * better for a single row.
+ * is never split, neither between threads nor between accumulators, although two FMA chains per element would hide
+ * latency better for a single row.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
 #ifndef RILL_KERNELS_VECTOR_GEMM_H
