@@ -354,8 +354,8 @@ static int new_table(lua_State *L)
 }
 
 /* Create the metatable of the tables `rows` that step() and score() get. It has one method, answer(), which finds
- * the model through a userdata that is cleared when the model is closed. Scripts cannot access the metatable: with
- * its __gc they could have finalizers. */
+ * the model through a userdata that is cleared when the model is closed. Scripts cannot access the metatable: by setting
+ * its field __gc they would get finalizers, to which the limits do not apply. */
 static void make_rows_type(lua_State *L, script_model *m)
 {
     m->handle_target = lua_newuserdatauv(L, sizeof *m->handle_target, 0);

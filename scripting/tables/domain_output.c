@@ -289,8 +289,7 @@ typedef struct tokenize_call {
     char refused[SCRIPT_MESSAGE_MAX]; /* message if the text cannot be tokenized; "": it can */
 } tokenize_call;
 
-/* tokenize() of the script returned nil and a message: store the message, which says why the text cannot be
- * tokenized. */
+/* Store the message that the script's tokenize() returned after nil: it says why the text cannot be tokenized. */
 static void take_refusal(lua_State *L, tokenize_call *call)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
