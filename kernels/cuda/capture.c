@@ -1,9 +1,10 @@
-/* CUDA graphs: a timestep is a hundred launches, and enqueuing them one by one takes longer than running them.
+/* Captures runs as CUDA graphs and replays the graphs: a timestep has about a hundred launches, and the host needs longer
+ * to enqueue them one by one than the GPU to run them.
  *
  * A captured graph contains addresses and sizes, so it serves runs with the same memory layout. Row counts are rounded
  * up to 4, 5, 6 or 7 times a power of two, kernels read the actual count on the device, and the layout follows from the
- * rounded counts. A capture's key holds everything its launches depend on. Runs of compute graphs with ragged inputs are
- * not captured: the inputs' lengths hardly ever recur.
+ * rounded counts. A capture's key holds all numbers on which its launches depend. Encoder runs, whose inputs have
+ * different lengths, are not captured: the same lengths hardly ever recur.
  *
  * Copies between host and device are not captured. On a GPU, launching a graph with a copy to or from memory that was
  * freed in the meantime fails or crashes, even if other memory now has the same address.

@@ -481,7 +481,7 @@ typedef struct many_call {
 
 typedef struct many_shared {
     uint32_t bin[MANY_BINS];
-    int32_t digit, above, within; /* this pass's digit of the M-th key; number of keys above it; number of keys with it */
+    int32_t digit, above, within; /* the current pass: digit of the M-th key; number of keys with a larger digit, with this digit */
     int32_t n;
     uint64_t key[1]; /* [min(M, V)] selected keys, if shared memory suffices */
 } many_shared;

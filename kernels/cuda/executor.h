@@ -161,16 +161,16 @@ typedef struct cuda_run {
     int32_t *space_rows;                     /* [spaces + 1] rows of each index space */
     uint8_t *visited;                        /* [indices] 1: visit_slots() in streams.c has read this index */
     const int32_t **column;                  /* [columns] pinned */
-    const int32_t **index;                   /* [indices] device; NULL: not enqueued yet */
+    const int32_t **index;                   /* [indices] device address; NULL: not enqueued yet */
     cuda_kv *kv;                             /* [n_kv] */
     size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
     cuda_scan *scan;                         /* [ops] */
     cuda_selection *selection;               /* [ops] */
     uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
     size_t *path_entries;                    /* [paths] number of entries */
-    int32_t **subset_first, **subset_length; /* [subsets] arrays by slot, pinned; NULL: unused */
+    int32_t **subset_first, **subset_length; /* [subsets] -> [slots], pinned; NULL: the run does not use the subset */
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
-    float *watched;      /* [n, ld_watched] watched attention weights, downloaded, or NULL */
+    float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
     char *values;        /* device: tensors, rows rounded to the products' type, and entries of paths, see dev_layout */
     char *panel, *sums, *attention_part, *choices,
         *log_norm; /* device: working memory for inputs of products, their outputs, attention and choices */
@@ -203,7 +203,7 @@ static inline gpu_type cuda_gpu_type(rill_weight_type type)
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
 rill_status cuda_grow_region(const rill_session *session, gpu_region *region, size_t bytes, const char *what);
 
-/* Members of dev_backend. */
+/* Implementations of members of dev_backend. */
 rill_status cuda_session_open(rill_session *session, int threads);
 void cuda_session_close(rill_session *session);
 rill_status cuda_grow_table(rill_session *session, size_t idx, size_t rows);

@@ -82,7 +82,8 @@ void gpu_event_close(gpu_event *event);                                         
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
 int gpu_event_sync(
     gpu_event *event,
-    char why[GPU_ERROR_BYTES]); /* as gpu_stream_sync(), for the work before the event; failures are sticky */
+    char why
+        [GPU_ERROR_BYTES]); /* wait for the work before the event, as gpu_stream_sync() does; the stream keeps a failure */
 /* Later work in this stream waits for the event's present position in another stream, and fails if that work failed. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 

@@ -58,7 +58,7 @@ GPU_HOST_DEVICE float gpu_f16_to_float(uint16_t half)
     return gpu_bits_to_float(sign | (exponent == 31 ? 0xff : exponent + 112) << 23 | rest << 13);
 }
 
-/* Convert x to the bits of a 16-bit type, and such bits back to a float. Not for GPU_F32. */
+/* Convert x to the bits of the 16-bit type `type`, and the bits of that type back to a float. Not for GPU_F32. */
 GPU_HOST_DEVICE uint16_t gpu_round_bits(float x, gpu_type type)
 {
     return type == GPU_F16 ? gpu_float_to_f16(x) : gpu_float_to_bf16(x);

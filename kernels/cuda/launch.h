@@ -154,7 +154,7 @@ typedef struct gpu_attend {
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_stream *cu_stream, const gpu_attend *args);
-/* Whether attention with such heads can write its output rounded, to a panel. */
+/* Whether attention with heads of these widths can also write its output to a panel, in the type that GEMMs read. */
 static inline int gpu_attend_is_narrow(size_t width, size_t value_width, int additive)
 {
     return width <= GPU_ATTEND_NARROW && value_width == width && !additive;

@@ -27,7 +27,7 @@
 typedef struct row {
     const float *logits, *bias, *add; /* bias and add may be NULL */
     const uint64_t *legal;            /* NULL: all symbols are legal */
-    size_t symbols, span;             /* span: symbols of a span, a multiple of PIECE */
+    size_t symbols, span;             /* symbols of the row; of one span: a multiple of PIECE */
     int normalise;
 } row;
 

@@ -43,7 +43,7 @@ typedef struct strip {
     const char *w;       /* packed weights, the strip's first line */
     size_t block_stride; /* bytes from block to block */
     size_t k[2];         /* columns of A1 and A2 (0 when there is no A2) */
-    int adds;            /* whether tile_rows.add is used */
+    int adds;            /* 1: tile_rows.add is added; 0: it is not read */
     size_t nv, first, columns;
     const float *scale;    /* U8S8: weight scales, from the strip's first column on */
     const int32_t *offset; /* U8S8: initial sums, which cancel the +128 of quantised rows */

@@ -13,7 +13,7 @@
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* As operand_read(), but return 0 instead of raising if the value has another type, else 1. */
+/* Read the operand at `index` and return 1. If the value is no operand, return 0 where operand_read() would raise. */
 static int operand_try(lua_State *L, const rill_script *s, int index, int booleans, operand *out)
 {
     int type = lua_type(L, index);

@@ -100,7 +100,7 @@ typedef enum view_field_kind {
 typedef struct script_view_field {
     const char *name; /* NULL ends a list of fields */
     view_field_kind kind;
-    size_t offset; /* of the member */
+    size_t offset; /* offset of the member in the engine's struct */
     array_type type;
     array_level level;
     array_writing writing;
@@ -224,7 +224,7 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out);
  * not 0. */
 void array_narrow(const array *to, int32_t from, int32_t n, const double *restrict x);
 
-/* As array_doubles(), for an operand broadcast to n elements. */
+/* Return the operand, broadcast to n elements, as doubles: in the array itself, in `local`, or in memory that is pushed. */
 const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, int32_t n, double local[ARRAY_LOCAL]);
 
 #endif

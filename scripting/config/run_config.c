@@ -337,7 +337,7 @@ typedef struct script_tuning {
     struct script_tuning **lua_handle;
 } script_tuning;
 
-static const char tuning_key = 0; /* its address is the registry key of `lua_handle`, which must outlive the search */
+static const char tuning_key = 0; /* registry key (by address) of `lua_handle`, which must outlive the search */
 
 /* Push the measures as a table. If the settings of a point contradict each other, its measures are the worst
  * possible, so that a search that compares numbers avoids it. NaN is omitted. */

@@ -160,7 +160,7 @@ static void release_unused_chunks(rill_script *s)
     unlink_empty_chunk_blocks(heap, &index);
     rill_free(s->ctx, index.chunk, index.n * sizeof *index.chunk);
     release_empty_chunks(s);
-    /* count_unused() counted the rest of the newest chunk as unused, so it may be in a released chunk: carve no block
+    /* count_unused() counted the uncarved bytes of the newest chunk as unused, so the chunk may be released: carve no block
      * from it. The next call counts it again. */
     heap->bump = heap->bump_end = NULL;
     s->instructions -= (int64_t)(heap->context_bytes / ALLOC_BYTES_PER_UNIT);

@@ -57,7 +57,7 @@ typedef struct script_heap {
 
 /* A call of the script by the engine. Its items are inputs; each item has cells, which are candidates or rows. */
 typedef struct script_frame {
-    uint64_t stamp; /* its serial number; 0: no call is in progress */
+    uint64_t stamp; /* serial number of the call; 0: no call is in progress */
     /* [items + 1] item i has the cells offset[i] - offset[0] up to offset[i + 1] - offset[0]; NULL: the call has no
      * items */
     const int32_t *offset;

@@ -430,7 +430,7 @@ static int release_references(lua_State *L)
     return 0;
 }
 
-/* Log a kept failure that no later call can return. */
+/* Log the kept failure of a callback without a status. The model is being closed, so no later call can return it. */
 static void log_late(script_model *m)
 {
     if (m->failed.status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->failed.message);

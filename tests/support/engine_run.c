@@ -153,7 +153,8 @@ static rill_status step_loop(const problem *p, const hooks *h, rill_engine *engi
         if (out->stats.inputs - out->n_results > out->max_held) out->max_held = out->stats.inputs - out->n_results;
         if (status < 0) return status;
         if (status == RILL_AGAIN && next == p->n_inputs && rill_engine_idle(engine)) return RILL_OK;
-        if (status == RILL_AGAIN && next == p->n_inputs) return RILL_ERR_ARGUMENT; /* it would loop for ever */
+        if (status == RILL_AGAIN && next == p->n_inputs)
+            return RILL_ERR_ARGUMENT; /* without this the loop would never end */
     }
 }
 

@@ -291,7 +291,7 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
     s->banks = 0;
     for (int32_t rank = 0; rank < s->beam.n; rank++) {
         naive_hypothesis *parent = &s->beam.items[rank];
-        if (parent->ended) { /* its only child is itself, at no cost */
+        if (parent->ended) { /* an ended hypothesis has one child, itself, at no cost */
             naive_hypothesis same = *parent;
             same.parent_rank = rank;
             push(&merged, &same);

@@ -26,7 +26,7 @@ typedef struct problem_name {
 /* What is decoded, and the search settings. Scheduling settings are in `schedule`. */
 typedef struct problem {
     const char *domain;  /* opened with the toy's arguments; NULL: the toy */
-    char arguments[320]; /* of the toy */
+    char arguments[320]; /* arguments of the toy domain */
     toy_model model;
     char input[PROBLEM_MAX_INPUTS][32];
     int32_t n_inputs;
@@ -36,7 +36,7 @@ typedef struct problem {
     int32_t n_heuristics;
     problem_name scorer[NAIVE_MAX_CHAIN];
     int32_t n_scorers;
-    /* the same for the naive search */
+    /* the same problem for the naive search */
     naive_problem naive;
     rill_key_fn
         cube_key; /* the engine's class function for cube pruning; naive.cube_key is the same for the naive search */
@@ -106,7 +106,8 @@ typedef struct schedule {
     int32_t n, max_items, budget;
     int32_t max_nodes; /* 0: no limit */
     int64_t memory;
-    int32_t bound; /* both limits in states, 0: none; inputs that need more are expected to fail */
+    int32_t
+        bound; /* max_nodes and memory, converted to states; 0: no limit. Inputs that need more states are expected to fail */
     double refill; /* < 0: default */
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;
@@ -133,7 +134,7 @@ typedef struct record_output {
     char *text;
     int32_t *action;
     float *logps;
-    rill_output value; /* its pointers are invalid */
+    rill_output value; /* a copy of the engine's struct, whose pointers are no longer valid */
 } record_output;
 
 /* Whether the output was cut short. Only this is compared between runs, since the reason may differ from run to run. */
@@ -173,7 +174,7 @@ typedef struct record_event {
 } record_event;
 
 struct engine_record {
-    rill_status status; /* of the run */
+    rill_status status; /* status of the run */
     char message[4100];
     int64_t n_results;
     record_result result[PROBLEM_MAX_INPUTS];

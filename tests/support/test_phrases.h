@@ -20,8 +20,8 @@ enum { TEST_MAX_PHRASES = 4, TEST_MAX_PHRASE_LENGTH = 4 };
 
 typedef struct test_phrases {
     test_phrases_kind kind;
-    int32_t actions; /* of the model */
-    int32_t end;     /* its end action, or -1; set by test_phrases_write() */
+    int32_t actions; /* number of actions of the model */
+    int32_t end;     /* the model's end action, or -1; test_phrases_write() sets it */
     int32_t n;
     int32_t length[TEST_MAX_PHRASES];
     int32_t action[TEST_MAX_PHRASES][TEST_MAX_PHRASE_LENGTH];

@@ -31,7 +31,7 @@ typedef struct toy_slot {
 typedef struct toy_node {
     int made, pending;
     int64_t birth, parent_birth;
-    int64_t generation; /* of the slot */
+    int64_t generation; /* generation of the slot when the node was made */
     int32_t slot, parent, action, depth, phase;
     uint64_t state; /* with state=parent only */
 } toy_node;
