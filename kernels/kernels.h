@@ -216,10 +216,10 @@ typedef union rill_op {
 enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
 typedef struct rill_row_call {
     size_t rows, width; /* R, H */
-    const rill_op
-        *op; /* parameters, such as eps; views, handles and widths are not read. May be NULL without parameters */
-    rill_operand
-        x[RILL_ROW_OPERANDS]; /* by position, such as LSTM_gates. A constant of one row, shared by all rows, has ld 0 */
+    /* parameters, such as eps; the struct's views, handles and widths are not read. NULL is allowed for operations without parameters */
+    const rill_op *op;
+    /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
+    rill_operand x[RILL_ROW_OPERANDS];
     /* EMBED only. NULL: the operand `rows` is the embedding table. Otherwise the table is these packed fp32 weights (N = P, K = H), and
      * only the index of `rows` is read. An embedding tied to the output layer thus needs no second copy. The result is bit-identical, but
      * each element that is read costs a cache line */

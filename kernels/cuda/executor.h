@@ -33,7 +33,7 @@ typedef struct cuda_fused_op {
 
 typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] */
-    size_t *rounded_bytes;   /* [buffers] bytes of a row rounded to the products' type; 0: no rounded copy */
+    size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
     size_t n_ops, n_buffers; /* allocated */
     int is_fill;             /* 1: an encoder, which fills slots and runs ahead of the graphs that decode: streams.c */
 } cuda_fused_graph;
@@ -131,7 +131,7 @@ typedef struct cuda_scan {
 typedef struct cuda_selection {
     int32_t *set;        /* [rows] legal set of each row, or NULL */
     int32_t *tag_entry;  /* [rows] column entry that gets the row's tag (best symbol); NULL: entry r for row r */
-    int32_t n_picks;     /* picks in the operation's rows */
+    int32_t n_picks;     /* picks (given actions whose log-probabilities are requested) in the operation's rows */
     int32_t *pick_count; /* [1] */
     int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
     int32_t *count, *action;                      /* [rows], [rows, M]: downloaded */
@@ -171,7 +171,7 @@ typedef struct cuda_run {
     int32_t **subset_first, **subset_length; /* [subsets] -> [slots], pinned; NULL: the run does not use the subset */
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
-    char *values;        /* device: tensors, rows rounded to the products' type, and entries of paths, see dev_layout */
+    char *values;        /* device: tensors with their bf16 or fp16 copies, and entries of paths, see dev_layout */
     char *panel, *sums, *attention_part, *choices,
         *log_norm; /* device: working memory for inputs of products, their outputs, attention and choices */
     char *scan_h, *scan_c, *scan_gates;

@@ -148,7 +148,7 @@ typedef struct gpu_attend {
     gpu_operand out;
     gpu_panel panel;    /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
     float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
-    int32_t max_length; /* upper bound of the lengths; launches depend on its number of chunks only */
+    int32_t max_length; /* upper bound of the lengths; the launch depends only on its number of chunks */
     float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
     int32_t watched_heads;
     int32_t ld_watched;
@@ -173,15 +173,16 @@ size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, 
  * which `bias` [V] is indexed. */
 typedef struct gpu_best {
     gpu_rows rows;
-    int32_t symbols; /* V; with subsets at least the longest */
+    int32_t symbols; /* V; with vocabulary subsets, at least the length of the longest */
     int32_t normalise;
     gpu_operand logits; /* logits; read without an index */
     const float *bias;
     gpu_operand add;
     gpu_subsets subsets; /* ids NULL: none */
     const int32_t *slot;
-    int32_t first_action;  /* action of symbol 0 without subsets; with subsets a symbol's id is its action */
-    const uint64_t *legal; /* [sets, legal_words] by action, or NULL; actions beyond the words are illegal */
+    int32_t first_action; /* action of symbol 0 without subsets; with subsets a symbol's id is its action */
+    const uint64_t
+        *legal; /* [sets, legal_words] bitsets of legal actions; an action without a bit is illegal. NULL: none */
     int32_t legal_words;
     const int32_t *set;  /* [rows] legal set of each row, -1: all actions; NULL: all */
     int32_t max_choices; /* M, >= 0 */
@@ -214,7 +215,7 @@ typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
     gpu_operand logits[RILL_MIX_MODELS]; /* logits of each model; read without an index */
-    const float *bias[RILL_MIX_MODELS];  /* bias by symbol; by id with subsets */
+    const float *bias[RILL_MIX_MODELS];  /* bias of each model: [symbols]; with subsets [V], by a symbol's id */
     gpu_subsets subsets;                 /* ids NULL: none */
     const int32_t *slot;
     gpu_operand x;   /* may be logits[0] */

@@ -40,7 +40,7 @@ typedef struct subset_call {
     int32_t columns; /* row stride in shared memory, in floats */
 } subset_call;
 
-/* Sums of the rows of one slot that a block processes together, for a warp's symbols. */
+/* Dot products of a warp's symbols with the rows of one slot that a block computes together. */
 template <int Rows>
 struct subset_sums {
     float v[Rows][SUBSET_EACH];

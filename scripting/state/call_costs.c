@@ -33,7 +33,8 @@ typedef struct script_work {
     int64_t (*cost)(lua_State *L); /* returns the cost of that argument and of the result; NULL: none */
 } script_work;
 
-/* EVERY_ARGUMENT: no text is charged, since the function does not read its texts */
+/* Values of script_work.text. NO_ARGUMENT: every text argument is charged per byte. EVERY_ARGUMENT: none is, since the function
+ * does not read its texts. */
 enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 };
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
