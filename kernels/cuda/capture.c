@@ -126,7 +126,8 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     return RILL_OK;
 }
 
-/* Forget indices computed from written columns, so that the next call of enqueue_fn enqueues their kernels again. */
+/* Forget the indices that the device computes from columns which the run itself writes, so that the next call of enqueue_fn
+ * enqueues their kernels again. */
 static void clear_written_indices(cuda_run *r)
 {
     for (size_t i = 0; i < r->graph->n_indices; i++)

@@ -144,7 +144,7 @@ typedef struct gpu_attend {
     gpu_operand query;
     gpu_operand keys, values;      /* [memory rows, heads * width], [memory rows, heads * value_width], no index */
     const int32_t *first, *length; /* [rows] */
-    const int32_t *entry;          /* memory rows, or NULL */
+    const int32_t *entry;          /* row of keys and values for each memory row; NULL: they are contiguous */
     gpu_operand out;
     gpu_panel panel;    /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
     float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
@@ -182,7 +182,7 @@ typedef struct gpu_best {
     const int32_t *slot;
     int32_t first_action; /* action of symbol 0 without subsets; with subsets a symbol's id is its action */
     const uint64_t
-        *legal; /* [sets, legal_words] bitsets of legal actions; an action without a bit is illegal. NULL: none */
+        *legal; /* [sets, legal_words] bitsets of legal actions; an action without a bit is illegal; or NULL */
     int32_t legal_words;
     const int32_t *set;  /* [rows] legal set of each row, -1: all actions; NULL: all */
     int32_t max_choices; /* M, >= 0 */

@@ -8,7 +8,7 @@
  * in the constant bytes per session. */
 #include "executor.h"
 
-/* Bytes per row of the run, and per unit of ragged index spaces. */
+/* Bytes per row of a run, and per unit (token) of its inputs. */
 typedef struct row_unit_bytes {
     size_t row, unit;
 } row_unit_bytes;

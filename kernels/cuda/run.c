@@ -63,7 +63,7 @@ static size_t max_op_bytes(const cuda_run *r)
     return bytes + cuda_legal_bytes(r);
 }
 
-/* Size of each part of pinned memory. */
+/* Compute the sizes of the four parts of pinned memory, in the order that the head of this file gives. */
 static rill_status lay_out_pinned(cuda_run *r)
 {
     const dev_graph *p = r->graph;

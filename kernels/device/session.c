@@ -31,7 +31,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
     return r->end - count;
 }
 
-/* First free range after a row. */
+/* Index of the first free range that begins at `row` or after it. */
 static size_t find_range(const dev_ranges *r, int32_t row)
 {
     size_t low = 0, high = r->count;
@@ -226,8 +226,8 @@ static rill_status move_slot(rill_session *s, int32_t slot, int32_t units, range
     return RILL_OK;
 }
 
-/* 1 `keep`: the slots keep their new ranges, and the old ranges are freed. 0: the new ranges are freed, and the slots get
- * their old ranges back. */
+/* End the moves of slots. `keep` 1: the slots keep their new ranges, and the old ranges are freed. 0: the new ranges are
+ * freed, and the slots get their old ranges back. */
 static void settle_range_moves(rill_session *s, range_move *m, size_t moves, int keep)
 {
     while (moves-- > 0) {

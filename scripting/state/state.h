@@ -87,12 +87,12 @@ struct rill_script {
     int n_closing; /* number of nested coroutine.close()s in progress */
     /* file of the latest function call noted while a stack was long, for the message of a stack overflow */
     char caller[LUA_IDSIZE];
-    int caller_line;           /* line of that call; 0: none was noted */
+    int caller_line;           /* line of the call in `caller`; 0: no call was noted */
     script_frame frame;        /* the engine's call in progress */
     uint64_t last_stamp;       /* serial number of the latest engine call */
     int result;                /* registry reference of the chunk's return value; LUA_NOREF: none */
     int array_metatable;       /* registry reference of the arrays' metatable */
-    const void *array_mark;    /* address of that metatable, to test a value's type without a lookup */
+    const void *array_mark;    /* address of the arrays' metatable, to test a value's type without a lookup */
     script_table *tables;      /* list of plugins (tables of functions) that this script registered */
     int domains;               /* number of domains registered by rill.domain{} */
     script_native *native;     /* rill.ffi; NULL in a sandbox */
@@ -151,7 +151,7 @@ int script_raise(lua_State *L, rill_status status);
 void script_charge(lua_State *L, int64_t work);
 /* Give the call in progress its full instructions and seconds again. */
 void script_reset_limits(rill_script *s);
-enum { SCRIPT_NEAREST_WORK = 1000 }; /* charge for a nearest-name search among some dozens of names */
+enum { SCRIPT_NEAREST_WORK = 1000 }; /* instructions to charge for a nearest-name search among some dozens of names */
 
 /* script_begin() and script_end() enclose an engine call; arrays created in between are valid until its end. Calls
  * may nest: script_begin() returns the frame that script_end() restores. */

@@ -14,7 +14,7 @@
 
 /* Limits that no reasonable model reaches; each model allocates tables of these lengths. */
 enum { MAX_ACTION_NAMES = 1 << 24, MAX_SCRIPT_PHASES = 8, DEFAULT_LENGTH = 200 };
-enum { OPEN_WORK = 2000 }; /* instructions charged for opening a file */
+enum { OPEN_WORK = 2000 }; /* instructions that opening a file counts in the script's limit */
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 

@@ -25,10 +25,10 @@ typedef struct naive_hypothesis {
     int32_t action[NAIVE_MAX_LENGTH];
     float logp[NAIVE_MAX_LENGTH];
     float score[NAIVE_MAX_LENGTH];
-    int32_t state
-        [NAIVE_MAX_LENGTH]; /* [n] the actions of the state that it continues; differs from its own only with cube pruning */
-    double sum;             /* sum of `score` */
-    int32_t timesteps;      /* length in completed timesteps, without the end action */
+    /* [n] the actions of the state from which it continues; they differ from its own actions only with cube pruning */
+    int32_t state[NAIVE_MAX_LENGTH];
+    double sum;          /* sum of `score` */
+    int32_t timesteps;   /* length in completed timesteps, without the end action */
     int32_t parent_rank; /* rank of its parent in the beam before this phase */
     int ended;
     int by_end; /* 1: it has ended by an end action */

@@ -38,8 +38,8 @@ typedef struct problem {
     int32_t n_scorers;
     /* the same problem for the naive search */
     naive_problem naive;
-    rill_key_fn
-        cube_key; /* the engine's class function for cube pruning; naive.cube_key is the same for the naive search */
+    /* the engine's class function for cube pruning; naive.cube_key is the same for the naive search */
+    rill_key_fn cube_key;
     test_random random_heuristic[NAIVE_MAX_CHAIN], random_scorer[NAIVE_MAX_CHAIN];
     test_phrases phrases[NAIVE_MAX_CHAIN]; /* for scorers that are constraints */
     naive_result *expected;                /* [n_inputs], after problem_solve() */
@@ -106,8 +106,8 @@ typedef struct schedule {
     int32_t n, max_items, budget;
     int32_t max_nodes; /* 0: no limit */
     int64_t memory;
-    int32_t
-        bound; /* max_nodes and memory, converted to states; 0: no limit. Inputs that need more states are expected to fail */
+    /* max_nodes and memory, converted to states; 0: no limit. Inputs that need more states are expected to fail */
+    int32_t bound;
     double refill; /* < 0: default */
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;
@@ -116,14 +116,14 @@ typedef struct schedule {
     void *budget_user;
     /* The test's callbacks; NULL: none. */
     const struct hooks *hooks;
-    int by_run;      /* use rill_run() */
+    int by_run;      /* 1: use rill_run() */
     int32_t workers; /* more than one: use rill_workers_run(); not drawn at random */
     int own_thread;  /* 1: use rill_workers_run() also for a single worker, in its own thread */
-    int32_t
-        async_rows; /* group_rows + 1 of an asynchronous domain; 0: that of the option --late, else synchronous. Not drawn at random */
+    /* group_rows + 1 of an asynchronous domain; 0: as the option --late says, else a synchronous domain. Not drawn at random */
+    int32_t async_rows;
     int32_t fail_collect; /* number of the collect call that fails, 0: none */
-    int32_t sync_group;   /* 1 + the group answered synchronously, 0: none */
-    int reader_blocks;    /* with rill_run(): the reader often has no input available */
+    int32_t sync_group;   /* 1 + the group whose calls are answered synchronously; 0: none */
+    int reader_blocks;    /* 1: with rill_run(), the reader often has no input available */
     int untraced;         /* 1: run without a trace; traces do not change results. Not drawn at random */
 } schedule;
 
