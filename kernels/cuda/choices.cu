@@ -3,8 +3,8 @@
  * A row is read once. A 64-bit key orders a row's symbols totally: the value's bits in an order-preserving form, then
  * the smaller symbol. So the top M do not depend on thread order. Each warp keeps its best keys in registers, sorted
  * across lanes. Keys above the smallest of these go to the warp's pending keys in shared memory, by ballot; every 32
- * pending keys are sorted and merged. A warp reads a row in steps of 32 * SYMBOLS_READ symbols. A lower bound from the
- * first step keeps most keys out, so that a row costs little more than its loads and exponentials.
+ * pending keys are sorted and merged. A row is read in steps, in each of which a thread reads SYMBOLS_READ symbols. A lower
+ * bound from the first step keeps most keys out, so that a row costs little more than its loads and exponentials.
  *
  * log_norm is known only at the end. Choices are ranked by log-probability, and different logits x may round to the same
  * one. So the top M + 1 are found by x. Only if the M-th and the (M + 1)-th log-probability are equal may the row be
@@ -21,7 +21,7 @@ enum {
     BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* a warp's pending keys: fewer than 32, plus those of a step */
     BEST_SPLIT = 16384,                         /* rows with more symbols are cut into parts */
     BEST_PART = 8192,                           /* approximate number of symbols of a part */
-    BEST_FULL_ROWS = 160, /* with fewer rows each part of a row has its own block; on an H100 one block per row is as fast from 150 on */
+    BEST_FULL_ROWS = 160, /* with fewer rows each part of a row has its own block; on an H100 both ways are as fast with 150 rows */
     BEST_PARTS = GPU_WARP,                      /* maximum number of parts of a row: one lane each */
 };
 

@@ -181,8 +181,8 @@ typedef struct gpu_best {
     gpu_subsets subsets; /* ids NULL: none */
     const int32_t *slot;
     int32_t first_action; /* action of symbol 0 without subsets; with subsets a symbol's id is its action */
-    const uint64_t
-        *legal; /* [sets, legal_words] bitsets of legal actions; an action without a bit is illegal; or NULL */
+    /* [sets, legal_words] bitsets of legal actions; an action without a bit is illegal; or NULL */
+    const uint64_t *legal;
     int32_t legal_words;
     const int32_t *set;  /* [rows] legal set of each row, -1: all actions; NULL: all */
     int32_t max_choices; /* M, >= 0 */

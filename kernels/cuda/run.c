@@ -371,8 +371,8 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Whether results may arrive asynchronously. The group must have no results pending, and the run may not write columns, which
- * the host expects at once. */
+/* Whether the run's results may arrive asynchronously: if its group has no results pending, and the run returns choices only,
+ * neither columns nor attention weights. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

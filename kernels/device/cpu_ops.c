@@ -10,8 +10,8 @@
 
 rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
 {
-    static const float
-        nothing[DEV_PAD]; /* data of a table without rows, because kernels take NULL for an absent operand */
+    /* data of a table without rows, because kernels take NULL for an absent operand */
+    static const float nothing[DEV_PAD];
     const cpu_run *run = b->run;
     rill_operand rows = {.index = dev_index_entries(&b->d, o->index)};
     if (o->base == DEV_BASE_TENSOR) {
@@ -92,9 +92,8 @@ static void product(cpu_block *b, const dev_op *op)
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
-enum {
-    MAX_WEIGHTS = 1 << 20
-}; /* attention weights kept at a time; keeping all would take memory quadratic in the input's length */
+/* Attention weights kept at a time. Keeping all of them would take memory quadratic in the input's length. */
+enum { MAX_WEIGHTS = 1 << 20 };
 
 static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t longest)
 {

@@ -1,7 +1,7 @@
 /* Networks: constants, matrices, tables and graphs, and the final check.
  *
- * Invariant: after a failed call the network keeps that failure, later calls do nothing and return negative handles. So
- * if a call gets a handle that exists, all calls before it have succeeded.
+ * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative handles.
+ * So the code that builds a network need not check each handle.
  * Sections: failures and arrays · weights and tables · graphs · memory of tensors · the end. */
 #include "backend.h"
 

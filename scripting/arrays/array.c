@@ -76,9 +76,8 @@ void *array_scratch(lua_State *L, size_t count, size_t size)
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
-enum {
-    ELEMENT_WORK = 2
-}; /* instructions that copying an element between a table and an array counts in the script's limit */
+/* Instructions that copying an element between a table and an array counts in the script's limit. */
+enum { ELEMENT_WORK = 2 };
 
 static void push_element(lua_State *L, const array *a, int32_t i)
 {

@@ -24,8 +24,8 @@ typedef struct toy_report {
     int64_t started, stopped;  /* runners */
     int64_t nodes, nodes_peak; /* alive at the end; peak within one model or runner */
     int64_t slots, slots_peak;
-    int64_t encoded, made, scored, finalized, dropped,
-        freed;            /* numbers of inputs, nodes, rows, outputs, slots, nodes */
+    /* numbers of inputs, nodes, rows, outputs, slots, nodes */
+    int64_t encoded, made, scored, finalized, dropped, freed;
     int64_t encode_calls; /* calls with at least one input */
     int64_t max_rows;     /* most rows of one score call */
     int64_t max_choices;  /* most choices per row that one score call requested */
