@@ -426,8 +426,8 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
     compute(op, x[0], x[1], x[2], out, n);
 }
 
-/* Apply `and`, `or` or `not` to masks byte by byte, without conversion to doubles; this case is the most frequent. Returns
- * 1, or 0 if the operation is another one or some operand is not a mask. */
+/* Apply a logical operation (and, or, xor, not) to masks byte by byte, without conversion to doubles; this case is the most
+ * frequent. Returns 1, or 0 if the operation is not logical or some operand is not a mask. */
 static int run_bytes(operation op, const operand *in, const array *out)
 {
     const int count = operations[op].operands;

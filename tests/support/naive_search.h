@@ -33,9 +33,9 @@ typedef struct naive_hypothesis {
     int ended;
     int by_end; /* 1: it has ended by an end action */
     int truncated;
-    int64_t serial;     /* if ended: its number in the order in which hypotheses ended */
-    int32_t bank;       /* beam divided by constraints: the bank to which its last action leads */
-    int exempt;         /* 1: a child that is kept for its bank, though it is not among its parent's best M children */
+    int64_t serial; /* if ended: its number in the order in which hypotheses ended */
+    int32_t bank;   /* beam divided by constraints: the bank to which its last action leads */
+    int exempt; /* 1: its last action has a bank of its own, so it is kept in addition to its parent's best M children */
     int32_t group;      /* diverse beam search: the number of its group */
     double group_score; /* diverse beam search: the score by which its group ranks it */
 } naive_hypothesis;
