@@ -154,7 +154,7 @@ typedef struct cuda_run {
     int captured;                            /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
     size_t n_slots;                          /* slots of the session, rounded up if runs are captured */
     size_t *max_rows;                        /* [spaces + 1] rows that memory and launches are sized for */
-    size_t zeroed_bytes;                     /* bytes at the start of the layout to zero */
+    size_t zeroed_bytes;                     /* bytes at the start of layout_memory that a new run zeroes */
     size_t host_end, down_end, columns_end;  /* ends of the parts of pinned memory, see run.c */
     size_t used;                             /* offset of the next upload array in pinned memory */
     size_t back_begin, back_end;             /* range of pinned memory to download */

@@ -16,7 +16,7 @@ static size_t line_bytes(size_t count, size_t size)
     return dev_lines(count * size);
 }
 
-/* Carve the run's arrays that the host alone uses, sized by the graph and the number of rows. */
+/* Lay out, in one allocation, the run's arrays that only the host uses. The graph and the number of rows give their sizes. */
 static void lay_out_head(cuda_run *r, rill_carver *c)
 {
     const dev_graph *p = r->graph;

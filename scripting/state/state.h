@@ -99,10 +99,9 @@ struct rill_script {
     rill_status raised_status; /* status passed to the latest script_raise() */
     const script_part *parts;
     struct script_watch *watch; /* masks created and used so far (arrays/array.c); NULL: masks are not watched */
-    void (*watch_end)(struct rill_script *s,
-                      /* Called at the end of an engine call if masks are watched. counts 0: the call failed, so its
-                       * masks are not counted. */
-                      int counts);
+    /* called at the end of an engine call if masks are watched. `counts` 1: count the call's masks; 0: the call failed, so its
+     * masks are not counted */
+    void (*watch_end)(struct rill_script *s, int counts);
 };
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
