@@ -4,8 +4,8 @@
  * Packed layout of weights (N x K): the columns of W^T are grouped in blocks of 16. A block is a sequence of 64-byte
  * lines; each line holds 4 bytes for each of the 16 columns, k ascending. Blocks follow each other; columns >= N are
  * zero-filled. One line fills one vector of 16 floats or two of 8, so every instruction set reads a block as one
- * sequential stream. (Rejected: blocks of 64. AVX2 cannot hold 64 columns of several rows, so it walks every fourth
- * line, and those map to a quarter of L1's sets.) The 4 bytes are
+ * sequential stream. (Blocks of 64 columns would suit AVX2 badly: its registers cannot hold 64 columns of several rows.
+ * Each pass would read every fourth line, and these lines map to only a quarter of L1's sets.) The 4 bytes are
  *   F32    one k
  *   BF16   k and k + 1, k even, in the lower and upper half of a 32-bit word; k = K is zero
  *   U8S8   k to k + 3, k a multiple of 4, one byte each; k >= K is zero
@@ -81,9 +81,9 @@ static inline rill_quant rill_quant_for(float max)
     return (rill_quant){127.0f / max, max / 127.0f};
 }
 
-/* Bytes between quantised rows of `element` (1 or 2) bytes per k in U8S8 scratch: RILL_QUANT_ROWS scales, then the
- * rows. Padding allows whole-vector stores past a row's end. An odd number of cache lines keeps rows out of each
- * other's L1 sets. */
+/* Bytes between consecutive quantised rows in U8S8 scratch, which holds RILL_QUANT_ROWS scales, then the rows. A row has
+ * `element` (1 or 2) bytes for each of its k values. Padding allows whole-vector stores past a row's end. The stride is
+ * an odd number of cache lines, so that rows do not compete for the same L1 sets. */
 static inline size_t rill_quant_stride(size_t k, size_t element)
 {
     return ((k + RILL_BLOCK) * element + 63) / 64 * 64 | 64;
@@ -193,7 +193,8 @@ void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
 void rill_activate_ref(rill_activation activation, size_t n, const float *x, float *y);
 
 /* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, and keep at most `best` entries.
- * Callers offer ids in ascending order, so a tie goes after its equals. Returns the new count. */
+ * Callers offer ids in ascending order, so an id is inserted after the ids that have an equal score. Returns the new
+ * count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
 /* Sort key that ascends as scores descend; -0 and 0 have equal keys. */

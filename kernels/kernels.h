@@ -80,7 +80,8 @@ void rill_pool_finish(rill_pool *pool);
 unsigned rill_pool_threads(const rill_pool *pool);
 
 /* The largest multiple of the number of threads that is <= `chunks`, or `chunks` itself if smaller than that number.
- * The remainder would not pay: two threads need as long for three equal chunks as for four. */
+ * More chunks than that do not shorten the job by their number: two threads need two rounds for three equal chunks, as
+ * they do for four. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
 /* Run fn(arg, i) once for each i in [0, chunks) and return when all are done. chunks may be 0. Writes of the chunks are
@@ -140,7 +141,7 @@ static inline float *rill_operand_row(const rill_operand *o, size_t r)
 typedef enum rill_dtype {
     RILL_DTYPE_F32 = 0,  /* fp32 */
     RILL_DTYPE_BF16 = 1, /* rounded to bf16, ties to even; arithmetic is fp32 on the rounded values */
-    RILL_DTYPE_U8S8 = 2, /* int8 per output, rows of A quantised on the fly */
+    RILL_DTYPE_U8S8 = 2, /* int8 with one scale per output; each call quantises its rows of A */
 } rill_dtype;
 
 /* Round x to bf16, ties to even. A NaN stays a NaN. */
@@ -181,7 +182,9 @@ typedef struct rill_gemm {
     rill_operand c; /* [R, N] out; every element is written. add == c (in place) is legal without indices and with the
                        same ld */
     void *scratch;  /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL if that is 0 */
-    int reuse_quantised; /* U8S8: scratch still holds all rows of A (<= RILL_GEMM_QUANT_ROWS) as an earlier call quantised them */
+    /* U8S8. 1: an earlier call quantised all rows of A (at most RILL_GEMM_QUANT_ROWS), and scratch still holds them;
+     * 0: this call quantises them */
+    int reuse_quantised;
 } rill_gemm;
 
 enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a U8S8 call quantises at a time */
@@ -192,7 +195,7 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
 /* ---- row operations -------------------------------------------------------------------------------------------- */
 
-/* Positions of an operation's operands: LSTM_gates, NORMALISE_x, ... */
+/* Enumerators LSTM_gates, NORMALISE_x, ...: the positions of each operation's operands in rill_row_call.x. */
 #define RILL_ENTRY(OPERATION, member, times, width, use) OPERATION##_##member,
 #define RILL_LIST(OPERATION, word, description, width, flops) \
     enum { RILL_##OPERATION##_OPERANDS(RILL_ENTRY) OPERATION##_OPERANDS };
@@ -200,23 +203,26 @@ RILL_OPERATIONS(RILL_LIST)
 #undef RILL_LIST
 #undef RILL_ENTRY
 
-/* A description of any operation. */
+/* The parameters of any operation of rill/ops.h: one member per operation. */
 typedef union rill_op {
 #define RILL_ENTRY(OPERATION, word, description, width, flops) description word;
     RILL_OPERATIONS(RILL_ENTRY)
 #undef RILL_ENTRY
 } rill_op;
 
-/* A row operation of rill/ops.h on rows in place. Outputs are written whole. An output may overlap an input only as the list of
- * operands says; a table may be read and written if no row written is read by another row of the call. */
+/* One call of a row operation of rill/ops.h, on the operands' own memory without copies. Every element of an output is written. An
+ * output may overlap an input only where the operation's list of operands allows it. A call may read and write one table if no row of the
+ * call reads a table row that another row of the call writes. */
 enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
 typedef struct rill_row_call {
     size_t rows, width; /* R, H */
-    const rill_op
-        *op; /* parameters, such as eps; views, handles and widths are not read. May be NULL without parameters */
-    rill_operand x[RILL_ROW_OPERANDS]; /* by position. A constant of one row has ld 0 */
-    /* EMBED: NULL, or the table as packed N x K fp32 weights, N = P, K = H: of `rows` only the index is read then. So tied embeddings
-     * need no second copy; the bits are the same, at the cost of a cache line per element */
+    /* parameters, such as eps; the struct's views, handles and widths are not read. NULL is allowed for operations without parameters */
+    const rill_op *op;
+    /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
+    rill_operand x[RILL_ROW_OPERANDS];
+    /* EMBED only. NULL: the operand `rows` is the embedding table. Otherwise the table is these packed fp32 weights (N = P, K = H), and
+     * only the index of `rows` is read. An embedding tied to the output layer thus needs no second copy. The result is bit-identical, but
+     * each element that is read costs a cache line */
     const rill_weights *packed;
 } rill_row_call;
 
@@ -269,7 +275,8 @@ typedef struct rill_attention {
  *   not legal          the symbol is not returned but counts in the sum (normalised over all symbols)
  *   nothing to return  count 0; log_norm is -infinity if all x are -infinity
  *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
- * Cost: B == 1 is cheapest, B <= 24 cheap; for hundreds without logp, insertion costs B log(V/B) * B. */
+ * Cost: B == 1 is cheapest, and B <= 24 is cheap. With B in the hundreds and no logp, insertion into the sorted list costs
+ * B log(V/B) * B. */
 typedef struct rill_best {
     size_t rows, symbols; /* R, V (V < 2^31) */
     size_t n_best;        /* B >= 1; may exceed V */
@@ -289,10 +296,10 @@ typedef struct rill_best {
 
 /* ---- the table --------------------------------------------------------------------------------------------- */
 
-/* How an instruction set computes a row operation: rows [begin, end) of a rill_row_call. */
+/* One instruction set's function for a row operation. run() computes rows [begin, end) of `call`, a rill_row_call. */
 typedef struct rill_row_kernel {
     void (*run)(const void *call, size_t begin, size_t end);
-    double ns; /* estimated time for a float of the width */
+    double ns; /* estimated nanoseconds per element of a row; a row has rill_row_call.width elements */
 } rill_row_kernel;
 
 typedef struct rill_kernels {
@@ -303,7 +310,7 @@ typedef struct rill_kernels {
     void (*gemm)(const rill_gemm *g, rill_pool *pool);
     void (*attention)(const rill_attention *a, rill_pool *pool);
     void (*best)(const rill_best *b, rill_pool *pool);
-    rill_row_kernel rows[RILL_OP_KINDS]; /* of the row operations: see rill_run_rows() */
+    rill_row_kernel rows[RILL_OP_KINDS]; /* functions of the row operations, which rill_run_rows() calls */
 
     /* y[i] = e^x[i] for i < n; y == x is legal. x, y: [n] fp32. Infinities give the limits, NaN gives NaN. */
     void (*exp)(size_t n, const float *x, float *y);
@@ -318,13 +325,13 @@ void rill_run_rows(const rill_kernels *k, rill_op_kind kind, const rill_row_call
 
 /* ---- peak performance ------------------------------------------------------------------------------------- */
 
-/* A loop to measure: run(loop) makes one pass of it. */
+/* A loop that measures peak arithmetic or memory throughput: run(loop) makes one pass. */
 typedef struct rill_peak_loop {
     void (*run)(struct rill_peak_loop *loop);
     double work;      /* flops, or bytes read, in one pass */
     const void *data; /* buffer that a reading loop reads */
     size_t bytes;
-    float sum; /* keeps the loop from being optimised away */
+    float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
 /* A loop of multiply-adds (two flops each) with the widest vectors in `isa`: fp32, or int8 with exact sums. */

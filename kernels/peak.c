@@ -14,8 +14,9 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 /* Unroll STEP over all accumulators with constant indices, so that the compiler keeps them in registers. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
-/* Define a loop that multiplies x and y, `type`s of all lanes vx and vy, and adds to accumulators of type `wide`: STEP is
- * one addition. The accumulators begin differently, and the asm hides x, so that the optimiser removes nothing. */
+/* Define the function `name`, compiled for the instruction sets `sets`, which repeats STEP(i) for each accumulator i.
+ * STEP(i) updates a[i], a vector of type `wide`, from x and y, vectors of type `type` with the values vx and vy. The
+ * accumulators start with different values and the asm hides the value of x, so that the compiler cannot remove work. */
 #define PEAK_LOOP(name, sets, wide, type, vx, vy, STEP)                  \
     __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
     {                                                                    \
@@ -31,7 +32,7 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
         loop->sum += (float)a[0][0];                                     \
     }
 
-/* Define a loop that reads vectors of `type`. */
+/* Define the function `name`, compiled for the instruction sets `sets`, which reads all data as vectors of `type`. */
 #define READ_LOOP(name, sets, type)                                      \
     __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
     {                                                                    \
@@ -49,7 +50,7 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 #define FMA_512(i) a[i] = _mm512_fmadd_ps(a[i], x, y);
 #define FMA_256(i) a[i] = _mm256_fmadd_ps(a[i], x, y);
 #define DOT_512(i) a[i] = _mm512_dpbusd_epi32(a[i], x, y);
-#define PAIRS_256(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y)); /* as the int8 GEMM for AVX2 does */
+#define PAIRS_256(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y)); /* as in the int8 GEMM for AVX2 */
 PEAK_LOOP(fma_avx512, "avx512f", __m512, __m512, _mm512_set1_ps(0.999f), _mm512_set1_ps(0.5f), FMA_512)
 PEAK_LOOP(fma_avx2, "avx2,fma", __m256, __m256, _mm256_set1_ps(0.999f), _mm256_set1_ps(0.5f), FMA_256)
 PEAK_LOOP(dot_vnni, "avx512f,avx512vnni", __m512i, __m512i, _mm512_set1_epi8(3), _mm512_set1_epi8(5), DOT_512)
@@ -104,7 +105,7 @@ static void read_plain(rill_peak_loop *loop)
 
 /* --- choice of a loop --------------------------------------------------------------------------------------------- */
 
-/* Flops of one pass, if an iteration adds `wide` products to each of the accumulators. */
+/* Flops of one pass of a loop whose iterations add `wide` products to each of the accumulators. */
 static double pass_flops(double wide)
 {
     return 2.0 * ACCUMULATORS * ITERATIONS * wide;
@@ -146,7 +147,7 @@ double rill_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Returns the rate of the fastest of SAMPLES short samples, since disturbances only slow samples down. */
+/* Returns the rate of the fastest of SAMPLES short samples: other processes can slow a sample down but never speed it up. */
 double rill_peak_loop_rate(rill_peak_loop *loop, double seconds)
 {
     enum { SAMPLES = 16 };

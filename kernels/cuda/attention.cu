@@ -20,7 +20,7 @@ enum {
     WARPS = 4,                /* independent warps of a block for narrow heads */
     NARROW = GPU_ATTEND_NARROW, /* width of the widest narrow head, in floats */
     WIDE_WARPS = 8,           /* warps of a block for wide heads */
-    GPU_FULL_WARPS = 4096, /* warps that fill a GPU; with more heads, chunks are not split among warps */
+    GPU_FULL_WARPS = 4096, /* warps that fill a GPU; if the rows' heads alone fill it, chunks are not split among warps */
     MAX_SPLIT = 4,         /* a launch splits at most MAX_SPLIT * GPU_FULL_WARPS chunks among warps, which bounds `part` */
     GRID_Y = 65535,           /* maximum of a grid's y dimension */
 };
@@ -50,8 +50,8 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
 
 /* --- partial softmax ---------------------------------------------------------------------------------------------- */
 
-/* exp(x - max); 0 if max is -infinity, because all scores are or there are none. max ignores NaN scores, but they make
- * the sum and all columns NaN. */
+/* exp(x - max) for a score x. If there are no scores, or all are -infinity, max is -infinity and the result is 0. fmaxf()
+ * skips NaN scores when it finds max, but NaN scores make the sum and all columns NaN. */
 __device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
@@ -97,7 +97,7 @@ __device__ static inline attend_partial<P> merged(const attend_partial<P> &a, co
     return c;
 }
 
-/* --- what kernels read -------------------------------------------------------------------------------------------- */
+/* --- inputs of kernels -------------------------------------------------------------------------------------------- */
 
 struct attend_work {
     gpu_attend a;
@@ -179,7 +179,8 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
     }
 }
 
-/* Write four columns of a head to `out` and to the panel, if present. */
+/* Write four columns of a head to `out` and to the panel (the copy that GEMMs read), if present. `unit` numbers the heads of
+ * all rows: row * heads + head. */
 template <bool ALIGNED>
 __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t unit, int32_t c, const gpu_piece<4> &x)
 {
@@ -193,7 +194,7 @@ __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t
     }
 }
 
-/* Whether the head's output is unused. */
+/* Whether no operation reads the head's output: it has neither `out` nor a panel. */
 __device__ static inline bool is_not_wanted(const gpu_attend &a, const float *out)
 {
     return out == nullptr && a.panel.data == nullptr;
@@ -240,8 +241,8 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* Add ROWS_IN_FLIGHT memory rows t, t + 32 / GROUP and so on to the group's running softmax. row[n] is the n-th one's
- * row of keys and values; negative: none. Piece i of a lane begins at column first + i * 4 * GROUP. */
+/* Add ROWS_IN_FLIGHT memory rows, t, t + 32 / GROUP and so on, to the group's running softmax. row[n] is the row of keys and
+ * values of the n-th memory row; negative: there is none. Piece i of a lane begins at column first + i * 4 * GROUP. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
                                         attend_partial<P> *sofar)
@@ -402,14 +403,15 @@ __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const atte
         const float share = exp_minus_max(s->score[i], x.max);
         x.sum += share;
         if (warp == 0) s->share[i] = share;
-        if (warp == 0) s->row[i] = memory_row(head, t + i); /* after the barrier: other warps may read the previous chunk's until then */
+        if (warp == 0) s->row[i] = memory_row(head, t + i); /* not before the barrier: other warps may still read the old rows */
     }
     x.sum = warp_sum(x.sum);
     __syncthreads();
     return x;
 }
 
-/* `out` holds the sums of values between chunks: a column always belongs to one thread. */
+/* Attention for wide heads. Between chunks `out` holds the running sums of values. This needs no barrier, because one thread
+ * computes a column in all chunks. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(attend_work w)
 {
@@ -467,7 +469,8 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP) merge_parts(attend_wo
 
 /* --- attention weights for the host ------------------------------------------------------------------------------- */
 
-/* One block per row. It computes scores twice, for their sum and for the weights, to save memory: it runs rarely. */
+/* Write the attention weights of each row, averaged over the first heads. One block per row computes the scores twice, for
+ * their sum and for the weights. That saves memory, and the kernel runs rarely. */
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu_attend a)
 {
     softmax_sums *warp_sums = (softmax_sums *)gpu_shared(); /* [WIDE_WARPS] partial softmax of each warp */

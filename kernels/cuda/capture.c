@@ -1,9 +1,10 @@
-/* CUDA graphs: a timestep is a hundred launches, and enqueuing them one by one takes longer than running them.
+/* Captures runs as CUDA graphs and replays the graphs: a timestep has about a hundred launches, and the host needs longer
+ * to enqueue them one by one than the GPU to run them.
  *
  * A captured graph contains addresses and sizes, so it serves runs with the same memory layout. Row counts are rounded
  * up to 4, 5, 6 or 7 times a power of two, kernels read the actual count on the device, and the layout follows from the
- * rounded counts. A capture's key holds everything its launches depend on. Runs of compute graphs with ragged inputs are
- * not captured: the inputs' lengths hardly ever recur.
+ * rounded counts. A capture's key holds all numbers on which its launches depend. Encoder runs, whose inputs have
+ * different lengths, are not captured: the same lengths hardly ever recur.
  *
  * Copies between host and device are not captured. On a GPU, launching a graph with a copy to or from memory that was
  * freed in the meantime fails or crashes, even if other memory now has the same address.
@@ -63,7 +64,7 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == RILL_OP_ATTEND ? r->kv_index[i] : 0);
     for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
     for (size_t i = 0; i + 1 < p->n_paths; i++)
-        add_number(k, r->path_entries[i]); /* the next path's address depends on it */
+        add_number(k, r->path_entries[i]); /* the address of the next path's entries depends on this number */
     for (size_t i = 1; i <= network->n_subsets; i++) add_number(k, r->host_run.max_subset[i]);
     add_number(k, s != NULL ? (size_t)s->max_choices : 0);
     add_number(k, s != NULL ? cuda_round_up(r, (size_t)s->n_picks) : 0);
@@ -125,7 +126,8 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     return RILL_OK;
 }
 
-/* Forget indices computed from written columns, so that the next call of enqueue_fn enqueues their kernels again. */
+/* Forget the indices that the device computes from columns which the run itself writes, so that the next call of enqueue_fn
+ * enqueues their kernels again. */
 static void clear_written_indices(cuda_run *r)
 {
     for (size_t i = 0; i < r->graph->n_indices; i++)
@@ -137,7 +139,8 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     char why[GPU_ERROR_BYTES] = "";
     gpu_graph_exec *graph = NULL;
     if (gpu_capture_begin(r->cu_stream, why) == 0) {
-        (void)enqueue_fn(r); /* cannot fail: it waits only when profiling, and then nothing is captured */
+        (void)enqueue_fn(
+            r); /* cannot fail: it fails only where profiling waits for the GPU, and profiled runs are not captured */
         graph = gpu_capture_end(r->cu_stream, why);
         clear_written_indices(r);
         r->cuda->n_captured += graph != NULL;
@@ -148,7 +151,8 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     return graph;
 }
 
-/* A new key may never recur, and its kernels must be loaded first: capture at its second occurrence. */
+/* A run is captured at the second occurrence of its key. Many keys never recur, and CUDA must have loaded the kernels in an
+ * ordinary run before a capture. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;

@@ -3,8 +3,8 @@
  * A row is read once. A 64-bit key orders a row's symbols totally: the value's bits in an order-preserving form, then
  * the smaller symbol. So the top M do not depend on thread order. Each warp keeps its best keys in registers, sorted
  * across lanes. Keys above the smallest of these go to the warp's pending keys in shared memory, by ballot; every 32
- * pending keys are sorted and merged. A lower bound from the first step keeps most keys out, so that a row costs little
- * more than its loads and exponentials.
+ * pending keys are sorted and merged. A row is read in steps, in each of which a thread reads SYMBOLS_READ symbols. A lower
+ * bound from the first step keeps most keys out, so that a row costs little more than its loads and exponentials.
  *
  * log_norm is known only at the end. Choices are ranked by log-probability, and different logits x may round to the same
  * one. So the top M + 1 are found by x. Only if the M-th and the (M + 1)-th log-probability are equal may the row be
@@ -21,7 +21,7 @@ enum {
     BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* a warp's pending keys: fewer than 32, plus those of a step */
     BEST_SPLIT = 16384,                         /* rows with more symbols are cut into parts */
     BEST_PART = 8192,                           /* approximate number of symbols of a part */
-    BEST_FULL_ROWS = 160,                       /* with fewer rows each part has its own block; on an H100 both are as fast with 150 */
+    BEST_FULL_ROWS = 160, /* with fewer rows each part of a row has its own block; on an H100 both ways are as fast with 150 rows */
     BEST_PARTS = GPU_WARP,                      /* maximum number of parts of a row: one lane each */
 };
 
@@ -35,7 +35,7 @@ typedef struct best_call {
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* Bits of a float in an order-preserving form. 0 is below those of any number, and means none. */
+/* Map a float to an integer so that larger floats have larger integers. No number maps to 0, which stands for "no symbol". */
 __device__ static inline uint32_t best_order(float x)
 {
     const uint32_t bits = __float_as_uint(x + 0.0f); /* -0 and 0 are equal */
@@ -272,7 +272,7 @@ __device__ static inline best_shared best_share(void)
     return m;
 }
 
-/* Add symbols [begin, end), with values x - less, to the warps' best; unless t is NULL, their exponentials to *t. */
+/* Add symbols [begin, end), with values x - less, to the warps' best. If t is not NULL, also add the exponentials to *t. */
 template <int N>
 __device__ static __forceinline__ void best_add(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                 best_kept<N> &kept, int32_t begin, int32_t end, float less,
@@ -362,7 +362,8 @@ __device__ static inline void best_write(const best_call &c, const symbols_row &
     if (c.a.tag != nullptr && count == 0) c.a.tag[r] = c.a.first_action;
 }
 
-/* Finish a row from its total and its best keys by x, which the first warp holds. */
+/* Finish a row: compute log_norm from `total`, the sum of exponentials, and write the row's choices. The first warp holds the
+ * best keys by x. */
 template <int N>
 __device__ static inline void best_finish(const best_call &c, const symbols_row &s, int32_t r, const best_shared &m,
                                           best_kept<N> &kept, symbols_total total)
@@ -474,13 +475,13 @@ enum {
 typedef struct many_call {
     gpu_best a;
     int32_t bits;  /* bits of a symbol: keys have 32 + bits, which saves passes over constant bits */
-    int32_t capacity;  /* maximum number of a row's keys in `key`; 0: they are in shared memory */
+    int32_t capacity;  /* maximum number of keys of a row in `key`; 0: a row's keys are in shared memory */
     uint64_t *key; /* [rows, capacity] in device memory, or NULL */
 } many_call;
 
 typedef struct many_shared {
     uint32_t bin[MANY_BINS];
-    int32_t digit, above, within; /* this pass's digit of the M-th key; number of keys above it; number of keys with it */
+    int32_t digit, above, within; /* the current pass: digit of the M-th key; number of keys with a larger digit, with this digit */
     int32_t n;
     uint64_t key[1]; /* [min(M, V)] selected keys, if shared memory suffices */
 } many_shared;
@@ -604,7 +605,7 @@ __global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
     float logp = -INFINITY;
     if (r >= 0 && v >= 0) {
         const float x = symbols_logit(best_row(c.best, r), v) + 0.0f,
-                    norm = c.best.log_norm[r]; /* x + 0.0f turns -0 into 0, as in best_order() */
+                    norm = c.best.log_norm[r]; /* adding 0.0f to x turns -0 into 0, as in best_order() */
         if (x != -INFINITY || isnan(norm)) logp = x - norm;
     }
     c.a.logp[i] = logp;

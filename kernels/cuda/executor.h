@@ -1,11 +1,11 @@
 /* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
  *
- * A run is one block of all rows. Spaces, columns and indices are computed on the host (kernels/device/index_space.c), in
- * pinned memory. One copy uploads that memory; an array has the same offset on the
- * device (its device copy). One copy downloads choices and other results.
+ * All rows of a run are one block. Index spaces, columns and indices are computed on the host
+ * (kernels/device/index_space.c), in pinned memory. One copy uploads that memory to the run's device copy, where each array
+ * has the same offset. One copy downloads choices and other results. A frame holds the memory of one run.
  *
- * Two CUDA streams overlap: graphs that fill slots (encoders) run ahead of those that decode (streams.c). The host
- * waits for a run only to deliver its results, or to reuse its frame's memory. */
+ * Two CUDA streams overlap: encoders, which fill the slots of new inputs, run ahead of the graphs that decode (streams.c).
+ * The host waits for a run only to deliver its results, or to reuse its frame. */
 #ifndef RILL_CUDA_EXECUTOR_H
 #define RILL_CUDA_EXECUTOR_H
 
@@ -21,19 +21,21 @@ static inline size_t cuda_product_width(size_t n)
 /* How an operation is launched, as decided when the network is finished; see fuse.c. */
 typedef struct cuda_fused_op {
     gpu_matrix matrix; /* weights of a product (GEMM) or of a scan */
-    int single_launch; /* product: cuBLASLt adds, applies ReLU and writes to the final output: one launch */
-    int input_rounded; /* product: its input rows already exist in the matrix's type */
-    int merged_next; /* product: merged with the next one; -1: the next one's columns come first; 1: they come last; 0: not merged */
-    int merged_into_prev; /* product: the previous product's GEMM computes it */
-    gpu_type output_type; /* type of the rounded output; GPU_F32: there is none */
+    int single_launch; /* product. 1: cuBLASLt also adds, applies ReLU and writes the final output; 0: a second kernel does */
+    int input_rounded; /* product. 1: an earlier operation has written the input rows in the matrix's type; 0: they are converted */
+    /* product. 0: not merged with the next product. Otherwise one GEMM computes both products, with the next product's columns before (-1)
+     * or after (1) this product's */
+    int merged_next;
+    int merged_into_prev; /* product. 1: the GEMM of the previous product computes this one too */
+    gpu_type output_type; /* type of the rounded copy of the output that GEMMs read; GPU_F32: there is no copy */
     int skip_fp32;        /* 1: no operation reads the output in fp32 */
 } cuda_fused_op;
 
 typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] */
-    size_t *rounded_bytes;   /* [buffers] bytes of a row rounded to the products' type; 0: no rounded copy */
+    size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
     size_t n_ops, n_buffers; /* allocated */
-    int is_fill;             /* the graph fills slots and runs ahead of graphs that decode: streams.c */
+    int is_fill;             /* 1: an encoder, which fills slots and runs ahead of the graphs that decode: streams.c */
 } cuda_fused_graph;
 
 /* network->data: weights on the device, uploaded in order while the network is built. */
@@ -61,7 +63,7 @@ typedef struct cuda_subsets {
     size_t free_capacity;
 } cuda_subsets;
 
-/* A CUDA graph that replays runs with the same launches: see capture.c. */
+/* A CUDA graph, which replays the launches of one run for all runs with an equal key: see capture.c. */
 typedef struct cuda_capture {
     gpu_graph_exec *exec; /* NULL: not captured yet */
     int64_t *key;         /* NULL: the entry is unused */
@@ -70,7 +72,7 @@ typedef struct cuda_capture {
 } cuda_capture;
 enum { CUDA_MAX_CAPTURES = 128, CUDA_MAX_CAPTURE_FAILURES = 3 };
 
-/* A CUDA stream, with the tensors and working memory of its runs, which run in order. */
+/* A CUDA stream, and the memory for tensors and temporaries that its runs use one after another. */
 typedef struct cuda_lane {
     gpu_stream *cu_stream;
     gpu_region workspace;
@@ -78,11 +80,11 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* Fills: work that runs ahead of decoding, numbered from 1 on; see streams.c. */
+/* Fills: encoder runs and uploads, which write slots ahead of decoding. They are numbered from 1 on; see streams.c. */
 typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after fill i or a later one */
     uint64_t n_fills;                   /* number enqueued so far */
-    uint64_t waited_fill;               /* the decoding stream waits for fills up to this one */
+    uint64_t waited_fill;               /* highest fill that the decoding stream has been told to wait for */
     uint64_t required_fill;             /* every decoding run needs the fills up to this one */
     uint64_t *slot_fill;                /* [slots] number of the slot's last fill; 0: none */
     size_t slot_fill_capacity;
@@ -98,7 +100,7 @@ typedef struct cuda_session {
     gpu_region *table;                      /* [tables + 1] the last one holds node_parent */
     cuda_subsets *subset;                   /* [subsets] */
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] */
-    struct cuda_frame *pending[DEV_GROUPS]; /* run of each group whose results are not delivered yet */
+    struct cuda_frame *pending[DEV_GROUPS]; /* frame of each group whose results are not delivered yet; NULL: none */
     cuda_capture capture[CUDA_MAX_CAPTURES];
     uint64_t n_runs, n_captured, n_replayed,
         n_evicted; /* n_runs: runs that may be captured; n_evicted: captures replaced by others */
@@ -110,7 +112,7 @@ typedef struct cuda_session {
 /* Keys and values that each row of an attention's index space reads. */
 typedef struct cuda_kv {
     rill_index_space space;
-    /* arrays from which first and length were made, to recognise an equal memory */
+    /* host arrays from which `first` and `length` were made: attention operations with the same three arrays share them */
     const int32_t *source_first, *source_length, *source_slot;
     int32_t *first, *length; /* [rows] first memory row (or path entry); memory rows; pinned */
     size_t max_length;
@@ -128,8 +130,8 @@ typedef struct cuda_scan {
 /* Requests and results of an operation that selects symbols. */
 typedef struct cuda_selection {
     int32_t *set;        /* [rows] legal set of each row, or NULL */
-    int32_t *tag_entry;  /* [rows] column entry that gets the row's tag; NULL: entry r for row r */
-    int32_t n_picks;     /* picks in the operation's rows */
+    int32_t *tag_entry;  /* [rows] column entry that gets the row's tag (best symbol); NULL: entry r for row r */
+    int32_t n_picks;     /* picks (given actions whose log-probabilities are requested) in the operation's rows */
     int32_t *pick_count; /* [1] */
     int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
     int32_t *count, *action;                      /* [rows], [rows, M]: downloaded */
@@ -149,27 +151,27 @@ typedef struct cuda_run {
     rill_run_arguments arguments; /* host_arguments with columns in pinned memory */
     dev_run host_run;             /* the run as index_space.c reads it */
     dev_block block;
-    int captured;                            /* the run is or may be captured: sizes are rounded up */
+    int captured;                            /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
     size_t n_slots;                          /* slots of the session, rounded up if runs are captured */
     size_t *max_rows;                        /* [spaces + 1] rows that memory and launches are sized for */
-    size_t zeroed_bytes;                     /* bytes at the start of the layout to zero */
+    size_t zeroed_bytes;                     /* bytes at the start of layout_memory that a new run zeroes */
     size_t host_end, down_end, columns_end;  /* ends of the parts of pinned memory, see run.c */
     size_t used;                             /* offset of the next upload array in pinned memory */
     size_t back_begin, back_end;             /* range of pinned memory to download */
     int32_t *space_rows;                     /* [spaces + 1] rows of each index space */
-    uint8_t *visited;                        /* [indices] the index's slots were visited, see streams.c */
+    uint8_t *visited;                        /* [indices] 1: visit_slots() in streams.c has read this index */
     const int32_t **column;                  /* [columns] pinned */
-    const int32_t **index;                   /* [indices] device; NULL: not enqueued yet */
+    const int32_t **index;                   /* [indices] device address; NULL: not enqueued yet */
     cuda_kv *kv;                             /* [n_kv] */
     size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
     cuda_scan *scan;                         /* [ops] */
     cuda_selection *selection;               /* [ops] */
     uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
     size_t *path_entries;                    /* [paths] number of entries */
-    int32_t **subset_first, **subset_length; /* [subsets] arrays by slot, pinned; NULL: unused */
+    int32_t **subset_first, **subset_length; /* [subsets] -> [slots], pinned; NULL: the run does not use the subset */
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
-    float *watched;      /* [n, ld_watched] watched attention weights, downloaded, or NULL */
-    char *values;        /* device: tensors, rows rounded to the products' type, and entries of paths, see dev_layout */
+    float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
+    char *values;        /* device: tensors with their bf16 or fp16 copies, and entries of paths, see dev_layout */
     char *panel, *sums, *attention_part, *choices,
         *log_norm; /* device: working memory for inputs of products, their outputs, attention and choices */
     char *scan_h, *scan_c, *scan_gates;
@@ -183,14 +185,14 @@ typedef struct cuda_frame {
     char *layout_memory; /* arrays of `run` that the host alone uses */
     size_t layout_capacity;
     gpu_event *event;
-    int in_flight; /* the event was recorded and not waited for */
+    int in_flight; /* 1: the event was recorded, and the host has not waited for it yet */
     int32_t group; /* async_group of the run: 1 or 2; 0: synchronous */
     rill_run_arguments host_arguments;
     rill_selection selection;
     cuda_run run;
 } cuda_frame;
 
-/* The type in which the GPU multiplies weights of a type. */
+/* The GPU type in which weights of `type` are stored and multiplied. */
 static inline gpu_type cuda_gpu_type(rill_weight_type type)
 {
     return type == RILL_WEIGHT_BF16 ? GPU_BF16 : type == RILL_WEIGHT_F16 ? GPU_F16 : GPU_F32;
@@ -201,7 +203,7 @@ static inline gpu_type cuda_gpu_type(rill_weight_type type)
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
 rill_status cuda_grow_region(const rill_session *session, gpu_region *region, size_t bytes, const char *what);
 
-/* Members of dev_backend. */
+/* Implementations of members of dev_backend. */
 rill_status cuda_session_open(rill_session *session, int threads);
 void cuda_session_close(rill_session *session);
 rill_status cuda_grow_table(rill_session *session, size_t idx, size_t rows);
@@ -214,7 +216,7 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 
 /* --- streams.c ------------------------------------------------------------------------------------------------------- */
 
-/* Find the graphs that run ahead of decoding: sets cuda_fused_graph.is_fill. */
+/* Find the graphs that run ahead of decoding (encoders), and set their cuda_fused_graph.is_fill. */
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* all streams must be idle */
@@ -252,7 +254,8 @@ static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
     return (int32_t *)(void *)(r->values + r->host_run.layout.entry_offset[path]);
 }
 
-/* Allocate a pinned array to upload (down) or to download (back); run.c has sized the memory. */
+/* Allocate an array in the run's pinned memory, which run.c has sized: cuda_alloc_down() for uploads, cuda_alloc_back() for
+ * downloads. */
 static inline void *cuda_alloc_down(cuda_run *r, size_t count, size_t size)
 {
     void *array = r->frame->pinned + r->used;
@@ -269,7 +272,7 @@ static inline void *cuda_alloc_back(cuda_run *r, size_t count, size_t size)
 
 /* --- capture.c ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a run may be captured as a CUDA graph: its launches depend only on row counts, which recur. */
+/* Whether a run may be captured as a CUDA graph, because its launches depend only on row counts, which recur. */
 int cuda_can_capture(const cuda_run *r);
 /* n, or for a captured run n rounded up to one of a few sizes. */
 size_t cuda_round_up(const cuda_run *r, size_t n);
@@ -281,9 +284,10 @@ void cuda_captures_free(rill_session *session);
 
 /* Whether an index depends on a column that the run itself writes. */
 int cuda_is_written(const dev_graph *graph, int32_t index);
-/* Compute the indices that the host knows, and the inputs from which the device computes the other indices. */
+/* Compute the indices that depend only on the host's data, and the inputs from which the device computes all others. */
 void cuda_make_indices(cuda_run *r);
-/* Enqueue the computation of an index unless it exists; the columns it reads are written by now. */
+/* Enqueue the computation of an index on the device, unless it exists already. The operations that write the columns that it
+ * reads must be enqueued. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
 /* --- fuse.c ------------------------------------------------------------------------------------------------------- */
@@ -297,7 +301,7 @@ static inline const cuda_fused_op *cuda_get_fused_op(const cuda_run *r, const de
     return r->fused->op + (op - r->graph->op);
 }
 
-/* Bytes moved per row of an operation, relative to the unfused operation in fp32; mostly negative. */
+/* Bytes per row that the fused operation moves, minus those of the unfused operation in fp32. Mostly negative. */
 double cuda_fused_bytes(const cuda_run *r, const dev_op *op);
 
 /* --- ops.c -------------------------------------------------------------------------------------------------------- */
@@ -321,7 +325,8 @@ void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
 
 /* --- selection.c ---------------------------------------------------------------------------------------------------- */
 
-/* Bytes of legal sets uploaded; bytes downloaded except columns; working memory on the device. */
+/* Bytes of the legal sets to upload, of the results to download (except columns), and of an operation's working memory on the
+ * device. */
 size_t cuda_legal_bytes(const cuda_run *r);
 size_t cuda_back_bytes(const cuda_run *r);
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op);

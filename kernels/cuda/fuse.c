@@ -22,7 +22,7 @@ static int is_dense(const dev_operand *o)
     return o->base == DEV_BASE_TENSOR && o->index == DEV_NO_INDEX;
 }
 
-/* Width of an output that the operation's kernel can round; 0: it cannot. */
+/* Width of the operation's output, if its kernel can also write a bf16 or fp16 copy; 0: it cannot. */
 static size_t output_width(const dev_op *op)
 {
     const rill_attend *o = &op->as.attend;
@@ -57,8 +57,8 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Make operation `op_index` also write its output rounded, for the GEMMs that read it. Only reads before the next write of the tensor
- * count. */
+/* Make operation `op_index` also write a rounded copy of its output, for the GEMMs that read it before the tensor is written
+ * again. If all of these reads are by GEMMs, the output is not written in fp32. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(p, &p->op[op_index]);
@@ -70,7 +70,7 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
             if (op->view[view].base != DEV_BASE_TENSOR || op->view[view].element != value) continue;
             if ((op->view[view].use & RILL_OUT) || op->kind == RILL_OP_MASK) {
                 rewritten = 1;
-                kept |= output_tensor(p, op) != value; /* partly overwritten: the rest is live */
+                kept |= output_tensor(p, op) != value; /* partly overwritten: the other columns may still be read */
                 continue;
             }
             const gpu_type type = input_type(network->data, p, op, view);
@@ -90,8 +90,8 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Whether cuBLASLt can read or write n floats of each row in place. Rows must be in order and 16-byte aligned, and the
- * padding columns that it writes must hold nothing. */
+/* Whether cuBLASLt can read or write n floats of each row in place. Rows must be in order and 16-byte aligned, and no data
+ * may lie in the padding columns, which cuBLASLt overwrites. */
 static int is_cublas_operand(const dev_graph *p, const dev_operand *o, size_t n)
 {
     if (!is_dense(o)) return 0;
@@ -128,7 +128,7 @@ static void merge_products(const rill_network *network, const dev_op *op, cuda_f
     if (op->view[PRODUCT_add].base != DEV_BASE_NONE || next->view[PRODUCT_add].base != DEV_BASE_NONE) return;
     const dev_operand *x = &op->view[PRODUCT_a], *out = &op->view[PRODUCT_out], *out2 = &next->view[PRODUCT_out];
     if (!is_dense(x) || !dev_same_operand(x, &next->view[PRODUCT_a])) return;
-    if (out->base == out2->base && out->element == out2->element) return; /* they may overlap */
+    if (out->base == out2->base && out->element == out2->element) return; /* the two outputs may overlap */
     const gpu_matrix *m = &cuda->matrix[a->matrix - 1], *n = &cuda->matrix[b->matrix - 1];
     const size_t row = (size_t)m->k * gpu_type_bytes(m->type);
     if (m->type != n->type || m->k != n->k || (size_t)m->n != network->matrix[a->matrix - 1].n ||
@@ -151,7 +151,7 @@ static int is_same_shape(const gpu_matrix *a, const gpu_matrix *b)
     return a->n == b->n && a->k == b->k && a->type == b->type && a->relu == b->relu && !a->bias == !b->bias;
 }
 
-/* GEMMs of one shape share an algorithm. */
+/* Choose the GEMM algorithms of a matrix. Matrices of one shape share them, so that each shape is tried only once. */
 static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m)
 {
     char why[GPU_ERROR_BYTES];
@@ -216,7 +216,7 @@ double cuda_fused_bytes(const cuda_run *r, const dev_op *op)
     const double fp32 = sizeof(float), width = (double)output_width(op);
     double bytes = 0.0;
     if (f->merged_into_prev)
-        bytes -= fp32 * (double)f->matrix.k; /* the previous GEMM has read the rows */
+        bytes -= fp32 * (double)f->matrix.k; /* the merged GEMM reads the rows once for both products */
     else if (f->input_rounded)
         bytes -= (fp32 - (double)gpu_type_bytes(f->matrix.type)) * (double)f->matrix.k;
     if (f->output_type != GPU_F32)

@@ -39,7 +39,7 @@ static CUmemAllocationProp memory_kind(const gpu_device *device)
     return kind;
 }
 
-/* Probe: whether this module contains code for a device. */
+/* A kernel that does nothing: init_device() looks it up to see whether this module contains code for the GPU. */
 __global__ static void nothing(int)
 {
 }
@@ -72,7 +72,7 @@ static int init_device(gpu_device *device, char why[GPU_ERROR_BYTES])
 
 int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES])
 {
-    int count = 0, driver_version = 0; /* 0: no driver, which CUDA would call insufficient */
+    int count = 0, driver_version = 0; /* 0: no driver is installed; CUDA's own message would call it insufficient */
     *out = nullptr;
     why[0] = '\0';
     if (cudaDriverGetVersion(&driver_version) == cudaSuccess && driver_version == 0) {
@@ -146,7 +146,8 @@ static bool map_more(const gpu_device *device, CUdeviceptr address, size_t bytes
     return mapped;
 }
 
-/* Addresses are reserved for a region's maximum size, so that it never moves. A process has 2^47 addresses. */
+/* The first growth of a region reserves addresses for its maximum size, so that the region never moves. A process has 2^47
+ * addresses. */
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     if (bytes <= region->bytes) return 0;
@@ -238,7 +239,7 @@ cudaStream_t gpu_launch_on(gpu_stream *cu_stream)
     return current_stream(cu_stream);
 }
 
-/* A refused launch sets only the thread's last error, not the stream's. */
+/* Keep the error of a launch that CUDA refused. CUDA reports it to the thread only; synchronising the stream does not. */
 void gpu_launched(gpu_stream *cu_stream)
 {
     check_error(cu_stream->why, "a kernel's launch", cudaGetLastError());
@@ -281,7 +282,7 @@ int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
                                          cudaStreamBeginCapture(current_stream(cu_stream), cudaStreamCaptureModeThreadLocal));
 }
 
-/* A failure during capture belongs to the capture, not to the stream. */
+/* A failure during capture is returned in `why` and cleared in the stream, which remains usable. */
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     cudaGraph_t recorded = nullptr;
@@ -323,7 +324,7 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     check_error(cu_stream->why, "the GPU's work", cudaStreamSynchronize(current_stream(cu_stream)));
     const int status = copy_error(cu_stream, why);
-    cu_stream->why[0] = '\0'; /* persistent failures will be reported again */
+    cu_stream->why[0] = '\0'; /* if the GPU is unusable, the next call fails again */
     return status;
 }
 
@@ -363,7 +364,7 @@ void gpu_event_record(gpu_stream *cu_stream, gpu_event *event)
     check_error(cu_stream->why, "an event", cudaEventRecord(event->event, current_stream(cu_stream)));
 }
 
-/* Failures are sticky: later events depend on the same work. */
+/* The stream keeps a failure, unlike in gpu_stream_sync(): later events of the stream depend on the failed work. */
 int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES])
 {
     gpu_stream *cu_stream = event->cu_stream;
@@ -379,7 +380,8 @@ void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event)
     check_error(cu_stream->why, "an event", cudaStreamWaitEvent(current_stream(cu_stream), event->event, cudaEventWaitDefault));
 }
 
-/* Estimated, not measured: launching a timestep of six layers takes about 0.1 ms, the engine 0.1 to 0.15 us per row. */
+/* An estimate. The host needs about 0.1 ms to launch a timestep of a six-layer decoder, and 0.1 to 0.15 us per row for the
+ * beam search. */
 int32_t gpu_group_rows(const gpu_device *)
 {
     return 512;

@@ -41,7 +41,7 @@ size_t gpu_memory_bytes(const gpu_device *device);
 size_t gpu_granule_bytes(const gpu_device *device);
 
 /* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that
- * ran out, with nothing changed. Beyond the reserved addresses: GPU_NO_MEMORY. */
+ * ran out, with nothing changed. A region cannot outgrow its reserved addresses: then the result is GPU_NO_MEMORY. */
 enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
@@ -80,9 +80,8 @@ typedef struct gpu_event gpu_event;
 int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with why */
 void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
-int gpu_event_sync(
-    gpu_event *event,
-    char why[GPU_ERROR_BYTES]); /* as gpu_stream_sync(), for the work before the event; failures are sticky */
+/* Wait for the work before the event, as gpu_stream_sync() does for all work. Unlike there, the stream keeps a failure. */
+int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);
 /* Later work in this stream waits for the event's present position in another stream, and fails if that work failed. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 

@@ -39,7 +39,8 @@ GPU_HOST_DEVICE uint16_t gpu_float_to_bf16(float x)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* Below 2^-14 the spacing of fp16 is 2^-24, as of floats in [0.5, 1): adding 0.5 rounds. */
+/* Round to fp16. Below 2^-14 fp16 values are 2^-24 apart, like floats in [0.5, 1). So adding 0.5 to a smaller |x| rounds it to
+ * fp16's precision. */
 GPU_HOST_DEVICE uint16_t gpu_float_to_f16(float x)
 {
     const uint32_t bits = gpu_float_to_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
@@ -57,7 +58,7 @@ GPU_HOST_DEVICE float gpu_f16_to_float(uint16_t half)
     return gpu_bits_to_float(sign | (exponent == 31 ? 0xff : exponent + 112) << 23 | rest << 13);
 }
 
-/* Convert x to the bits of a 16-bit type, and such bits back to a float. Not for GPU_F32. */
+/* Convert x to the bits of the 16-bit type `type`, and the bits of that type back to a float. Not for GPU_F32. */
 GPU_HOST_DEVICE uint16_t gpu_round_bits(float x, gpu_type type)
 {
     return type == GPU_F16 ? gpu_float_to_f16(x) : gpu_float_to_bf16(x);

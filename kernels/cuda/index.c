@@ -1,4 +1,4 @@
-/* Indices of operands on the device.
+/* Indices of operands on the device: the operand's row for each row of an operation.
  *
  * Most indices depend only on data that the host knows at the start of a run, and are uploaded with its columns. Indices
  * that depend on a column that the run writes are computed on the device when an operation first needs them; their
@@ -22,7 +22,7 @@ int cuda_is_written(const dev_graph *p, int32_t index)
 
 /* --- on the host -------------------------------------------------------------------------------------------------- */
 
-/* Number of the column's entry for a row of the index's space. */
+/* Number of the entry of the index's column that belongs to row `row` of the index's space. */
 static int32_t column_entry(const cuda_run *r, const dev_index *i, size_t row)
 {
     const rill_index_space column_space = r->graph->column[i->a].space;
@@ -62,7 +62,8 @@ void cuda_make_indices(cuda_run *r)
 
 /* --- on the device ------------------------------------------------------------------------------------------------ */
 
-/* A ragged index is the first row of a slot plus a unit. What the host knows of the two is in args->out already. */
+/* An index into a ragged table is the first row of a slot plus the number of a unit (token). If the host knows one of the two,
+ * it has uploaded it to args->out; the device gets the other from a column that the run wrote. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)
 {
     const int32_t *base = args->out;

@@ -29,7 +29,7 @@ typedef struct gpu_operand {
     const int32_t *index; /* [rows] or NULL */
 } gpu_operand;
 
-/* Input rows of GEMMs, 16-byte aligned. */
+/* A panel: rows in the type in which GEMMs read their input, 16-byte aligned. */
 typedef struct gpu_panel {
     void *data;    /* NULL: none */
     int32_t ld;    /* row stride in elements */
@@ -75,7 +75,7 @@ typedef struct gpu_row_call {
     int32_t width;
     gpu_operand x[RILL_ROW_OPERANDS]; /* by position. A constant of one row has ld 0; outputs may be none */
     gpu_row_op op;                    /* parameters; views, handles and widths are not read */
-    gpu_panel panel;                  /* the output in panels; of normalise, activate, embed and sum */
+    gpu_panel panel; /* copy of the output for GEMMs; only normalise, activate, embed and sum write it */
 } gpu_row_call;
 #define RILL_ENTRY(OPERATION, word, description, width, flops) \
     void gpu_run_##word(gpu_stream *cu_stream, const gpu_row_call *args);
@@ -144,17 +144,17 @@ typedef struct gpu_attend {
     gpu_operand query;
     gpu_operand keys, values;      /* [memory rows, heads * width], [memory rows, heads * value_width], no index */
     const int32_t *first, *length; /* [rows] */
-    const int32_t *entry;          /* memory rows, or NULL */
+    const int32_t *entry;          /* row of keys and values for each memory row; NULL: they are contiguous */
     gpu_operand out;
-    gpu_panel panel;    /* output in panels; none unless gpu_attend_is_narrow() */
+    gpu_panel panel;    /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
     float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
-    int32_t max_length; /* upper bound of the lengths; launches depend on its number of chunks only */
+    int32_t max_length; /* upper bound of the lengths; the launch depends only on its number of chunks */
     float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
     int32_t watched_heads;
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_stream *cu_stream, const gpu_attend *args);
-/* Whether attention with such heads can write its output rounded, to a panel. */
+/* Whether attention with heads of these widths can also write its output to a panel, in the type that GEMMs read. */
 static inline int gpu_attend_is_narrow(size_t width, size_t value_width, int additive)
 {
     return width <= GPU_ATTEND_NARROW && value_width == width && !additive;
@@ -173,15 +173,16 @@ size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, 
  * which `bias` [V] is indexed. */
 typedef struct gpu_best {
     gpu_rows rows;
-    int32_t symbols; /* V; with subsets at least the longest */
+    int32_t symbols; /* V; with vocabulary subsets, at least the length of the longest */
     int32_t normalise;
     gpu_operand logits; /* logits; read without an index */
     const float *bias;
     gpu_operand add;
     gpu_subsets subsets; /* ids NULL: none */
     const int32_t *slot;
-    int32_t first_action;  /* action of symbol 0 without subsets; with subsets a symbol's id is its action */
-    const uint64_t *legal; /* [sets, legal_words] by action, or NULL; actions beyond the words are illegal */
+    int32_t first_action; /* action of symbol 0 without subsets; with subsets a symbol's id is its action */
+    /* [sets, legal_words] bitsets of legal actions; an action without a bit is illegal; or NULL */
+    const uint64_t *legal;
     int32_t legal_words;
     const int32_t *set;  /* [rows] legal set of each row, -1: all actions; NULL: all */
     int32_t max_choices; /* M, >= 0 */
@@ -214,7 +215,7 @@ typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
     gpu_operand logits[RILL_MIX_MODELS]; /* logits of each model; read without an index */
-    const float *bias[RILL_MIX_MODELS];  /* bias by symbol; by id with subsets */
+    const float *bias[RILL_MIX_MODELS];  /* bias of each model: [symbols]; with subsets [V], by a symbol's id */
     gpu_subsets subsets;                 /* ids NULL: none */
     const int32_t *slot;
     gpu_operand x;   /* may be logits[0] */

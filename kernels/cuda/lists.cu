@@ -3,7 +3,7 @@
 
 enum { MASK_THREADS = 64 };
 
-/* One block per row: subsets are short. */
+/* Mask the symbols of each row's subset, with one block per row, since subsets are short. */
 __global__ static void __launch_bounds__(MASK_THREADS) mask(gpu_mask a)
 {
     const int32_t r = (int32_t)blockIdx.x;
@@ -24,7 +24,7 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args)
 
 /* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS rows, a warp SUBSET_EACH of them. Rows of `a` are rounded once
  * and staged in shared memory; each lane has a wide load of each of four weight rows in flight. One to four adjacent
- * rows of a slot share these loads. There is code for each number, so that one row does not cost as much as four. */
+ * rows of a slot share these loads. The kernel is compiled for each number of rows, so that one row costs less than four. */
 enum {
     SUBSET_ROWS = 4, /* rows of a thread block */
     SUBSET_WARPS = 8,
@@ -36,11 +36,11 @@ enum {
 
 typedef struct subset_call {
     gpu_subset_product a;
-    int32_t wide;    /* weight rows can be read with 16-byte loads */
+    int32_t wide;    /* 1: weight rows are aligned for 16-byte loads */
     int32_t columns; /* row stride in shared memory, in floats */
 } subset_call;
 
-/* Sums of the rows of one slot that a block processes together, for a warp's symbols. */
+/* Dot products of a warp's symbols with the rows of one slot that a block computes together. */
 template <int Rows>
 struct subset_sums {
     float v[Rows][SUBSET_EACH];

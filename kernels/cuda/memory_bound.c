@@ -1,13 +1,14 @@
-/* Upper bound on a session's memory besides tables, per row, slot and unit, so that a memory limit covers all of a
- * runner.
+/* Upper bound on a session's memory besides tables, per row, per slot and per unit (token of a slot's input). With it, the
+ * engine's memory limit covers everything that a session allocates.
  *
- * The bound follows run.c's layouts: tensors and working memory of all graphs in a lane share a region, sized for the
- * largest; each graph has one frame per group, in pinned memory and on the device. Columns and other small arrays are
- * overestimated. Rows of fill graphs are slots, all others are rows of a timestep. Regions allocate whole granules of
- * device memory: the last granule of each counts as the session's constant. */
+ * The bound follows run.c's layouts. All graphs of a CUDA stream share one region for tensors and working memory, sized
+ * for the largest graph. Each graph has one frame (memory of a run) per group of rows, in pinned memory and on the
+ * device. Columns and other small arrays are overestimated. The rows of encoder graphs are slots; those of all other
+ * graphs are rows of a timestep. A region allocates whole granules of device memory: its last, partly used granule counts
+ * in the constant bytes per session. */
 #include "executor.h"
 
-/* Bytes per row of the run, and per unit of ragged index spaces. */
+/* Bytes per row of a run, and per unit (token) of its inputs. */
 typedef struct row_unit_bytes {
     size_t row, unit;
 } row_unit_bytes;
@@ -82,7 +83,7 @@ static row_unit_bytes graph_work_bytes(const rill_network *network, const dev_gr
     return sum_bytes(sum_bytes(panel, sums), sum_bytes(choices, scan));
 }
 
-/* Working memory of attention over long memories, which is bounded for any number of rows. */
+/* Bytes in which attention keeps partial results of long memories; they have an upper bound for any number of rows. */
 static size_t attention_part_bytes(const dev_graph *p)
 {
     size_t max = 0;
@@ -95,7 +96,8 @@ static size_t attention_part_bytes(const dev_graph *p)
     return max * sizeof(float);
 }
 
-/* Pinned memory and its device copy, with growth by half, for both groups. */
+/* Bytes of a graph's frames: pinned memory and its device copy, for two groups of rows, plus a half because frames grow by
+ * half. */
 static row_unit_bytes frame_bytes(const dev_graph *p)
 {
     enum { FRAMES = 2 * DEV_GROUPS, ANSWERS = 1024 };
@@ -116,12 +118,12 @@ void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
         frames[is_fill] = sum_bytes(frames[is_fill], frame_bytes(p));
         part[is_fill] = attention_part_bytes(p) > part[is_fill] ? attention_part_bytes(p) : part[is_fill];
     }
-    /* Captured runs round rows up, by at most a quarter from 8 rows on. */
+    /* Runs that may be captured round their number of rows up, by at most a quarter from 8 rows on. */
     out->row = (int64_t)((work[0].row + frames[0].row) * 5 / 4);
     out->slot += (int64_t)(work[1].row + frames[1].row);
     const size_t regions = network->n_tables + 1 + network->n_subsets + network->n_graphs * DEV_GROUPS + 2;
     out->session = (int64_t)(regions * gpu_granule_bytes(network->device->data) + part[0] + part[1]);
     if (network->device->fast) out->session += 2 * (int64_t)GPU_FAST_WORK;
-    /* Ragged tables grow by half more than needed. */
+    /* A ragged table that grows may get half as many rows more than it needs. */
     out->unit += out->unit / 2 + (int64_t)(work[0].unit + work[1].unit + frames[0].unit + frames[1].unit);
 }

@@ -204,7 +204,7 @@ static void upload_matrix(rill_network *network, size_t idx, const float *w, siz
         cuda->matrix[idx] = m;
 }
 
-/* Columns written by a graph must not determine addresses that the host needs before the run. */
+/* Fail if a graph itself writes the column that gives its slots or path lengths: the host needs them before the run. */
 static void check_graph(rill_network *network, const dev_graph *p)
 {
     for (size_t i = 0; i < p->n_ops; i++) {

@@ -124,7 +124,7 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     for (int i = 0; i < PIECES; i++) write_y<WIDE>(a, row.y, r, 4 * (own + THREADS * i), z[i], mean, scale);
 }
 
-/* Rows of any length. y may be x or residual: a thread writes only elements that it alone has read. */
+/* Normalise rows of any length. The output may be x or residual itself: a thread writes only elements that it alone reads. */
 template <bool WIDE>
 __global__ static void __launch_bounds__(BLOCK) normalise_long(gpu_row_call a)
 {

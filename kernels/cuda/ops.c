@@ -1,4 +1,4 @@
-/* Enqueues operations: kernel arguments with operands in place on the device.
+/* Enqueues operations: makes the arguments of their kernels, with the device addresses of the operands.
  *
  * Sections: operands · products · attention · rows · all of them. */
 #include "executor.h"
@@ -48,7 +48,7 @@ gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
 {
     if (subset == 0) return (gpu_subsets){.ids = NULL};
     const size_t idx = (size_t)subset - 1;
-    /* If all slots' subsets are empty, `ids` has no memory; any other address says that there are subsets. */
+    /* If all slots' subsets are empty, `ids` has no memory. NULL would mean "no subsets", so another address is given. */
     const char *ids = r->cuda->subset[idx].ids.base;
     return (gpu_subsets){.ids = ids != NULL ? (const int32_t *)(const void *)ids
                                             : cuda_device_ptr(r, r->subset_first[idx]),
@@ -58,13 +58,14 @@ gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* A tensor's rows in the products' type. */
+/* The copy of a tensor's rows that GEMMs read, rounded to bf16 or fp16. */
 static void *rounded_rows(const cuda_run *r, const dev_operand *o)
 {
     return r->values + r->host_run.layout.copy_offset[r->graph->tensor[o->element].buffer];
 }
 
-/* Panel for an operation's 16-bit output, if any. Clears out->data if nothing reads the fp32 output. */
+/* The panel to which an operation writes a bf16 or fp16 copy of its output; none if it has no copy. Clears out->data if no
+ * operation reads the output in fp32. */
 static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
 {
     const cuda_fused_op *fused = cuda_get_fused_op(r, op);
@@ -75,7 +76,7 @@ static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_ope
                        .type = fused->output_type};
 }
 
-/* Dense, aligned fp32 rows are multiplied in place; all other rows are gathered first, in the weights' type. */
+/* Dense, aligned fp32 rows are multiplied in place. All other rows are first copied together, in the weights' type. */
 void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2,
                           int32_t width2)
 {
@@ -111,7 +112,8 @@ static void subset_product(cuda_run *r, const dev_op *op)
     if (args.max_length > 0) gpu_run_subset_product(r->cu_stream, &args);
 }
 
-/* If input_rounded is set, an earlier operation has written the rows in the matrix's type; else they are converted. */
+/* Enqueue a GEMM. With input_rounded, it reads the rows that an earlier operation wrote in the matrix's type. Otherwise the
+ * rows are converted first. */
 static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
 {
     const dev_operand *a = &op->view[PRODUCT_a];
@@ -126,7 +128,8 @@ static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu
     gpu_run_product(r->cu_stream, &product);
 }
 
-/* The sums of the merged next product are side by side with this product's, before or after them. */
+/* Extend the epilogue to the next product, which this product's GEMM also computes. Its sums lie side by side with this
+ * product's, before or after them. */
 static void merged_epilogue(cuda_run *r, const dev_op *op, gpu_epilogue *f)
 {
     const dev_op *next = op + 1;

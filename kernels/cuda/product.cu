@@ -304,8 +304,8 @@ static int propose(const trial *t, int32_t rows, cublasLtMatmulHeuristicResult_t
     return found;
 }
 
-/* Choose the first candidate that passes with and without an addend. With new_reference, each candidate's own largest
- * run becomes the reference that it is compared with. */
+/* Choose the first candidate whose results, with and without an addend, are bit-identical to the reference. With
+ * new_reference, the reference is each candidate's own result for all rows at once. */
 static bool choose_for(const trial *t, int32_t range, bool new_reference, uint64_t out[8], char why[GPU_ERROR_BYTES])
 {
     cublasLtMatmulHeuristicResult_t candidate[CANDIDATES];
@@ -331,7 +331,7 @@ static int choose(cublasLtHandle_t handle, gpu_matrix *m, char why[GPU_ERROR_BYT
     memset(m->algo, 0, sizeof m->algo);
     if (open_trial(&t, handle, m, why) == 0 && choose_for(&t, MIDDLE, true, m->algo[MIDDLE], why))
         for (int32_t i = 0; i < RANGES; i++) {
-            const bool is_tried = i == 0 || t.rows > ranges[i - 1].end; /* else no run would be in the range */
+            const bool is_tried = i == 0 || t.rows > ranges[i - 1].end; /* false: the trial has too few rows for this range */
             if (i != MIDDLE && !(is_tried && choose_for(&t, i, false, m->algo[i], why)))
                 memcpy(m->algo[i], m->algo[MIDDLE], sizeof m->algo[MIDDLE]);
         }

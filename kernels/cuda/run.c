@@ -1,6 +1,6 @@
 /* A run: laid out on the host, uploaded, enqueued operation by operation, and downloaded.
  *
- * A run that will be captured (capture.c) is laid out for rounded row counts, so that layouts recur.
+ * A run that may be captured as a CUDA graph (capture.c) is laid out for rounded row counts, so that layouts recur.
  *
  * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. The graph and the
  * columns bound the size of each part; arrays are then allocated one after another.
@@ -16,7 +16,7 @@ static size_t line_bytes(size_t count, size_t size)
     return dev_lines(count * size);
 }
 
-/* Carve the run's arrays that the host alone uses, sized by the graph and the number of rows. */
+/* Lay out, in one allocation, the run's arrays that only the host uses. The graph and the number of rows give their sizes. */
 static void lay_out_head(cuda_run *r, rill_carver *c)
 {
     const dev_graph *p = r->graph;
@@ -43,7 +43,8 @@ static size_t column_length(const cuda_run *r, size_t column, size_t rows)
                               : (size_t)r->host_run.unit_start[r->graph->space[space - 1].ragged_index][r->host_run.n];
 }
 
-/* Upper bound in bytes on operations' uploads, without spaces, indices and columns; see the make_*() functions. */
+/* Upper bound on the bytes that operations upload besides index spaces, indices and columns. The make_*() functions allocate
+ * them. */
 static size_t max_op_bytes(const cuda_run *r)
 {
     const dev_graph *p = r->graph;
@@ -62,7 +63,7 @@ static size_t max_op_bytes(const cuda_run *r)
     return bytes + cuda_legal_bytes(r);
 }
 
-/* Size of each part of pinned memory. */
+/* Compute the sizes of the four parts of pinned memory, in the order that the head of this file gives. */
 static rill_status lay_out_pinned(cuda_run *r)
 {
     const dev_graph *p = r->graph;
@@ -150,7 +151,7 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
     if (r->captured) m->max_length = (m->max_length + GPU_ATTEND_CHUNK - 1) / GPU_ATTEND_CHUNK * GPU_ATTEND_CHUNK;
 }
 
-/* Make the arrays of a subset by slot. */
+/* Fill the arrays for upload that give the first symbol and the length of each slot's vocabulary subset. */
 static void make_subset(cuda_run *r, rill_vocab_subset subset)
 {
     const size_t idx = (size_t)subset - 1;
@@ -208,7 +209,7 @@ static size_t max_of_two(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Bytes of working memory; operations use it one at a time, so that the largest request suffices. */
+/* Bytes of working memory of each kind: the largest need of any operation, since operations run one at a time. */
 typedef struct work_sizes {
     size_t panel, sums, part, choices, norm, scan_rows, scan_gates;
 } work_sizes;
@@ -244,7 +245,8 @@ static work_sizes measure_work(const cuda_run *r)
     return w;
 }
 
-/* Paths come last, since they grow with each timestep and captures contain the addresses of all other arrays. */
+/* The entries of paths come last: they grow with each timestep, and a captured graph contains the addresses of all other
+ * arrays, which must not move. */
 static rill_status lay_out_device(cuda_run *r)
 {
     gpu_region *values = &r->lane->workspace;
@@ -369,7 +371,8 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Whether results may arrive asynchronously: the group has none pending, and the run writes no column of the host. */
+/* Whether the run's results may arrive asynchronously: if its group has no results pending, and the run returns choices only,
+ * neither columns nor attention weights. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

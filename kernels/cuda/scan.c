@@ -1,4 +1,4 @@
-/* Recurrent layer over ragged sequences: all sequences step together, longest first.
+/* Recurrent layer over sequences of different lengths: all sequences step together, longest first.
  *
  * Finished sequences are the last ones, so each step processes a prefix, without padding. The rows that a step reads
  * and writes are known before the run. Sections: steps · enqueuing. */
@@ -50,7 +50,8 @@ void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *s)
 
 /* --- enqueuing ---------------------------------------------------------------------------------------------------- */
 
-/* Rows `which` of an operand. An operand's own index is first applied to `which`, for all steps at once. */
+/* The operand restricted to the rows `which`. If the operand has an index, `which` is first mapped through it, for all steps
+ * at once. */
 static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_t *which)
 {
     gpu_operand rows = cuda_operand(r, &op->view[view]);
@@ -96,7 +97,7 @@ static void multiply_states(const scan_run *s)
     cuda_enqueue_product(s->r, s->product, s->rows, s->h, (gpu_operand){.data = NULL}, 0);
 }
 
-/* In the first step h is zero: no recurrent GEMM. */
+/* Step t of an LSTM. Step 0 needs no recurrent GEMM, because h is zero. */
 static void step_lstm(const scan_run *s, int32_t t)
 {
     gpu_stream *cu_stream = s->r->cu_stream;
@@ -115,7 +116,8 @@ static void step_lstm(const scan_run *s, int32_t t)
     gpu_run_lstm(cu_stream, &cell);
 }
 
-/* The reset gate scales the recurrent part before the input is added, so the two stay separate until the cell. */
+/* Step t of a GRU. The reset gate scales the recurrent part before the input part is added, so the GEMM does not add the input
+ * to its result: the cell gets both parts. */
 static void step_gru(const scan_run *s, int32_t t)
 {
     const gpu_row_call cell = {

@@ -1,6 +1,7 @@
 /* Choices: uploads requests, downloads top symbols and log-probabilities.
  *
- * Legal sets stay bitsets of actions, as on the host; picks are mapped to symbols here, since the host knows the subsets.
+ * Legal sets stay bitsets of actions, as on the host. Picks, the given actions whose log-probabilities are requested, are
+ * mapped to symbols here on the host, which knows the vocabulary subsets.
  * Sections: sizes · requests · enqueuing · results. */
 #include "executor.h"
 
@@ -60,7 +61,8 @@ size_t cuda_back_bytes(const cuda_run *r)
     return bytes;
 }
 
-/* A tag operation's three result arrays stay on the device, before the kernel's working memory. */
+/* Bytes of the kernel's working memory, after three result arrays. An operation that writes tags (each row's best symbol) to a
+ * column keeps these results on the device. */
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op)
 {
     const size_t rows = r->max_rows[op->space];
@@ -157,7 +159,8 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
 
 /* --- enqueuing ---------------------------------------------------------------------------------------------------- */
 
-/* Write tags to their column; they are scattered if the operation's rows are not the column's. */
+/* Write each row's tag (best symbol) to the tag column. If the operation's rows are not the column's rows, the kernel writes
+ * the tags to working memory, from which they are scattered. */
 static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
 {
     int32_t *column = cuda_device_ptr(r, r->column[op->as.best.tag_column - 1]);

@@ -1,11 +1,11 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Fill graphs, which write tables of slots and use no nodes (encoders), run ahead in their own stream, as do updates of
- * vocabulary subsets and host tables; all other graphs decode. Fills are numbered. A decoding run waits for the fills
- * of its slots only.
+ * Encoder graphs, which write tables of slots and use no nodes, run ahead in their own stream, as do updates of vocabulary
+ * subsets and host tables. All of these are called fills, and are numbered. All other graphs decode. A decoding run waits
+ * for the fills of its slots only.
  *
- * A fill may write rows of dropped slots. The domain contract (domain.h) guarantees that no pending group reads them any
- * more: a slot is dropped once the results of its rows have arrived. For other decoding runs, fills wait.
+ * A fill may reuse rows of dropped slots. A group of rows with pending results never reads them: by the domain contract
+ * (domain.h), a slot is dropped only after the results of its rows have arrived. For other decoding runs, fills wait.
  *
  * Sections: which graphs · opening and closing · outside runs · slots · order · results. */
 #include "executor.h"
@@ -28,7 +28,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* If a graph both fills slots and uses nodes, it would serialise the streams: then all graphs run in one stream. */
+/* If one graph both fills slots and uses nodes, each stream would wait for the other. Then all graphs run in one stream. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->data)->graph;
@@ -92,8 +92,8 @@ static void record_fill(cuda_session *cuda)
     gpu_event_record(cuda->fill.cu_stream, cuda->fills.event[cuda->fills.n_fills % CUDA_FILL_EVENTS]);
 }
 
-/* Make the fill stream wait for decoding runs, which may still read rows of dropped slots; but not for pending groups,
- * unless `all`. */
+/* Make the fill stream wait for decoding runs, which may still read rows of dropped slots. It waits for runs with pending
+ * results only if `all`. */
 static void wait_for_decoding(const rill_session *s, int all)
 {
     const cuda_session *cuda = s->data;
@@ -151,7 +151,8 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* Visit a run's slots: set their fill number to `fill`, or, if it is 0, find the highest one, `last`. */
+/* A visit of all slots of a run. If `fill` is not 0, it becomes the number of each slot's last fill. If `fill` is 0, the visit
+ * finds the highest of these numbers and stores it in `last`. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;
@@ -177,7 +178,8 @@ static void visit_index(slot_visit *v, int32_t index)
     }
 }
 
-/* Visit all slots of a run: indices of ragged tables, row indices of slot tables, and slots of operations. */
+/* Visit all slots of a run, which occur in three places: indices of ragged tables, row indices of slot tables, and the slots of
+ * operations. */
 static void visit_slots(slot_visit *v)
 {
     const dev_graph *p = v->r->graph;

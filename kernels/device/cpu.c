@@ -1,11 +1,13 @@
-/* The CPU as a device: weights, rows of tables, and the partition of a run's rows into spans and blocks.
+/* The CPU as a device: weights, rows of tables, and the partition of a run's rows into spans and blocks. A span is a range
+ * of rows that one thread computes; a span's rows are computed in blocks, one block at a time through all operations.
  *
- * Block sizes keep the values that operations exchange in cache: half the second-level cache if the weights also fit
- * there; a few megabytes for larger weights, which each block reads again. With too few rows for a span per thread
- * there is one span, and the pool runs inside operations: GEMMs are then divided by outputs.
+ * Block sizes keep the tensors between operations in cache. If the weights fit in the second-level cache, a block's
+ * tensors take about half of it. Larger weights are read again for each block, so its tensors may take a few megabytes.
+ * If a run has too few rows for one span per thread, it has a single span, and the threads divide each operation
+ * instead: a GEMM, for example, by its outputs.
  *
- * Invariant: no choice here changes a result. Sections: the device · weights · sessions · tables · partition · layout ·
- * spans · the run · the backend. */
+ * Invariant: the partition does not change any result. Sections: the device · weights · sessions · tables · partition ·
+ * layout · spans · the run · the backend. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,16 +18,16 @@ enum {
     L2_BYTES = 1 << 20,
     NEAR_BYTES = 600 << 10, /* maximum bytes of a block's tensors if the weights fit in the second-level cache */
     FAR_BYTES = 4 << 20,    /* maximum bytes of a block's tensors with larger weights */
-    L3_BYTES = 32 << 20,    /* larger weights are read from memory again for each block */
+    L3_BYTES = 32 << 20,    /* weights above this size do not stay in cache: each block reads them from memory */
     FAR_DIVISOR = 4,        /* with weights above L3_BYTES, a block's tensors may take weight bytes / FAR_DIVISOR */
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
     MAX_FAR_BLOCK = 512,
     BLOCK_INPUTS = 64,
-    BLOCK_UNITS = 512,   /* maximum units of a block, unless one sequence has more */
+    BLOCK_UNITS = 512,   /* maximum units (source tokens) of a block, unless one sequence has more */
     MIN_SPAN_ROWS = 6,   /* minimum rows of a span: the height of a GEMM tile */
     MIN_SPAN_INPUTS = 4, /* minimum sequences of a span, with ragged inputs */
-    MIN_FAR_ROWS = 64    /* minimum rows or units of a span if each span reads large weights again */
+    MIN_FAR_ROWS = 64    /* minimum rows or units (source tokens) of a span if each span reads large weights again */
 };
 
 /* --- the device --------------------------------------------------------------------------------------------------- */
@@ -111,7 +113,7 @@ static void close_network(rill_network *network)
     rill_free(network->ctx, cpu, sizeof *cpu);
 }
 
-/* Bytes of a subset's symbol besides its id: its bias and its packed row. */
+/* Add the bytes that one symbol of a vocabulary subset takes besides its id: its bias and its packed row of weights. */
 static void add_sizes(const rill_network *network, rill_network_bytes *bytes)
 {
     enum { STRIP = RILL_VOCAB_SUBSET_PADDING + 1 };
@@ -217,8 +219,8 @@ static rill_status grow_slots(rill_session *s, size_t idx)
     return status;
 }
 
-/* Gather the symbols' rows of the output layer and pack them, and gather their biases. Weights are freed at once with
- * their subset. */
+/* Make the output-layer weights of a slot's vocabulary subset: gather and pack the weight rows of its symbols, and gather
+ * their biases. The slot's old weights are freed first; an empty subset gets no new ones. */
 static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
 {
     const dev_vocab_subset *def = &s->network->subset[idx];
@@ -261,7 +263,7 @@ static const cpu_device *get_hooks(const cpu_run *r)
     return r->d.network->device->data;
 }
 
-/* Bytes of a row's tensors, units included. */
+/* Bytes of one row of every buffer; buffers hold the tensors of all index spaces. */
 static size_t row_bytes(const cpu_run *r)
 {
     size_t floats = 1;
@@ -282,7 +284,7 @@ static size_t choose_block(const cpu_run *r, int fits_l2)
     return rows < MIN_BLOCK ? MIN_BLOCK : rows > max_rows ? max_rows : rows;
 }
 
-/* Maximum number of spans of a worthwhile size. */
+/* Maximum number of spans that still have enough rows each. Spans that read large weights need MIN_FAR_ROWS. */
 static size_t max_useful_spans(const cpu_run *r, int fits_l2)
 {
     const int ragged = r->d.graph->n_ragged > 0;
@@ -320,7 +322,7 @@ static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, 
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
-/* Carve the arrays of the run. */
+/* Lay out the run's arrays in one allocation. */
 static void carve_run(cpu_run *r, rill_carver *c, size_t **dealt, int32_t **sorted)
 {
     const dev_graph *p = r->d.graph;
@@ -341,7 +343,8 @@ static void carve_run(cpu_run *r, rill_carver *c, size_t **dealt, int32_t **sort
     if (!ordered) r->d.order = NULL;
 }
 
-/* A scratch has both memories of the layout, then the operations' working memory. */
+/* Lay out the scratch memory that each thread needs for a block: the indices and index spaces, the tensors, then the
+ * working memory of the operations. */
 static rill_status lay_out_blocks(cpu_run *r)
 {
     const dev_graph *p = r->d.graph;
@@ -370,8 +373,8 @@ static rill_status lay_out_blocks(cpu_run *r)
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
-/* Prefetch the encoder states that the next graph will read: they may exceed the caches, and attention jumps between
- * slots; the slots are known here, one product earlier. */
+/* Prefetch the encoder states that the attention of the next graph will read. They may exceed the caches, and the
+ * processor cannot predict attention's jumps between slots. The rows' slots are known already before that graph runs. */
 static void prefetch_tables(cpu_block *b)
 {
     const cpu_run *r = b->run;
@@ -465,7 +468,9 @@ static rill_status collect(rill_session *s, int32_t group)
 
 static rill_status measure_limits(const rill_session *s, rill_limits *out)
 {
-    enum { READ_BYTES = 48 << 20 }; /* larger than a core's own caches */
+    enum {
+        READ_BYTES = 48 << 20
+    }; /* larger than the caches of one core, so that the loop reads from shared cache or memory */
     const rill_isa_mask isa = s->network->device->kernels.isa;
     void *memory = rill_alloc(s->ctx, READ_BYTES);
     if (memory == NULL) return rill_fail_memory(s->ctx, READ_BYTES, "measuring the machine");

@@ -1,10 +1,10 @@
 /* cpu.h: the CPU as a device. Private to it.
  *
- * A run is cut into spans, the units of work for the thread pool, and spans into blocks of rows. A block's scratch
- * memory is laid out once per run, the same for all blocks. There is one scratch per thread; a span takes a free one,
- * preferably in the caches of its thread.
+ * A run's rows are cut into spans, which the threads of the pool claim, and each span into blocks, which are computed one
+ * after another. All blocks of a run share one layout of scratch memory. There is one scratch per thread; a span uses the
+ * first scratch that is free.
  *
- * Invariant: a row's results are functions of that row alone, wherever the cuts fall. */
+ * Invariant: a row's results depend on that row alone, not on the spans and blocks. */
 #ifndef RILL_DEVICE_CPU_H
 #define RILL_DEVICE_CPU_H
 
@@ -12,8 +12,8 @@
 
 #include "backend.h"
 
-/* rill_device.data. For tests: rows of blocks and spans, and attention weights kept at a time; 0: chosen by cpu.c and
- * cpu_ops.c. */
+/* rill_device.data: sizes that tests override: rows of a block, rows of a span, and attention weights (floats) kept at a
+ * time. 0: cpu.c or cpu_ops.c chooses the size. */
 typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;
@@ -32,7 +32,7 @@ typedef struct cpu_network {
     size_t n, capacity;
 } cpu_network;
 
-/* The weights of one vocabulary subset. */
+/* The weights of one vocabulary subset, for every slot (input in flight). */
 typedef struct cpu_subset {
     cpu_weights *slot;
     size_t capacity, count; /* slots allocated; slots initialised */
@@ -57,11 +57,12 @@ typedef struct cpu_run {
     const rill_kernels *kernels;
     size_t *span_begin; /* [spans + 1] first position of each span */
     size_t n_spans;
-    uint64_t *
-        *legal; /* [ops] legal sets renumbered by the operation's symbols, where they differ from the host's; or NULL */
-    size_t *path_entries;                   /* [paths] */
-    int parallel_ops;                       /* a single span: operations use the pool themselves */
-    size_t gemm_offset, work_offset, bytes; /* of a scratch, which begins with both memories of the layout */
+    /* [ops] bitsets of the legal symbols, in the operation's numbering of symbols; NULL: the operation numbers symbols as
+     * actions, so it reads the host's bitsets directly */
+    uint64_t **legal;
+    size_t *path_entries; /* [paths] */
+    int parallel_ops; /* 1: there is a single span, and each operation uses the thread pool; 0: threads run whole spans */
+    size_t gemm_offset, work_offset, bytes; /* in a scratch: working memory of GEMMs, of operations; its size */
     char *scratch;
 } cpu_run;
 
@@ -70,7 +71,7 @@ typedef struct cpu_block {
     const cpu_run *run;
     rill_pool *pool; /* threads for parallelism inside operations; NULL: none */
     char *scratch;
-    size_t thread; /* owner of the scratch */
+    size_t thread; /* number of the scratch, which also selects the profile's counters */
 } cpu_block;
 
 /* --- cpu_ops.c ---------------------------------------------------------------------------------------------------- */
@@ -78,7 +79,7 @@ typedef struct cpu_block {
 /* An operand's rows in a block. */
 rill_operand cpu_operand(cpu_block *b, const dev_operand *operand);
 
-/* Drop the first `first` rows. */
+/* The operand without its first `first` rows. */
 static inline rill_operand cpu_skip_rows(rill_operand rows, size_t first)
 {
     if (rows.index != NULL)
@@ -136,7 +137,8 @@ size_t cpu_choices_work_bytes(const cpu_run *run, const dev_op *op);
 void cpu_best(cpu_block *b, const dev_op *op);
 void cpu_mix(cpu_block *b, const dev_op *op);
 
-/* Words of the run's legal sets renumbered by the operation's symbols; 0: the host's sets are used as they are. */
+/* Size of cpu_run.legal for one operation, in 64-bit words, and its computation from the host's bitsets of legal actions.
+ * 0 words: the operation reads the host's bitsets directly. */
 size_t cpu_legal_words(const dev_run *run, const dev_op *op);
 void cpu_make_legal(const dev_run *run, const dev_op *op, uint64_t *legal);
 

@@ -1,4 +1,4 @@
-/* Operations on a block: calls of kernels on operands in place.
+/* Operations on a block of rows: each calls its kernel on the operands' own memory, without copies.
  *
  * Sections: operands · products · attention · rows · scans · all of them. */
 #include <math.h>
@@ -10,7 +10,8 @@
 
 rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
 {
-    static const float nothing[DEV_PAD]; /* placeholder for tables without rows */
+    /* data of a table without rows, because kernels take NULL for an absent operand */
+    static const float nothing[DEV_PAD];
     const cpu_run *run = b->run;
     rill_operand rows = {.index = dev_index_entries(&b->d, o->index)};
     if (o->base == DEV_BASE_TENSOR) {
@@ -67,7 +68,7 @@ static void multiply_rows(cpu_block *b, const dev_op *op, const rill_weights *w,
     b->run->kernels->gemm(&gemm, b->pool);
 }
 
-/* Adjacent rows of one slot are multiplied together. */
+/* Multiply each row by the output weights of its slot's vocabulary subset, with one GEMM for adjacent rows of a slot. */
 static void multiply_subsets(cpu_block *b, const dev_op *op)
 {
     const int32_t *slot = dev_index_entries(&b->d, op->slot);
@@ -91,9 +92,8 @@ static void product(cpu_block *b, const dev_op *op)
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
-enum {
-    MAX_WEIGHTS = 1 << 20
-}; /* attention weights kept at a time; all of a long input's would take quadratic memory */
+/* Attention weights kept at a time. Keeping all of them would take memory quadratic in the input's length. */
+enum { MAX_WEIGHTS = 1 << 20 };
 
 static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t longest)
 {
@@ -104,7 +104,7 @@ static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t lo
     return max_rows < 1 ? 1 : max_rows < rows ? max_rows : rows;
 }
 
-/* The nodes of a block's paths. */
+/* The entries of a block's paths: for each row, the nodes from the root to the row's own node. */
 static int32_t *path_entries(const cpu_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->scratch + b->run->d.layout.entry_offset[path]);
@@ -124,7 +124,7 @@ static void walk_paths(cpu_block *b, const dev_op *op)
     }
 }
 
-/* Write the mean attention weights of the first watched_heads heads to the host. */
+/* Write each row's attention weights, averaged over the first watched_heads heads, to the host: they are the alignment. */
 static void copy_watched_weights(const cpu_block *b, const dev_op *op, const rill_attention *a, size_t from)
 {
     const rill_run_arguments *arguments = b->run->d.arguments;
@@ -177,7 +177,7 @@ static void attend(cpu_block *b, const dev_op *op)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* A row operation: its kernel, with all operands in place. */
+/* Run a row operation: call its kernel on all of its operands. */
 static void run_row_op(cpu_block *b, const dev_op *op)
 {
     rill_row_call call = {.rows = b->d.rows[op->space], .width = op->width, .op = &op->as};
@@ -203,9 +203,9 @@ static void mask(cpu_block *b, const dev_op *op)
 
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
-/* A recurrent layer over the units of a block's sequences, all sequences in parallel. Sequences are sorted by descending
- * length, so the active ones are always a prefix and need no padding. Their states are contiguous in the block's working
- * memory; each step copies its outputs from there.
+/* A recurrent layer over the units (tokens) of a block's sequences, all sequences in parallel. Sequences are sorted by
+ * descending length, so the active ones are always a prefix and need no padding. Their states are contiguous in the
+ * block's working memory; each step copies its outputs from there.
  *
  * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same
  * rows of h and c. */
@@ -216,12 +216,12 @@ typedef struct scan_state {
     const rill_weights *w;
     size_t gates_width, ld, ld_gates, inputs;
     int32_t *order;          /* [sequences] longest first */
-    int32_t *index;          /* [sequences] rows of `input` that a step reads */
+    int32_t *index;          /* [sequences] row of `input` that the current step reads */
     float *h, *c;            /* [inputs, ld] */
     float *gates;            /* [inputs, ld_gates] */
     rill_operand input, out; /* gate inputs; outputs */
-    const int32_t *first;    /* [sequences] row of a tensor `input` for unit 0; of a constant: position in its index */
-    const int32_t *unit;     /* [sequences] first unit in the scan's space */
+    const int32_t *first;    /* [sequences] unit 0's row in `input`, or, if `input` has an index, its position there */
+    const int32_t *unit;     /* [sequences] row of unit 0 among all units of the block */
     const int32_t *length;   /* [inputs] */
 } scan_state;
 
@@ -261,7 +261,7 @@ static void open_scan(scan_state *s, cpu_block *b, const dev_op *op)
     dev_sort_by_length(s->inputs, s->length, s->order);
 }
 
-/* The unit that a sequence reads at step t. */
+/* The unit (token) that a sequence reads at step t: unit t, counted from the end in a backward scan. */
 static int32_t step_unit(const scan_state *s, int32_t input, int32_t t)
 {
     return s->o->backward ? s->length[input] - 1 - t : t;
@@ -280,7 +280,7 @@ static rill_operand dense_rows(float *data, size_t ld)
     return (rill_operand){.data = data, .ld = ld};
 }
 
-/* In the first step h is zero: no recurrent GEMM. */
+/* Step t of an LSTM for the first `live` sequences. Step 0 needs no recurrent GEMM, because h is zero. */
 static void step_lstm(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
@@ -300,7 +300,8 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
-/* The reset gate scales the recurrent part before the input is added, so the two stay separate until the cell. */
+/* Step t of a GRU for the first `live` sequences. The reset gate scales the recurrent part before the input part is added,
+ * so the GEMM does not add the input to its result: the cell gets both parts. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;

@@ -1,4 +1,4 @@
-/* Devices: the CPU, and devices that modules implement.
+/* Devices: the CPU, and GPUs, which modules implement.
  *
  * Modules are shared objects next to this library's file, named after it and its version. They are loaded on demand, so
  * that this library does not depend on the libraries that they use (e.g. CUDA).
@@ -14,8 +14,8 @@
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
-/* Module path: the directory RILL_MODULES, or that of this library's file; without a directory the loader's search
- * path. */
+/* Path of a module: in the directory that the environment variable RILL_MODULES names, else in the directory of this
+ * library's file. If that file's path has no directory, the dynamic loader searches for the module. */
 static rill_status module_path(rill_text *path, const char *name)
 {
     static const char anchor = 0;
@@ -29,8 +29,8 @@ static rill_status module_path(rill_text *path, const char *name)
                             file, name);
 }
 
-/* Look up `symbol` in the module `name`; *out is NULL if either is missing: dlerror() says why. The module stays
- * loaded, since it may have started threads. */
+/* Look up `symbol` in the module `name`. If the module or the symbol is missing, *out is NULL and dlerror() says why. The
+ * module stays loaded, since it may have started threads. */
 static rill_status find_module(rill_context *ctx, const char *name, const char *symbol, void **out)
 {
     rill_text path = {.ctx = ctx};
@@ -69,7 +69,7 @@ static rill_status open_processor(rill_device *device, const rill_device_options
 
 /* --- other devices ------------------------------------------------------------------------------------------------ */
 
-/* "cuda:1" belongs to the module cuda. */
+/* Open a device that a module implements. The module's name precedes the colon: "cuda:1" is a device of the module cuda. */
 static rill_status open_module(rill_device *device, const rill_device_options *o)
 {
     rill_context *ctx = device->ctx;

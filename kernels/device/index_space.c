@@ -1,7 +1,10 @@
-/* Blocks: a block's rows in every index space, and the indices of its operands.
+/* Blocks: a block's rows in every index space, and the indices of its operands. An index space is a set of rows derived
+ * from the block's rows, such as the distinct values of a column or the tokens of the rows' inputs. An index maps each row
+ * of an operation to a row of an operand.
  *
- * Spaces are made at the start of a block, in order of declaration, from the host's columns. Indices are made when an
- * operation first needs them; if a column's entries are contiguous in the host's array, that array is the index.
+ * Index spaces are computed at the start of a block, in order of declaration, from the host's columns (one int32 per
+ * row). An index is computed when an operation first needs it. If a column's entries are contiguous in the host's array,
+ * that array is the index.
  * Sections: rows of the host · spaces · the block · indices · paths and memories. */
 #include "backend.h"
 
@@ -46,8 +49,8 @@ static void make_where(dev_block *b, rill_index_space space, const dev_index_spa
     b->rows[space] = (size_t)n;
 }
 
-/* Number the distinct values of a column in order of appearance, with an open-addressed hash table. Negative entries
- * get no row. */
+/* Number the distinct values of a column in order of appearance, with an open-addressed hash table. Each value becomes a
+ * row of the space; negative values get no row. */
 static void make_distinct(dev_block *b, rill_index_space space, const dev_index_space *s)
 {
     const int32_t *entry = dev_index_entries(b, s->index);
@@ -108,7 +111,7 @@ void dev_block_open(dev_block *b, const dev_run *run, char *host)
     }
 }
 
-/* Units of the row at a position, in the ragged space where the row has the most. */
+/* Units (tokens) of the row at position `place` of the run, in the ragged space where the row has the most. */
 static size_t row_units(const dev_run *run, size_t place)
 {
     const dev_graph *p = run->graph;
@@ -122,7 +125,7 @@ static size_t row_units(const dev_run *run, size_t place)
     return (size_t)max;
 }
 
-/* Number of positions from `from` on whose units fit a block; at least one. */
+/* Number of rows from position `from` on, below `end`, whose units (tokens) fit in one block; at least one. */
 static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
 {
     const size_t max = end - from < run->block_rows ? end - from : run->block_rows;
@@ -155,7 +158,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
-/* The column's entries in the host's array, if contiguous in the block's order; else NULL. */
+/* The block's part of the column in the host's array, if the run keeps the host's order of rows; else NULL. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
 {
     const dev_run *run = b->run;
@@ -165,7 +168,7 @@ static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
     return column + run->unit_start[dev_get_space(b->run->graph, i->space)->ragged_index][b->begin];
 }
 
-/* Copy a column's entries for the rows of an index space: the column's own or one derived from it. */
+/* Copy the column's entry for each row of the index's space, which is the column's own space or derived from it. */
 static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
 {
     const rill_index_space column_space = b->run->graph->column[i->a].space;
@@ -240,7 +243,8 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 
 /* --- paths and memories ------------------------------------------------------------------------------------------- */
 
-/* First entries of a block's paths; their lengths follow. */
+/* An array of the position of each path's first entry, followed by an array of the paths' lengths. A path lists the nodes
+ * from the root to a row's hypothesis. */
 static int32_t *path_array(const dev_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->host + b->run->layout.path_offset[path]);

@@ -1,7 +1,7 @@
 /* Networks: constants, matrices, tables and graphs, and the final check.
  *
- * Invariant: after a failed call the network keeps that failure, later calls do nothing and return negative handles; so
- * a handle in range belongs to a network that is valid so far.
+ * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative handles.
+ * So the code that builds a network need not check each handle.
  * Sections: failures and arrays · weights and tables · graphs · memory of tensors · the end. */
 #include "backend.h"
 
@@ -114,7 +114,8 @@ rill_constant rill_network_constant(rill_network *network, const float *data, si
 rill_dtype dev_dtype(rill_weight_type type)
 {
     if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
-    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8 : RILL_DTYPE_BF16; /* f16 is GPU only; its size is bf16's */
+    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8
+                                    : RILL_DTYPE_BF16; /* only GPUs have f16; its size equals that of bf16 */
 }
 
 size_t dev_weight_bytes(size_t n, size_t k, rill_weight_type type)
@@ -203,7 +204,7 @@ rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_
     return handle;
 }
 
-/* Whether a handle is in 1..count, or 0 if optional. */
+/* Check that a handle is in 1..count. If `optional`, 0 (none) is valid too. */
 static int check_handle(rill_network *network, int32_t handle, size_t count, int optional, const char *what)
 {
     if (network->status != RILL_OK) return 0;
@@ -246,7 +247,7 @@ static dev_graph *find_graph(rill_network *network, rill_graph graph)
     return check_handle(network, graph, network->n_graphs, 0, "program") ? &network->graph[graph - 1] : NULL;
 }
 
-/* A builder that only serves messages outside operations. */
+/* A builder for checks outside operations, whose messages name `what`. */
 static dev_builder make_builder(rill_network *network, dev_graph *graph, const char *what)
 {
     return (dev_builder){.network = network, .graph = graph, .operation = what};
@@ -349,7 +350,8 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
 
 /* --- memory of tensors -------------------------------------------------------------------------------------------- */
 
-/* Among the buffers that are free when the tensor is first written, find the one that needs to grow least. */
+/* Find the buffer for a tensor: among the buffers that are free when the tensor is first written, the one that needs to
+ * grow least. */
 static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
 {
     dev_buffer *best = NULL;
@@ -363,7 +365,7 @@ static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
     return best;
 }
 
-/* Tensors share a buffer if their lifetimes do not overlap. */
+/* Assign a buffer to each tensor. Tensors share a buffer if their lifetimes do not overlap. */
 static void assign_buffers(rill_network *network, dev_graph *p)
 {
     for (int32_t op = 0; op < (int32_t)p->n_ops; op++) {

@@ -1,4 +1,4 @@
-/* Runs on any device: what a run measures of its arguments, and where its buffers are.
+/* Runs on any device: lengths measured from a run's arguments, and the layout of its buffers.
  *
  * Sections: offsets · order of sequences · columns · layout · the run. */
 #include "backend.h"
@@ -53,7 +53,8 @@ static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *co
     return r->arguments->columns[i->a];
 }
 
-/* The largest entry of a column; with elem_length, the largest of its elements that the entries number. */
+/* The largest entry of a column. With elem_length ([elements]) the entries are element numbers, and the result is the
+ * largest elem_length of those elements; invalid numbers are skipped. */
 static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_length, size_t elements)
 {
     size_t count;
@@ -67,7 +68,7 @@ static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_len
     return (size_t)max;
 }
 
-/* The longest subset of the slots that an operation's rows have. */
+/* Symbols in the longest vocabulary subset among the slots of an operation's rows. */
 static size_t max_subset_size(const dev_run *r, const dev_op *op)
 {
     const dev_slot_subsets *subsets = &r->session->subset[dev_op_subset(op) - 1];

@@ -1,4 +1,5 @@
-/* Sessions: slots and vocabulary subsets, and tables' sizes. Data that outlives a run.
+/* Sessions hold the data that outlives a run: slots, vocabulary subsets, and the sizes of tables. A slot is the place of one
+ * input in flight; its rows in the ragged tables, such as encoder states, are a range.
  *
  * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call
  * leaves slots unchanged. Sections: ranges · opening and closing · rows · slots · subsets. */
@@ -30,7 +31,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
     return r->end - count;
 }
 
-/* First free range after a row. */
+/* Index of the first free range that begins at `row` or after it. */
 static size_t find_range(const dev_ranges *r, int32_t row)
 {
     size_t low = 0, high = r->count;
@@ -60,7 +61,7 @@ void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
         r->free[index].count += r->free[index + 1].count;
         remove_range(r, index + 1);
     }
-    if (r->free[index].first + r->free[index].count == r->end) { /* the range was the last one: lower the end */
+    if (r->free[index].first + r->free[index].count == r->end) { /* no range in use follows this one: lower the end */
         r->end = r->free[index].first;
         r->count = index;
     }
@@ -146,10 +147,11 @@ static int has_paths(const rill_network *network)
     return 0;
 }
 
-/* Add slots, all of them empty, until there are `slots`. */
+/* Add empty slots until there are `slots` slots. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
-    /* rill_session_set_slots() may hold the old and the new range of every slot, and one range is free between any two */
+    /* While rill_session_set_slots() runs, a slot may have two ranges, the old and the new one, with a free range between
+     * any two: twice as many free ranges as slots */
     const rill_array columns[] = {RILL_ARRAY(s->first),
                                   RILL_ARRAY(s->capacity),
                                   RILL_ARRAY(s->units),
@@ -224,7 +226,8 @@ static rill_status move_slot(rill_session *s, int32_t slot, int32_t units, range
     return RILL_OK;
 }
 
-/* With `keep`, commit: free the old ranges. Else roll back: free the new ranges and restore the old ones. */
+/* End the moves of slots. `keep` 1: the slots keep their new ranges, and the old ranges are freed. 0: the new ranges are
+ * freed, and the slots get their old ranges back. */
 static void settle_range_moves(rill_session *s, range_move *m, size_t moves, int keep)
 {
     while (moves-- > 0) {
@@ -258,7 +261,8 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* With weights the memory is freed at once, since memory limits count slots in use; without, it is kept for reuse. */
+/* Empty a slot's vocabulary subset. If the subset has weights, the memory of its ids is freed at once, since memory limits
+ * count only slots in use; otherwise the slot keeps that memory for its next subset. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = &s->subset[idx].slot[slot];

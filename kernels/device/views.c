@@ -1,8 +1,9 @@
 /* Views, and their resolution to operands of an operation.
  *
- * An operand in a block is a base, a row stride, and an optional index. The index depends on the relation of the
- * operation's space to the viewed one. Spaces form a tree with one path between any two: up to a common ancestor, then
- * down through `where` and `distinct`.
+ * A view names the tensor, table or constant that an operation reads or writes. Its operand in a block is a base address,
+ * a row stride, and an optional index: the operand's row for each row of the operation. The operation and the operand may
+ * have different index spaces (sets of rows). Spaces form a tree, so the index follows the one path between them: up to
+ * the common ancestor, then down through `where` and `distinct` spaces.
  * Sections: making views · indices · checks. */
 #include <stdio.h>
 
@@ -79,7 +80,7 @@ static int fail_view(const dev_builder *b, const char *format, const char *what)
     return 0;
 }
 
-/* Check the path from `space` up to the common ancestor with `to`, and down to `to`. */
+/* Check that each row of `space` has one row in `to`: on the path up to their common ancestor, and down to `to`. */
 static int check_derivation(const dev_builder *b, rill_index_space space, rill_index_space to, int use,
                             const char *what)
 {
@@ -133,7 +134,7 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
                          (dev_index){.kind = DEV_INDEX_COLUMN, .space = space, .a = column - 1, .b = c->n_writes});
 }
 
-/* The index of a row's own number in its space. */
+/* The index for RILL_OWN: the value of each row in a `distinct` space, the unit's number within its sequence in a ragged one. */
 static int32_t own_index(const dev_builder *b, rill_index_space space, const char *what)
 {
     const dev_index_space_kind kind = dev_get_space(b->graph, space)->kind;
@@ -151,7 +152,7 @@ static int32_t row_number_index(const dev_builder *b, rill_index_space space, ri
 
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
-/* Check the range of a view's handle. */
+/* Check that a view's handle is in 1..count. */
 static int check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what)
 {
     if (handle >= 1 && (size_t)handle <= count) return 1;
@@ -167,7 +168,8 @@ static int check_width(const dev_builder *b, const rill_view *view, size_t have,
     return 0;
 }
 
-/* Record that the operation being built uses a tensor. */
+/* Record that the operation being built uses a tensor, which extends the tensor's lifetime. Fails if the operation reads the
+ * tensor before any operation has written it. */
 static int mark_used(const dev_builder *b, dev_tensor *tensor, int use, const char *what)
 {
     const int32_t now = (int32_t)b->graph->n_ops - 1;

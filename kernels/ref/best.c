@@ -45,7 +45,8 @@ static void insertion_sort(int32_t *ids, float *logp, size_t count)
     }
 }
 
-/* Key to sort by, in ascending order: the id if by_id, else a key of logp that puts the best first. */
+/* Sort key of entry `pos`; entries are sorted by ascending key. by_id: the id. Otherwise: a key that descends with logp,
+ * so that the best entry comes first. */
 static uint32_t rank_key(const int32_t *ids, const float *logp, size_t pos, int by_id)
 {
     return by_id ? (uint32_t)ids[pos] : rill_best_key(logp[pos]);

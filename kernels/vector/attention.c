@@ -190,7 +190,7 @@ static void run_group_4(const rill_attention *a, group *g)
  * four partial sums by memory row modulo 4, t ascending, added as (0+2)+(1+3); a context element is one FMA chain, t
  * ascending. So a row's result is a function of its own operands. NaN stays in its head: lanes of different heads never
  * meet. */
-#define HEADS_LENGTH ((size_t)512) /* maximum memory rows of a slot whose rows take this path */
+#define HEADS_LENGTH ((size_t)512) /* maximum memory rows of a slot that this method handles */
 #define QUAD ((size_t)4)           /* memory rows in a vector of scores */
 #define HEADS ((size_t)VL / 4)     /* heads in a vector of scores */
 #define STRIP 8                    /* vectors of the context that are summed together */
@@ -231,8 +231,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* Compute all scores; if `more`, add them to the bias stored in g->p. Entries after the last memory row become
- * -infinity. Returns each head's maximum score, broadcast over the head's four lanes. */
+/* Compute all scores in g->p. If `more`, g->p holds the relative position bias, to which the scores are added. Entries after
+ * the last memory row become -infinity. Returns each head's maximum score, broadcast over the head's four lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);

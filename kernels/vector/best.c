@@ -21,13 +21,13 @@
 #define PIECE 512 /* symbols; 2 KB */
 #define SPANS 64  /* maximum spans of a row; a span is one or more whole pieces */
 #define RANK_MAX \
-    256 /* maximum candidates ranked by counting; for more: radix selection (B larger, with logp), else insertion */
+    256 /* maximum candidates ranked by counting. For more: radix selection if B > RANK_MAX and logp is requested, else insertion */
 #define WAYS 4 /* separate vectors of lane maxima; vector i of a piece belongs to way i % WAYS */
 
 typedef struct row {
     const float *logits, *bias, *add; /* bias and add may be NULL */
     const uint64_t *legal;            /* NULL: all symbols are legal */
-    size_t symbols, span;             /* span: symbols of a span, a multiple of PIECE */
+    size_t symbols, span;             /* symbols of the row; of one span: a multiple of PIECE */
     int normalise;
 } row;
 
@@ -251,7 +251,7 @@ static float kth_largest_bisect(const float *x, size_t count, size_t b)
     return low;
 }
 
-/* Mask illegal symbols in the buffer, which the normaliser no longer needs. */
+/* Set the illegal symbols in s->x to -infinity. The normaliser, which counts them, must be known already. */
 static void drop_illegal(const row *r, scan *s)
 {
     for (size_t v = 0; v < r->symbols; v += VL)
@@ -444,7 +444,7 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
             collect_vector(r, &c, v, norm, low);
             for (size_t i = 0; i < c.count; i++) {
                 const uint64_t bucket_of_key = (rill_best_key(c.logp[i]) - key_limit.first) >>
-                                               key_limit.shift; /* keys below `first` give huge numbers */
+                                               key_limit.shift; /* wraps around for keys below `first`: no bucket */
                 if (bucket_of_key < BUCKETS) have[bucket_of_key]++;
             }
         }
@@ -460,7 +460,7 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
     }
 }
 
-/* Write the B best ids and logp for large B: take all keys below the cut and the best keys at the cut, then sort. */
+/* Write the B best ids and logp for large B: take all keys below the cut of find_cut() and the best keys at it, then sort. */
 static size_t put_many(const row *r, size_t best, float norm, vf low, float top, int32_t *ids, float *logp)
 {
     size_t count = 0, few = 0;

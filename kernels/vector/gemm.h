@@ -7,8 +7,8 @@
  * offset in all of them.
  *
  * Invariant: the tile shape only decides which elements are computed together, never how one is computed. Therefore K
- * is never split, neither between threads nor between accumulators. Two FMA chains per element would hide latency
- * better for a single row.
+ * is never split, neither between threads nor between accumulators, although two FMA chains per element would hide
+ * latency better for a single row.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
 #ifndef RILL_KERNELS_VECTOR_GEMM_H
@@ -43,7 +43,7 @@ typedef struct strip {
     const char *w;       /* packed weights, the strip's first line */
     size_t block_stride; /* bytes from block to block */
     size_t k[2];         /* columns of A1 and A2 (0 when there is no A2) */
-    int adds;            /* whether tile_rows.add is used */
+    int adds;            /* 1: tile_rows.add is added; 0: it is not read */
     size_t nv, first, columns;
     const float *scale;    /* U8S8: weight scales, from the strip's first column on */
     const int32_t *offset; /* U8S8: initial sums, which cancel the +128 of quantised rows */

@@ -1,6 +1,6 @@
 /* rows.c (vector): row operations, one vector at a time, and the operations that this instruction set overrides.
  *
- * Invariant: a unit's result is a function of its own operands, whichever lane it falls in. A sum over a row has VL
+ * Invariant: an element's result is a function of its own operands, whichever lane computes it. A sum over a row has VL
  * partial sums, added in one tree, so the order of additions depends only on the width.
  *
  * Sections: cells, rows, the table. */

@@ -4,8 +4,8 @@
  * Also finds masks that a script makes and never uses, for `rill check`. An example: `a and b` of two masks is b in Lua, without an error.
  * While a script is watched, the masks that it makes are stored until the engine call ends, together with the source line that made them.
  * Every operation, method or assignment that takes an array marks it as used (array_check()). A line is reported only if in every call some
- * of its masks stayed unused. Only masks of items and cells are watched, since they cannot be used after their call. Watching costs nothing
- * for other scripts.
+ * of its masks stayed unused. Only masks with a value per input or per candidate are watched, since they cannot be used after their call.
+ * Scripts that are not watched do not pay for this.
  *
  * Sections: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
 #include "arrays.h"
@@ -76,7 +76,8 @@ void *array_scratch(lua_State *L, size_t count, size_t size)
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
-enum { ELEMENT_WORK = 2 }; /* instructions charged for copying an element between a table and an array */
+/* Instructions that copying an element between a table and an array counts in the script's limit. */
+enum { ELEMENT_WORK = 2 };
 
 static void push_element(lua_State *L, const array *a, int32_t i)
 {
@@ -110,7 +111,7 @@ static int raise_unknown(lua_State *L)
                         : luaL_error(L, "arrays have no method \"%s\"", word);
 }
 
-/* a[i], a.method. Upvalue 1: the methods. */
+/* __index: push the element a[i] or the method a.NAME. Upvalue 1 is the table of methods. */
 static int index_array(lua_State *L)
 {
     if (lua_type(L, 2) == LUA_TSTRING) {
@@ -127,7 +128,8 @@ void array_check_writable(lua_State *L, const array *a)
     if (!a->writable) luaL_error(L, "this array can only be read; a:copy() makes a writable copy");
 }
 
-/* Return the index of the first element of x[0, n) that is not a valid mark or width, or n. NaN is never valid. */
+/* Return the index of the first invalid element of x[0, n), or n. A mark (ARRAY_U8) must be 0 or 1, a width (other types) at least 0. NaN
+ * is never valid. */
 static int32_t find_invalid_mark(const double *x, int32_t n, array_type type)
 {
     int32_t i = 0;
@@ -157,7 +159,7 @@ static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, 
     return x;
 }
 
-/* a[i] = x */
+/* __newindex: assign a[i] = x. */
 static int assign_element(lua_State *L)
 {
     array *a = array_check(L, script_from_lua(L), 1);
@@ -310,8 +312,8 @@ static int zeros(lua_State *L)
 
 /* --- functions for other modules ---------------------------------------------------------------------------------- */
 
-/* Check the length: an array of items has as many elements as the call in progress has items, an array of cells as
- * many as it has cells. */
+/* Check the length: an array of items has as many elements as the call in progress has items (inputs), an array of cells
+ * as many as the call has cells (candidates or rows). */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
 {
     int32_t expected = level == ARRAY_ITEMS ? s->frame.items : level == ARRAY_CELLS ? s->frame.cells : n;
@@ -404,7 +406,7 @@ void script_watch_mask(lua_State *L, rill_script *s)
 }
 
 /* At the end of an engine call, count the used and unused masks of each line. Nested calls have ended before, so the
- * masks of this call are the last in the list. */
+ * masks of this call are the last in the list. `counts` 0: the call failed, so its masks are dropped without counting. */
 static void count_unused_masks(rill_script *s, int counts)
 {
     script_watch *w = s->watch;

@@ -13,7 +13,7 @@
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* As operand_read(), but return 0 instead of raising if the value has another type, else 1. */
+/* Read the operand at `index` and return 1. If the value is no operand, return 0 where operand_read() would raise. */
 static int operand_try(lua_State *L, const rill_script *s, int index, int booleans, operand *out)
 {
     int type = lua_type(L, index);
@@ -46,8 +46,9 @@ static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_le
                       array_level_names[level]);
 }
 
-/* Prepare the operand for an operation over n elements of `level`, which is not below its own level. Items are
- * repeated over their cells. A plain array fits any level if its length matches. Raises if the lengths do not fit. */
+/* Prepare the operand for an operation over n elements of `level`. In an operation over cells, each element of an array
+ * of items is repeated for the item's cells. A plain array fits any level if its length is n. Raises if the lengths do
+ * not fit. */
 static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
@@ -86,8 +87,8 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* Repeat each item's value over its segment. Most segments are short, so at least ARRAY_PAD copies are written for
- * each; the next segment overwrites the surplus. */
+/* Repeat each item's value for all cells of the item (its segment). Most segments are short, so at least ARRAY_PAD copies
+ * are written for each segment; the next segment overwrites those that are too many. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;
@@ -409,14 +410,14 @@ static void compute(operation op, const double *x, const double *y, const double
     }
 }
 
-enum { BYTES_PER_UNIT = 4 }; /* elements of a mask per instruction charged */
+enum { BYTES_PER_UNIT = 4 }; /* so many elements of a mask count as one instruction in the script's limit */
 
 /* --- all blocks --------------------------------------------------------------------------------------------------- */
 
 /* Buffers for operands converted to double. A scalar operand is written only for the first block. */
 typedef double operand_buffers[3][ARRAY_BLOCK + ARRAY_PAD];
 
-/* Compute elements [from, from + n) of the result into `out`, or return an operand's own memory. */
+/* Compute elements [from, from + n) of the result into `out`. */
 static void run_block(operation op, operand *in, const rill_script *s, int32_t from, int32_t n, operand_buffers buffer,
                       double *out)
 {
@@ -425,7 +426,8 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
     compute(op, x[0], x[1], x[2], out, n);
 }
 
-/* The most frequent case: combine masks byte by byte. Returns 1, or 0 if some operand is not a mask. */
+/* Apply a logical operation (and, or, xor, not) to masks byte by byte, without conversion to doubles; this case is the most
+ * frequent. Returns 1, or 0 if the operation is not logical or some operand is not a mask. */
 static int run_bytes(operation op, const operand *in, const array *out)
 {
     const int count = operations[op].operands;
@@ -452,7 +454,7 @@ static int run_bytes(operation op, const operand *in, const array *out)
     return 1;
 }
 
-/* Apply an operation none of whose operands is an array. The result is a number, as in rill.max(1, 2). */
+/* Apply an operation to numbers alone, as in rill.max(1, 2), and push the resulting number. */
 static int run_number(lua_State *L, operation op, operand *in)
 {
     double out[1];

@@ -1,5 +1,5 @@
-/* Operations within segments: reductions, cumulative sums, ranks. An array of cells is processed segment by segment, any other array as one
- * segment.
+/* Operations within segments: reductions, cumulative sums, ranks. A segment is the cells (candidates or rows) of one item (input). An array
+ * of cells is processed segment by segment, any other array as one segment.
  *
  * A reduction of an array of cells yields one value per segment, of any other array one value. Sums run from left to right, so a segment's
  * result does not depend on its neighbours. Results for empty segments: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0,
@@ -22,8 +22,8 @@ typedef struct segments {
     int32_t single_offset[2];
 } segments;
 
-/* Get the segments of the array: those of the call in progress for an array of cells, else one segment with all
- * elements. */
+/* Get the segments of the array. An array of cells has the segments of the call in progress, one per item; any other
+ * array is one segment. */
 static void get_segments(segments *out, const rill_script *s, const array *a)
 {
     if (a->level == ARRAY_CELLS) {
@@ -187,7 +187,7 @@ static int is_before(const double *x, int32_t a, int32_t b)
 
 enum {
     RUN = 16,       /* the merge sort starts with runs of so many elements, sorted by insertion */
-    SORT_WORK = 16, /* instructions charged for each sorted element */
+    SORT_WORK = 16, /* instructions that sorting counts per element in the script's limit */
 };
 
 static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)

@@ -16,16 +16,16 @@
 
 typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
 typedef enum array_level {
-    ARRAY_PLAIN, /* n values that belong to no items */
-    ARRAY_ITEMS, /* one value per item of the call */
-    ARRAY_CELLS, /* one value per candidate or row; those of an item form a segment */
+    ARRAY_PLAIN, /* n values that do not belong to items or cells */
+    ARRAY_ITEMS, /* one value per item (input) of the engine call */
+    ARRAY_CELLS, /* one value per cell (candidate or row); the cells of an item form a segment */
 } array_level;
 
 /* What may be assigned to elements of an array. */
 typedef enum array_writing {
     ARRAY_READ_ONLY,
     ARRAY_ANY,   /* any number in the type's range */
-    ARRAY_MARKS, /* mask values only: script_array_check_marks() */
+    ARRAY_MARKS, /* 0 and 1 in a mask, widths >= 0 in other types: script_array_check_marks() */
 } array_writing;
 
 /* Push an array over engine memory, which is valid until script_end(). An engine call must be in progress. For the
@@ -63,7 +63,7 @@ typedef struct array {
     uint8_t type;     /* array_type */
     uint8_t level;    /* array_level */
     uint8_t writable; /* array_writing */
-    uint8_t used;     /* 1: some operation has read the array (masks that a script never uses) */
+    uint8_t used;     /* 1: some operation has read the array; array.c reports masks that are never read */
 } array;
 
 /* Return the array at `index`, or NULL if the value is no array. The array may be one of another call. */
@@ -94,13 +94,13 @@ typedef enum view_field_kind {
     VIEW_ARRAY, /* a pointer to an array; those of ARRAY_MARKS can be assigned as a whole, too */
     VIEW_ITEMS, /* the call's number of items */
     VIEW_CELLS, /* the call's number of cells */
-    VIEW_READ,  /* pushed by read() */
+    VIEW_READ,  /* a value that the field's function read() pushes */
 } view_field_kind;
 
 typedef struct script_view_field {
     const char *name; /* NULL ends a list of fields */
     view_field_kind kind;
-    size_t offset; /* of the member */
+    size_t offset; /* offset of the member in the engine's struct */
     array_type type;
     array_level level;
     array_writing writing;
@@ -118,7 +118,7 @@ typedef struct script_view_class {
     const char *variable; /* name of the view in the documentation, for messages: "b" */
     const script_view_field *fields;
     const script_view_method *methods;
-    size_t n_offset; /* offset of the int32_t that is the length of arrays without level */
+    size_t n_offset; /* offset of the int32_t that is the length of the fields of level ARRAY_PLAIN */
 } script_view_class;
 
 /* Create the metatable of the class; called once per Lua state. */
@@ -130,7 +130,7 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
 /* For methods: return the view at stack index 1. Raises if it is not a view of this class, or if its call has
  * returned. */
 const script_view *script_view_self(lua_State *L);
-/* For methods: their number. */
+/* For methods: return the member `number` of the method's script_view_method. */
 int script_view_number(lua_State *L);
 /* For methods: a pointer to the first cell of the item whose number is at stack index 2; the next element is the first cell of the next
  * item. Raises if the number is out of range. */
@@ -138,15 +138,18 @@ const int32_t *script_view_cells(lua_State *L);
 /* The method view:range(item): the numbers of the item's first and last cell. */
 int script_view_range(lua_State *L);
 
-/* For other functions: return the view of class `kind` at `index`. Raises in the same cases. */
+/* For functions that are no methods: return the view of class `kind` at `index`. Raises if the value is not such a view, or
+ * if its call has returned. */
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
 
-/* Advance the class's arrays in the struct to those of an item: `item` its number, `cell` its first cell. */
+/* Make the struct's arrays begin at one item: advance the pointers of arrays of items by `item`, the item's number, and those
+ * of arrays of cells by `cell`, the number of the item's first cell. */
 void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell);
 
 /* --- opening ---------------------------------------------------------------------------------------------------------- */
 
-/* Functions that add the parts of this module to a script's state, with `rill` on top of the stack. script_open_arrays() comes first. */
+/* Functions that add the parts of this module to a script's state. The table `rill` is on top of the Lua stack. Call script_open_arrays()
+ * first. */
 void script_open_arrays(lua_State *L);           /* rill.array, rill.zeros, elements */
 void script_open_array_arithmetic(lua_State *L); /* operators, rill.where, rill.max ... */
 void script_open_array_segments(lua_State *L);   /* reductions, ranks, cumulative sums */
@@ -171,8 +174,8 @@ void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level
 /* Raise unless x[0, n) are marks (ARRAY_U8) or widths (other types); `name` is what they are assigned to. */
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
 
-/* Add a function of arrays: `fn` as a closure over `number`, by which functions with several names distinguish them. The table `rill` is
- * on top of the stack. */
+/* Add the function `fn` under `name` to the metatable of arrays, to their methods, or to the table `rill`, which is on top of the stack.
+ * `number` becomes the closure's upvalue 1: a C function with several names finds there which of them was called. */
 typedef enum array_place {
     ARRAY_METAMETHOD,
     ARRAY_METHOD,
@@ -180,8 +183,8 @@ typedef enum array_place {
 } array_place; /* a + b, a:sum(), rill.max(a, b) */
 void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number);
 
-/* If masks are watched: record that the running C function made the mask on top of the stack. Raises when out of
- * memory. */
+/* If the script is watched (rill_script_watch()), record that the running C function made the mask on top of the stack.
+ * Raises when out of memory. */
 void script_watch_mask(lua_State *L, rill_script *s);
 
 /* --- array_arith.c: elements as blocks of doubles ------------------------------------------------------------------- */
@@ -200,8 +203,8 @@ typedef struct operand {
     int32_t segment; /* if `spread` is 1: the segment of the next block's first element */
 } operand;
 
-/* Level and length of an operation's result: the highest level of its operands and the length of that operand. n is
- * -1 if no operand is an array. */
+/* Level and length of an operation's result: those of the operand with the highest level, cells before items before plain.
+ * n is -1 if no operand is an array. */
 typedef struct shape {
     int32_t n;
     array_level level;
@@ -221,7 +224,7 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out);
  * not 0. */
 void array_narrow(const array *to, int32_t from, int32_t n, const double *restrict x);
 
-/* As array_doubles(), for an operand broadcast to n elements. */
+/* Return the operand, broadcast to n elements, as doubles: in the array itself, in `local`, or in memory that is pushed. */
 const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, int32_t n, double local[ARRAY_LOCAL]);
 
 #endif

@@ -106,8 +106,8 @@ static void push_field(lua_State *L, const script_view_class *kind, const script
     }
 }
 
-/* Push what the view's class has under the name at stack index 2, and return its type: a number, the index of a field, or a method.
- * Raises if there is nothing. */
+/* Look up the name at stack index 2 in the view's class. For a field, push its index and return LUA_TNUMBER; for a method, push the
+ * function and return LUA_TFUNCTION. Raises if the class has no such name. */
 static int find_name(lua_State *L, const script_view_class *kind)
 {
     lua_pushvalue(L, 2);

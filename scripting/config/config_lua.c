@@ -1,5 +1,5 @@
-/* Runs the part of scripting/config that is written in Lua (read.lua, sweep.lua), and has the C functions
- * that it calls.
+/* Runs the part of scripting/config that is written in Lua (read.lua, sweep.lua), and implements the C functions that this
+ * Lua code calls.
  *
  * A script's state compiles the Lua code when the script first needs it. The code gets the table `own`, and copies
  * of Lua's library tables made before the script ran; scripts can reach neither. The C functions in `own` raise only
@@ -12,7 +12,7 @@
 #include "rill/search_config.h"
 #include "run_config.h"
 
-/* Their addresses are the registry keys of the copies of Lua's library tables and of `own`. */
+/* The addresses of these constants are registry keys: of the copies of Lua's library tables, and of the table `own`. */
 static const char globals_key, own_key;
 
 static const struct {

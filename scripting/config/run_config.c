@@ -1,8 +1,8 @@
 /* Stores a run's configuration in a C struct, from the flat lists that read.lua and sweep.lua make. FIELDS maps keys to
  * members of the struct.
  *
- * A configuration is a userdata. Its strings are those of these lists, which it keeps alive. The registry keeps the
- * configuration until it is freed.
+ * A configuration is a userdata. Its strings belong to the Lua lists, which the userdata keeps alive. The registry keeps
+ * the userdata until the caller frees the configuration.
  *
  * Sections: storing · keys · reading · results of the script · searches · locating errors. */
 #include <assert.h>
@@ -162,7 +162,7 @@ static void add_other_options(lua_State *L)
         add_options(L, d->options, d->name);
 }
 
-/* own.option_rows(): a list of the same form with the options that are not settings, which "options" may hold. */
+/* own.option_rows(): a list in the form of own.keys(), with the options that are not settings but are valid in "options". */
 static int own_option_rows(lua_State *L)
 {
     lua_newtable(L);
@@ -244,9 +244,10 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-/* From four values on the stack: read the configuration with the parameters of a sweep point applied, and then edited
- * by a function unless that is nil; the parameters are recorded in the order of the names, or sorted if that is nil.
- * *out: unchanged after a failure, else the former one is freed. Raises Lua errors. */
+/* Make the configuration of one sweep point from four values on the stack, which own.apply() gets: the parameters are
+ * applied to the script's table. If the third value is a function, it then edits the table. The fourth value is the list
+ * of names that gives the parameters' order; nil: sorted by name. *out: replaced, and its old configuration freed;
+ * unchanged after a failure. Raises Lua errors. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
@@ -336,7 +337,7 @@ typedef struct script_tuning {
     struct script_tuning **lua_handle;
 } script_tuning;
 
-static const char tuning_key = 0; /* its address is the registry key of `lua_handle`, which must outlive the search */
+static const char tuning_key = 0; /* registry key (by address) of `lua_handle`, which must outlive the search */
 
 /* Push the measures as a table. If the settings of a point contradict each other, its measures are the worst
  * possible, so that a search that compares numbers avoids it. NaN is omitted. */
@@ -427,7 +428,7 @@ rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, vo
 /* --- locating errors ----------------------------------------------------------------------------------------------- */
 
 /* Names and arguments of heuristics, scorers and schedulers are only checked when an engine is created, long after the configuration was
- * read. So each entry is tried alone, and the message can name its line. */
+ * read. After such an error each entry of the configuration is tried alone, to find the entry whose line the message must name. */
 
 /* Return 1 if the entry's plugin exists and accepts the entry's arguments, else 0. The code is the same for
  * heuristics, scorers and schedulers. */

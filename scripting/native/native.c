@@ -296,7 +296,7 @@ static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *u
     }
     const signature_type type = c->signature.result;
     size_t size = native_ffi_type(type)->size;
-    if (type < SIGNATURE_FLOAT && size < sizeof(ffi_arg)) size = sizeof(ffi_arg); /* a whole register */
+    if (type < SIGNATURE_FLOAT && size < sizeof(ffi_arg)) size = sizeof(ffi_arg); /* libffi reads a whole register */
     if (type != SIGNATURE_VOID) memcpy(result, &call.result, size);
 }
 

@@ -5,8 +5,8 @@
  * that C refers to until the script ends.
  *
  * Values are passed as native_value. libffi reads an argument with the size of its type, and writes results smaller than a register as
- * a whole register. On little-endian machines, the only ones that rill supports, both begin at the first byte: so all integers are
- * stored in the member i64, and native_integer() takes the bytes that the type has. */
+ * a whole register. rill supports only little-endian machines, on which an integer's low bytes come first, whatever its size. So all
+ * integers are stored in the member i64, and native_integer() uses only as many bytes as the type has. */
 #ifndef RILL_SCRIPTING_NATIVE_H
 #define RILL_SCRIPTING_NATIVE_H
 
@@ -53,7 +53,7 @@ typedef struct native_function {
     int n_open;                                  /* number of arguments that a call passes; the later ones are fixed */
     native_value fixed[SIGNATURE_MAX_ARGUMENTS]; /* [n_open, signature.n) values of the fixed arguments */
     const native_library *library;
-    void *table; /* the native_table as which it is registered; NULL: it is not registered */
+    void *table; /* native_table of the plugin as which this function is registered; NULL: it is not registered */
     char name[NATIVE_NAME_MAX];
 } native_function;
 

@@ -147,8 +147,8 @@ static void check_chain_signature(lua_State *L, const native_function *f, script
                    k->word);
 }
 
-/* Name the plugin "native-SYMBOL", with other characters than those of names replaced, and with a number appended if
- * the name is taken. */
+/* Name the plugin "native-SYMBOL". Characters that a name may not contain become "-". If the name is taken, a number is
+ * appended. */
 static void choose_name(native_table *t, script_kind wanted)
 {
     enum { LONGEST = 28 };

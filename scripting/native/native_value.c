@@ -8,7 +8,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "as native.h says");
 
-/* C types of numbers: libffi's type, and the range of those that are integers. */
+/* For each C type of numbers, by signature_type: libffi's type and, for integers, the range. */
 static const struct {
     ffi_type *type;
     lua_Integer min, max;

@@ -25,10 +25,10 @@
     ((bytes) == 1 ? SIGNATURE_I8 : (bytes) == 2 ? SIGNATURE_I16 : (bytes) == 4 ? SIGNATURE_I32 : SIGNATURE_I64)
 #define UNSIGNED_TYPE(bytes) (SIGNED_TYPE(bytes) + (SIGNATURE_U8 - SIGNATURE_I8))
 
-/* By signature_type. */
+/* The types that a signature may contain, indexed by signature_type. */
 static const struct {
-    const char *name;       /* the type in its shortest spelling */
-    const char *words[3];   /* words that are the type or, of the engine's structs, the struct that it points to */
+    const char *name;     /* the type in its shortest spelling */
+    const char *words[3]; /* words that name the type; for a pointer to an engine struct, words that name the struct */
     signature_type pointer; /* the type of a pointer to it; SIGNATURE_VOID: there is none */
 } types[] = {
     [SIGNATURE_VOID] = {"void", {"void"}, SIGNATURE_POINTER},
@@ -185,7 +185,7 @@ static int fail_expected(reader *r, const char *expected)
 
 /* --- one type ----------------------------------------------------------------------------------------------------- */
 
-/* Return the signature_type that the word is, or -1. */
+/* Return the signature_type that the word of n bytes at the current position names alone, or -1. */
 static int find_type(const reader *r, size_t n)
 {
     for (int type = 0; type < TYPES; type++)

@@ -1,5 +1,6 @@
-/* Charges for the work of standard library functions written in C, before they do it; and table.concat, insert, move, remove, sort and
- * unpack, with a charge per element or comparison.
+/* Counts the work of Lua's standard library functions, which are C code, in the script's limit of instructions. A function is charged,
+ * that is, its work is subtracted from the instructions left, before it does the work. table.concat, insert, move, remove, sort and
+ * unpack are replaced by functions that charge per element or comparison.
  *
  * All library functions that scripts can reach are wrapped, so functions without a special rule are charged, too: per
  * argument, and per byte of each text, which may be scanned, copied, or read as a number. Functions that read only part
@@ -24,7 +25,7 @@
  * nanoseconds per digit. */
 enum { BYTES_PER_UNIT = 4 };
 
-/* How one library function is charged. */
+/* How the work of one library function is counted in the script's limit of instructions. */
 typedef struct script_work {
     const char *name;
     /* position of the text argument that only `cost` charges for, or one of the constants below */
@@ -32,12 +33,13 @@ typedef struct script_work {
     int64_t (*cost)(lua_State *L); /* returns the cost of that argument and of the result; NULL: none */
 } script_work;
 
-/* EVERY_ARGUMENT: no text is charged, since the function does not read its texts */
+/* Values of script_work.text. NO_ARGUMENT: every text argument is charged per byte. EVERY_ARGUMENT: none is, since the function
+ * does not read its texts. */
 enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 };
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* Instructions charged for access to an element and for a comparison; bytes of compared texts per instruction. */
+/* Instructions that an access to an element and a comparison count in the script's limit; bytes of compared texts per instruction. */
 enum { ELEMENT_COST = 10, COMPARE_COST = 2, COMPARED_PER_UNIT = 16 };
 
 static const char *const read_fields[] = {"__index", NULL}, *const write_fields[] = {"__newindex", NULL};

@@ -92,7 +92,7 @@ static lua_State *check_coroutine(lua_State *L, int index)
 static int guarded_create(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
-    /* the hook does not count the instructions of a coroutine's last, unfinished interval */
+    /* The hook does not count the instructions of a coroutine's last, unfinished interval: charge a whole interval now. */
     script_charge(L, SCRIPT_STRIDE);
     lua_State *co = lua_newthread(L);
     lua_pushvalue(L, 1);

@@ -65,7 +65,8 @@ void script_open_guards(lua_State *L);
 
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
-/* Wrap the library functions in the global table, which is on top of the stack, so that they charge for their work. */
+/* Wrap the library functions in the global table, which is on top of the stack, so that their work counts in the script's
+ * limit of instructions. */
 void script_open_work(lua_State *L);
 
 /* --- pattern.c ---------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-/* Work is counted in quarters of an instruction and charged in blocks of 1000 instructions. */
+/* Work is counted in quarters of an instruction. It is subtracted from the script's limit in blocks of 1000 instructions. */
 enum { UNITS = 4, BLOCK = 1000 * UNITS, CALL_COST = 10 * UNITS, ITEM_COST = UNITS, BYTES_PER_UNIT = 16 };
 
 static void charge_work(pattern_match *m)

@@ -45,7 +45,7 @@ typedef enum capture_state { CAPTURE_OPEN, CAPTURE_CLOSED, CAPTURE_POSITION } ca
  * alive. */
 typedef struct pattern_match {
     lua_State *L;
-    int64_t work; /* work that is not yet charged, in 1 / UNITS of an instruction */
+    int64_t work; /* work not yet subtracted from the script's limit, in 1 / UNITS of an instruction */
     const char *subject, *end;
     const pattern_item *items;
     pattern_choice *choices;

@@ -213,7 +213,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 enum { LINE_COST = 100, BYTES_PER_UNIT = 8 };
-enum { MISSING_NAME_COST = 100 }; /* instructions charged for a nearest-name search */
+enum { MISSING_NAME_COST = 100 }; /* instructions that a nearest-name search counts in the script's limit */
 
 static void log_line(rill_script *s, const char *line)
 {

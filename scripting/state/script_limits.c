@@ -16,7 +16,7 @@
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
 #endif
 
-static const char exhausted_key; /* its address is the registry key of the message of the exceeded limit */
+static const char exhausted_key; /* registry key (by address) of the message of the exceeded limit */
 
 /* --- seconds ------------------------------------------------------------------------------------------------------ */
 

@@ -8,12 +8,12 @@
  * Invariants: heap.memory is the sum of the sizes of all blocks that Lua holds, at most options.memory.
  * heap.context_bytes is the memory that the context allocated for them, at most 5/4 of options.memory plus SLACK.
  *
- * Counting instructions does not cover allocation, so it is charged here: one instruction per ALLOC_BYTES_PER_UNIT
- * bytes. A refused request is charged as a pass over all memory of the script, since Lua then collects garbage and
+ * Lua's count of instructions does not cover allocation, so each ALLOC_BYTES_PER_UNIT allocated bytes count as one
+ * instruction. A refused request counts as a pass over all memory of the script, since Lua then collects garbage and
  * tries again. The length of a text is limited, because a single instruction may compare, hash or parse it. A thread's
  * stack is limited, because a chain of __call moves all values above the called one at each call in the chain without
- * running an instruction. Once a stack has grown, this needs no further allocation that could be refused. So the growth
- * itself is refused.
+ * running an instruction. In a stack that has grown, such a chain allocates nothing that could be refused. So the growth
+ * of the stack is refused.
  *
  * Sections: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
 #include <stdlib.h>
@@ -160,7 +160,7 @@ static void release_unused_chunks(rill_script *s)
     unlink_empty_chunk_blocks(heap, &index);
     rill_free(s->ctx, index.chunk, index.n * sizeof *index.chunk);
     release_empty_chunks(s);
-    /* count_unused() counted the rest of the newest chunk as unused, so it may be in a released chunk: carve no block
+    /* count_unused() counted the uncarved bytes of the newest chunk as unused, so the chunk may be released: carve no block
      * from it. The next call counts it again. */
     heap->bump = heap->bump_end = NULL;
     s->instructions -= (int64_t)(heap->context_bytes / ALLOC_BYTES_PER_UNIT);

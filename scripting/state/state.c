@@ -8,7 +8,7 @@
 enum { MAX_TRACEBACK_FRAMES = 16, DEFAULT_SECONDS = 10 };
 #define DEFAULT_INSTRUCTIONS INT64_C(200000000)
 
-static const char raised_key; /* its address is the registry key of the message of the latest script_raise() */
+static const char raised_key; /* registry key (by address) of the message of the latest script_raise() */
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 

@@ -45,7 +45,8 @@ typedef struct script_heap {
     size_t context_bytes;   /* bytes allocated from the context, overhead included */
     size_t failed_size;     /* bytes of the latest failed request of this call; 0: none failed */
     size_t used_at_failure; /* value of `memory` when that request failed */
-    /* the limit it exceeded: 0 the context's memory, 1 the script's memory, 2 length of a text, 3 size of a stack */
+    /* the limit that the failed request exceeded: 0 the context's memory, 1 the script's memory, 2 length of a text, 3 size of
+     * a stack */
     int failed_limit;
     size_t max_stack_slots; /* stack slots of the longest stack so far */
     script_block *free[SCRIPT_HEAP_CLASSES];
@@ -54,9 +55,9 @@ typedef struct script_heap {
     char *bump, *bump_end; /* unused bytes of the newest chunk: [bump, bump_end) */
 } script_heap;
 
-/* A call of the engine. */
+/* A call of the script by the engine. Its items are inputs; each item has cells, which are candidates or rows. */
 typedef struct script_frame {
-    uint64_t stamp; /* its serial number; 0: no call is in progress */
+    uint64_t stamp; /* serial number of the call; 0: no call is in progress */
     /* [items + 1] item i has the cells offset[i] - offset[0] up to offset[i + 1] - offset[0]; NULL: the call has no
      * items */
     const int32_t *offset;
@@ -79,29 +80,28 @@ struct rill_script {
     int64_t cpu_start;
     /* instructions between two checks of the limits; fewer after the script has made a long text */
     int stride;
-    int is_exhausted; /* a limit was reached: the script may only unwind until the outermost call ends */
-    /* the latest script_call() failed because it reached the limit of instructions or seconds */
+    int is_exhausted; /* 1: a limit was reached, and no more script code may run until the outermost call ends */
+    /* 1: the latest script_call() failed because it reached the limit of instructions or seconds */
     int has_hit_limit;
     int depth;     /* number of nested script_call()s in progress */
     int n_closing; /* number of nested coroutine.close()s in progress */
     /* file of the latest function call noted while a stack was long, for the message of a stack overflow */
     char caller[LUA_IDSIZE];
-    int caller_line;           /* line of that call; 0: none was noted */
+    int caller_line;           /* line of the call in `caller`; 0: no call was noted */
     script_frame frame;        /* the engine's call in progress */
     uint64_t last_stamp;       /* serial number of the latest engine call */
     int result;                /* registry reference of the chunk's return value; LUA_NOREF: none */
     int array_metatable;       /* registry reference of the arrays' metatable */
-    const void *array_mark;    /* address of that metatable, to test a value's type without a lookup */
+    const void *array_mark;    /* address of the arrays' metatable, to test a value's type without a lookup */
     script_table *tables;      /* list of plugins (tables of functions) that this script registered */
     int domains;               /* number of domains registered by rill.domain{} */
     script_native *native;     /* rill.ffi; NULL in a sandbox */
     rill_status raised_status; /* status passed to the latest script_raise() */
     const script_part *parts;
     struct script_watch *watch; /* masks created and used so far (arrays/array.c); NULL: masks are not watched */
-    void (*watch_end)(struct rill_script *s,
-                      /* Called at the end of an engine call if masks are watched. counts 0: the call failed, so its
-                       * masks are not counted. */
-                      int counts);
+    /* called at the end of an engine call if masks are watched. `counts` 1: count the call's masks; 0: the call failed, so its
+     * masks are not counted */
+    void (*watch_end)(struct rill_script *s, int counts);
 };
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
@@ -131,7 +131,7 @@ rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
  * original. */
 enum { SCRIPT_MESSAGE_MAX = 4000 };
 
-/* A failure of a callback that returns no status itself, kept until a call that returns one fails with it. */
+/* The failure of a callback that cannot return a status. It is kept until a later call, which can, returns it. */
 typedef struct script_late {
     rill_status status; /* RILL_OK: there is none */
     char message[SCRIPT_MESSAGE_MAX];
@@ -145,12 +145,12 @@ rill_status script_late_take(script_late *late, rill_context *ctx);
  * script does not catch it, the script_call() in progress returns this status. */
 int script_raise(lua_State *L, rill_status status);
 
-/* Subtract `work` from the instructions left to the call in progress: one instruction per few nanoseconds of C code.
- * Raises when the call's instructions or seconds are exhausted. */
+/* Charge the call in progress for work in C: subtract `work` from the instructions that it may still run. One instruction
+ * stands for a few nanoseconds of C code. Raises when the call's instructions or seconds are exhausted. */
 void script_charge(lua_State *L, int64_t work);
 /* Give the call in progress its full instructions and seconds again. */
 void script_reset_limits(rill_script *s);
-enum { SCRIPT_NEAREST_WORK = 1000 }; /* charge for a nearest-name search among some dozens of names */
+enum { SCRIPT_NEAREST_WORK = 1000 }; /* instructions to charge for a nearest-name search among some dozens of names */
 
 /* script_begin() and script_end() enclose an engine call; arrays created in between are valid until its end. Calls
  * may nest: script_begin() returns the frame that script_end() restores. */

@@ -14,7 +14,7 @@
 
 /* Limits that no reasonable model reaches; each model allocates tables of these lengths. */
 enum { MAX_ACTION_NAMES = 1 << 24, MAX_SCRIPT_PHASES = 8, DEFAULT_LENGTH = 200 };
-enum { OPEN_WORK = 2000 }; /* instructions charged for opening a file */
+enum { OPEN_WORK = 2000 }; /* instructions that opening a file counts in the script's limit */
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -353,8 +353,8 @@ static int new_table(lua_State *L)
 }
 
 /* Create the metatable of the tables `rows` that step() and score() get. It has one method, answer(), which finds
- * the model through a userdata that is cleared when the model is closed. Scripts cannot access the metatable: with
- * its __gc they could have finalizers. */
+ * the model through a userdata that is cleared when the model is closed. Scripts cannot access the metatable: by setting
+ * its field __gc they would get finalizers, to which the limits do not apply. */
 static void make_rows_type(lua_State *L, script_model *m)
 {
     m->handle_target = lua_newuserdatauv(L, sizeof *m->handle_target, 0);
@@ -429,7 +429,7 @@ static int release_references(lua_State *L)
     return 0;
 }
 
-/* Log a kept failure that no later call can return. */
+/* Log the kept failure of a callback without a status. The model is being closed, so no later call can return it. */
 static void log_late(script_model *m)
 {
     if (m->failed.status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->failed.message);

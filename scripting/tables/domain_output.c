@@ -193,11 +193,11 @@ void domain_free(void *self, int32_t n, const int32_t *nodes)
 /* --- measure and canonical ---------------------------------------------------------------------------------------- */
 
 typedef struct text_call {
-    script_model *m;        /* NULL: canonical */
-    const script_domain *d; /* canonical: the domain */
+    script_model *m;        /* the model; NULL in calls of canonical(), which has none */
+    const script_domain *d; /* calls of canonical(): the domain */
     const char *text;
     size_t length;
-    int64_t number; /* measure: the size; action_name and find_action: the action */
+    int64_t number; /* measure(): the resulting size; action_name and find_action: the action */
     rill_text *out;
 } text_call;
 
@@ -289,8 +289,7 @@ typedef struct tokenize_call {
     char refused[SCRIPT_MESSAGE_MAX]; /* message if the text cannot be tokenized; "": it can */
 } tokenize_call;
 
-/* tokenize() of the script returned nil and a message: store the message, which says why the text cannot be
- * tokenized. */
+/* Store the message that the script's tokenize() returned after nil: it says why the text cannot be tokenized. */
 static void take_refusal(lua_State *L, tokenize_call *call)
 {
     if (lua_type(L, -1) != LUA_TSTRING)

@@ -141,7 +141,8 @@ static const rill_option *read_options(lua_State *L, int declared)
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-/* the interface of domains that has a field: both, row by row, or whole timesteps */
+/* The interfaces in which a field is valid. PLAIN: start, advance and choices, for one hypothesis at a time. BY_ROWS: encode,
+ * step and score, for a whole timestep. ANY: either interface. */
 enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 
 /* A field of a declaration. */
@@ -173,7 +174,7 @@ static const field fields[] = {
 };
 static const field info_field = {NULL, LUA_TNIL, -1, ANY}; /* model information, which domain_open() checks */
 
-/* Names of fields in the order of messages: `options` comes last. */
+/* The name of field i, in the order in which messages list the fields: `options` comes last. */
 enum { OWN_FIELDS = sizeof fields / sizeof *fields, FIELDS = OWN_FIELDS + DOMAIN_INFO_NAMES };
 static const char *field_name(int i)
 {

@@ -65,9 +65,9 @@ typedef struct script_model {
     int32_t *action;      /* [n] */
     float *logp;          /* [n] */
     uint8_t *terminal;    /* [n] a rill_terminal for each choice */
-    rill_columns choices; /* memory of these three */
+    rill_columns choices; /* memory of `action`, `logp` and `terminal` */
     uint8_t *seen;        /* [info.actions] 1: the action is among the choices */
-    int has_last;         /* 1: some choice is RILL_LAST */
+    int has_last;         /* 1: some choice is RILL_LAST, the last action of its hypothesis */
 
     /* calls in progress */
     const struct rows_call *score_call; /* score() in progress */

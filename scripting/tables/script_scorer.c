@@ -1,5 +1,5 @@
-/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows. And functions for the option
- * cube_key, whose argument `h` is a smaller view of such rows.
+/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows. Also here: Lua functions for the
+ * option cube_key, whose argument `h` is a view of the same struct with fewer fields.
  *
  * A scorer is called once per timestep and phase. The rows of an item are adjacent and form a segment, over which arrays reduce and
  * broadcast. Methods that modify scores have the form rows:word(row, ...), with row numbers from 1. If row is nil, they apply to every row
@@ -17,8 +17,8 @@
 #include "rill/engine.h"
 #include "tables.h"
 
-/* Instructions charged: for a step to the parent node, which often misses the cache; for looking up a name; for tokenizing, where a
- * tokenizer visits each byte several times; and per row for each call of a method. */
+/* Work that counts in the script's limit, in instructions: a step to the parent node, which often misses the cache; a look-up of a name;
+ * tokenizing one byte, which a tokenizer visits several times; and each row of a method call. */
 enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20, ROW_WORK = 10 };
 
 enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the declaration's functions */
@@ -27,7 +27,7 @@ typedef struct scorer_instance {
     script_instance base;
     int32_t *offset;    /* [items + 1] item i of the call in progress has the rows [offset[i], offset[i + 1]) */
     int64_t *item_id;   /* [items] input of each item */
-    rill_columns items; /* memory of these two */
+    rill_columns items; /* memory of `offset` and `item_id` */
     /* results of the script's max_bonus() for this instance; unused without that function */
     double max_bonus, max_end_bonus;
     /* buffer for an action's name; the instance frees it, so a Lua error cannot leak it */

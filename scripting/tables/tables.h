@@ -2,9 +2,9 @@
  *
  * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} check the Lua table, store references to its functions
  * in a script_table, and return an object that configurations may contain. publish() fills the plugin's struct
- * (rill_heuristic ...), which is the first member of the script_table, so that callbacks can convert between pointers
- * to the two. Then it registers the plugin. An engine that uses the plugin creates a script_instance, which holds the
- * value that the script's `create` returned.
+ * (rill_heuristic ...) and registers the plugin. That struct is the first member of the script_table, so that callbacks
+ * can convert a pointer to the struct into a pointer to its script_table. An engine that uses the plugin creates a
+ * script_instance, which holds the value that the script's `create` returned.
  *
  * Ownership: script_tables belong to their script and are freed with it. Instances belong to the caller of create(). */
 #ifndef RILL_SCRIPTING_TABLES_H
@@ -110,10 +110,9 @@ void script_instance_destroy(void *self);
 
 /* --- calling ------------------------------------------------------------------------------------------------------ */
 
-/* Call function number `which` of the declaration with a view of `data` (and `call`, for its methods) and the
- * instance's value. `take` reads the
- * function's single result, which is on top of the stack, with the function at index 2; it may raise Lua errors.
- * NULL: the result is ignored. The caller has called script_begin(). */
+/* Call function number `which` of the declaration. Its arguments are a view of `data`, whose methods use `call`, and the
+ * instance's value. `take` reads the function's single result from the top of the stack; the function is at index 2.
+ * `take` may raise Lua errors; NULL: the result is ignored. The caller has called script_begin(). */
 rill_status script_instance_call(const script_instance *instance, int which, const script_view_class *kind, void *data,
                                  const void *call, void (*take)(lua_State *L, void *out), void *out);
 

@@ -15,7 +15,7 @@ typedef struct call {
     int is_score, done;
     rill_status status;
     char message[300];
-    rill_rows rows; /* of a step call: a copy; of a score call: the engine's own */
+    rill_rows rows; /* step call: a copy of the engine's rows; score call: the engine's own rows */
     int32_t *copy;
     const rill_rows *engine_rows;
     const rill_score_request *request;
@@ -47,7 +47,7 @@ static uint64_t hashed(uint64_t hash, const void *data, size_t n)
     return hash;
 }
 
-/* Hash of everything a submitted call was passed, pointers included. */
+/* Hash of all arguments of a submitted call, pointers included. */
 static uint64_t hash_request(const call *c)
 {
     const rill_rows *r = c->engine_rows;
@@ -76,7 +76,7 @@ static void make_answer(call *c)
 
 static void run_call(async_model *l, call *c)
 {
-    c->done = 1; /* its error stays recorded: an engine that ends because of the error may call this */
+    c->done = 1; /* set even if the call fails: an engine that ends because of the failure must not run it again */
     c->status = c->is_score ? l->inner->score(l->self, &c->rows, c->request, &c->answer)
                             : l->inner->step(l->self, &c->rows);
     if (c->status < 0) snprintf(c->message, sizeof c->message, "%s", rill_error(l->ctx));
@@ -93,7 +93,7 @@ static void clear_request(call *c)
     free(c->answer.pick_logp);
 }
 
-/* Run all queued calls; free those that need no collect. Returns the first failure of a step call. */
+/* Run all queued calls, and free those whose results need no collect(). Returns the first failure of a step call. */
 static rill_status run_queue(async_model *l)
 {
     int kept = 0;
@@ -111,7 +111,7 @@ static rill_status run_queue(async_model *l)
     return status;
 }
 
-/* Called before a synchronous call. */
+/* Run all queued calls before a synchronous call, and count the score calls that this forces to run early. */
 static rill_status flush_queue(async_model *l)
 {
     for (int i = 0; i < l->n; i++) l->table->forced_early += l->queue[i].is_score;
@@ -327,7 +327,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     return status;
 }
 
-/* Everything submitted must have been collected. */
+/* Free the model. Aborts unless the results of all submitted calls have been collected. */
 static void end(async_model *l)
 {
     run_queue(l);

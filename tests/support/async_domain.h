@@ -15,7 +15,7 @@ typedef struct async_table {
     /* Totals over all runs: calls submitted; the most queued by one runner at once; synchronous calls while some were
      * queued; encode calls, and encode calls while some were queued. */
     _Atomic int64_t submitted, max_queued, forced_early, encoded, encoded_during;
-    int32_t fail_collect; /* this collect call fails, counted from 1; 0: none */
+    int32_t fail_collect; /* number of the collect call that fails, from 1; 0: none fails */
     _Atomic int32_t collected;
     int32_t sync_group; /* 1 + the group whose calls are answered synchronously; 0: none */
 } async_table;

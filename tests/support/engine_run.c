@@ -1,7 +1,7 @@
 /* Runs the engine on a problem and copies everything it returns; see problem.h.
  *
- * The loop is that of rill/engine.h, or rill_run() on request. Results are borrowed from the engine, so everything is
- * copied, into memory of the C library, which no test makes fail. */
+ * The loop is that of rill/engine.h or, on request, rill_run(). Results are borrowed from the engine, so they are copied.
+ * The copies come from malloc() and not from the test's allocator, which may refuse requests. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +120,7 @@ static rill_status submit(const problem *p, const hooks *h, rill_engine *engine,
     return rill_engine_submit(engine, p->input[i], strlen(p->input[i]));
 }
 
-/* Take all finished results; check that each announces correctly whether another follows. */
+/* Take all finished results. Check that each result's has_more says correctly whether another result follows. */
 static void take_finished(rill_engine *engine, engine_record *out)
 {
     const rill_result *result;
@@ -153,7 +153,8 @@ static rill_status step_loop(const problem *p, const hooks *h, rill_engine *engi
         if (out->stats.inputs - out->n_results > out->max_held) out->max_held = out->stats.inputs - out->n_results;
         if (status < 0) return status;
         if (status == RILL_AGAIN && next == p->n_inputs && rill_engine_idle(engine)) return RILL_OK;
-        if (status == RILL_AGAIN && next == p->n_inputs) return RILL_ERR_ARGUMENT; /* it would loop for ever */
+        if (status == RILL_AGAIN && next == p->n_inputs)
+            return RILL_ERR_ARGUMENT; /* without this the loop would never end */
     }
 }
 
@@ -212,7 +213,7 @@ static rill_status cancel_in_workers(void *workers, int64_t id)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-/* group_rows + 1, or 0: a synchronous domain */
+/* group_rows + 1 of the asynchronous domain to use; 0: a synchronous domain. */
 static int32_t async_option(const schedule *s)
 {
     return s->async_rows > 0 ? s->async_rows : (int32_t)harness_async();

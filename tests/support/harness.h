@@ -21,8 +21,8 @@ int harness_options(int argc, char **argv);
 /* Iterations and first seed: from the command line, else the defaults. */
 int64_t harness_iterations(int64_t otherwise);
 uint64_t harness_seed(uint64_t otherwise);
-/* The allocation to refuse after the n-th, if each is refused in turn: the next. Under sanitizers, where each block of
- * Lua's is an allocation, the gaps grow with n. */
+/* A test that refuses the allocations one after another asks here which one comes after the n-th: the next. With sanitizers
+ * each block of Lua is an allocation of its own, so the test skips some: the more, the larger n is. */
 int64_t harness_next_request(int64_t n);
 
 /* Run this many problems, one after the other, in one context. Returns how many were run. */

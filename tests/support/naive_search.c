@@ -27,10 +27,10 @@ typedef struct search {
     naive_output *output;
     int32_t n_outputs, output_capacity, orders;
     double best_output;
-    int stop;      /* a heuristic requested it */
-    int top_ended; /* the best candidate of some timestep has ended */
-    /* For at_limit 4: what ended in this timestep, everything that was dropped, and the best candidate before there was
-     * an output. */
+    int stop;      /* 1: a heuristic has stopped the item */
+    int top_ended; /* 1: in some timestep so far the best candidate was an ended one */
+    /* For at_limit 4: the candidates that ended in this timestep; the best ended candidate that was dropped from the beam;
+     * the best ended candidate while there was no output. */
     list ended;
     naive_output dropped, best_ended;
     int has_dropped, has_best_ended;
@@ -65,7 +65,7 @@ static void sort_and_cut(list *l, int64_t max_n)
     if (l->n > max_n) l->n = max_n < 0 ? 0 : (int32_t)max_n;
 }
 
-/* Keep the best `max_n`, plus all that are exempt. */
+/* Keep the best `max_n` children, plus all exempt ones, which do not count. */
 static void cut_children(list *l, int64_t max_n)
 {
     int32_t n = 0;
@@ -236,7 +236,7 @@ static void divide_among_banks(list *all, int32_t banks, int64_t places)
     free(available);
 }
 
-/* Sampling: children are drawn instead of taken by rank. */
+/* Sampling: draw children at random instead of taking the best: k in the first phase of the first timestep, else one. */
 static void draw_children(const naive_problem *p, list *children, list *merged, int32_t timestep, int32_t phase,
                           int32_t rank)
 {
@@ -291,7 +291,7 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
     s->banks = 0;
     for (int32_t rank = 0; rank < s->beam.n; rank++) {
         naive_hypothesis *parent = &s->beam.items[rank];
-        if (parent->ended) { /* its only child is itself, at no cost */
+        if (parent->ended) { /* an ended hypothesis has one child, itself, at no cost */
             naive_hypothesis same = *parent;
             same.parent_rank = rank;
             push(&merged, &same);
@@ -531,7 +531,7 @@ static int has_enough(const search *s, int32_t timesteps)
     return 1;
 }
 
-/* Whether the best dropped candidate becomes the output. */
+/* If there is no output and no ended candidate in the beam, output the best dropped one. Returns whether it did. */
 static int output_dropped(search *s)
 {
     if (s->n_outputs > 0 || !s->has_dropped) return 0;
@@ -592,7 +592,7 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
 
 /* --- states ----------------------------------------------------------------------------------------------------------- */
 
-/* A beam may be full in later phases. */
+/* Count the states in this timestep; in each later phase the beam may be full, with k states. */
 static void count_states(search *s)
 {
     int64_t states = naive_count_states(s->p, s->beam.items, s->beam.n, s->output, s->n_outputs,

@@ -25,23 +25,23 @@ typedef struct naive_hypothesis {
     int32_t action[NAIVE_MAX_LENGTH];
     float logp[NAIVE_MAX_LENGTH];
     float score[NAIVE_MAX_LENGTH];
-    int32_t state
-        [NAIVE_MAX_LENGTH]; /* [n] the actions of the state that it continues; differs from its own only with cube pruning */
-    double sum;             /* of scores */
-    int32_t timesteps;      /* its length in completed timesteps, without the end action */
+    /* [n] the actions of the state from which it continues; they differ from its own actions only with cube pruning */
+    int32_t state[NAIVE_MAX_LENGTH];
+    double sum;          /* sum of `score` */
+    int32_t timesteps;   /* length in completed timesteps, without the end action */
     int32_t parent_rank; /* rank of its parent in the beam before this phase */
     int ended;
-    int by_end; /* its last action is an end action */
+    int by_end; /* 1: it has ended by an end action */
     int truncated;
-    int64_t serial;     /* of an ended one: its number in order of ending */
-    int32_t bank;       /* in a divided beam: the bank its last action leads to */
-    int exempt;         /* a candidate with a bank that counts beyond its parent's best M */
-    int32_t group;      /* in diverse beam search */
-    double group_score; /* the score that its group ranks by */
+    int64_t serial; /* if ended: its number in the order in which hypotheses ended */
+    int32_t bank;   /* beam divided by constraints: the bank to which its last action leads */
+    int exempt; /* 1: its last action has a bank of its own, so it is kept in addition to its parent's best M children */
+    int32_t group;      /* diverse beam search: the number of its group */
+    double group_score; /* diverse beam search: the score by which its group ranks it */
 } naive_hypothesis;
 
-/* Modifiers that one scorer sets for the children of one hypothesis. Zeroed before. `rule` is a sum: 0: end allowed, 1:
- * forbidden, 2: required, 4: the end action not yet. */
+/* Modifiers that one scorer sets for the children of one hypothesis. All are 0 before the call. `rule` is a sum of 1: the end is
+ * forbidden; 2: the end is required; 4: the end action is banned, for a minimum length. 0: no rule. */
 typedef struct naive_modifiers {
     float add[NAIVE_MAX_ACTIONS];
     uint8_t ban[NAIVE_MAX_ACTIONS];
@@ -51,9 +51,9 @@ typedef struct naive_modifiers {
     float reward, end_reward;
     int32_t limit;                   /* maximum number of children; 0: no limit */
     float factor[NAIVE_MAX_ACTIONS]; /* factor of log-probabilities; 0 means 1 */
-    int32_t banks;                   /* number of banks of the beam; 0: not divided */
-    int32_t rest;                    /* the bank that actions lead to by default ... */
-    int32_t bank[NAIVE_MAX_ACTIONS]; /* ... and exceptions, stored as bank + 1 */
+    int32_t banks;                   /* number of banks into which constraints divide the beam; 0: not divided */
+    int32_t rest;                    /* the bank to which all actions lead whose `bank` is 0 */
+    int32_t bank[NAIVE_MAX_ACTIONS]; /* 1 + the bank to which an action leads; 0: `rest` */
 } naive_modifiers;
 
 typedef struct naive_scorer {
@@ -67,7 +67,7 @@ typedef struct naive_beam {
     int64_t item;
     int32_t k, timestep, phase, outputs;
     double best_output; /* -inf without outputs */
-    double best;        /* s_1 */
+    double best;        /* s_1, the best score among candidates and outputs before pruning */
     int32_t n;
     const naive_hypothesis *candidate; /* [n] in rank order */
     uint8_t *keep;                     /* [n] */
@@ -85,35 +85,37 @@ typedef struct naive_heuristic {
 } naive_heuristic;
 
 typedef struct naive_problem {
-    /* the space */
+    /* the space of hypotheses */
     void *user;
     int32_t actions, phases;
-    int path_states; /* 1: a state is kept as long as a descendant needs it; 0: until its children's states are made */
+    /* 1: a state is kept as long as some descendant needs it, as in a KV cache; 0: until its children's states are made */
+    int path_states;
     int32_t (*expand)(void *user, const int32_t *history, int32_t n, naive_choice *out); /* lists every legal action */
     /* the search */
     int64_t item;
     int32_t k;
-    int immediate, shrink;          /* finish rule; both 0: top */
+    int immediate, shrink;          /* finish rule: at most one is 1; both 0: the rule `top` */
     int32_t max_candidates;         /* M; 0: the default of the finish rule */
     uint32_t max_candidates_phases; /* bit p: M holds in phase p; 0: in all */
     int32_t stop_after;             /* 0: k */
     int32_t min_length, max_length;
     double length_penalty, word_penalty;
     int keep; /* outputs kept once there are stop_after: 0 all, 1 the first, 2 the best */
-    /* When there are stop_after outputs: 0 at once; 1, 2 when no live hypothesis can become one of the best, at its current
-     * length or at max_length; 3 when the best candidate of some timestep has ended. */
+    /* When the search stops. 0: at stop_after outputs. 1, 2: also not before no live hypothesis can become one of the best, with
+     * scores normalised by its current length (1) or by max_length (2). 3: when the best candidate of some timestep has ended. */
     int stop;
-    /* Live hypotheses at max_length: 0 output as they are; 1 only those among the best k; 2 must end; 3 end at no cost; 4 as 0,
-     * but if no ended one became an output, the best that was dropped. */
+    /* Live hypotheses at max_length. 0: they are output as they are. 1: only those among the best k are output. 2: their last
+     * action must be an end. 3: they end at no cost. 4: as 0, but if no ended hypothesis became an output, the best ended one
+     * that was dropped is output. */
     int at_limit;
-    int count_end;     /* penalties count the end action */
-    int32_t min_width; /* heuristics leave at least this many, outputs included */
-    int require_end;   /* truncated hypotheses are no outputs */
-    int cube;          /* 1: naive cube pruning, 2: accelerated */
+    int count_end;     /* 1: lengths in penalties count the end action */
+    int32_t min_width; /* heuristics leave at least this many candidates, counting outputs too */
+    int require_end;   /* 1: hypotheses that are truncated at max_length are not output */
+    int cube;          /* 0: no cube pruning; 1: naive cube pruning; 2: accelerated */
     int64_t (*cube_key)(
         int32_t
             last_action); /* class for cube pruning; NULL: equal last actions are one class. Before the first action: -1 */
-    int ignore_limits;    /* ignore scorers' limits: for enumeration */
+    int ignore_limits;    /* 1: ignore the limits that scorers set, for enumeration */
     int32_t unknown;
     double unknown_penalty; /* for the action `unknown`; 0: none */
     int32_t no_repeat_ngram;
@@ -141,20 +143,20 @@ typedef struct naive_output {
 
 /* Sizes in one timestep of one item. */
 typedef struct naive_width {
-    int32_t live;   /* live candidates */
+    int32_t live;   /* live candidates at its start */
     int32_t merged; /* candidates of the last phase, before heuristics */
-    int32_t kept;   /* size of the new beam, live and ended; 0 when the item is done */
+    int32_t kept;   /* candidates of the new beam, live and ended; 0 when the item is done */
 } naive_width;
 
 typedef struct naive_result {
     naive_output *output; /* best first */
     int32_t n;            /* 0: no hypothesis survived */
     int32_t timesteps;    /* timesteps of the item */
-    int64_t expansions;   /* live candidates at the start of each, summed */
-    int64_t states;       /* states kept and made in the timestep that needs the most */
+    int64_t expansions;   /* live candidates at the start of a timestep, summed over all timesteps */
+    int64_t states;       /* states that are kept or made in the timestep that needs the most */
     int32_t truncated;    /* outputs truncated at max_length */
-    int64_t candidates;   /* after merging, in all phases; of these ... */
-    int64_t pruned;       /* ... dropped by heuristics */
+    int64_t candidates;   /* candidates after merging, summed over all phases of all timesteps */
+    int64_t pruned;       /* how many of these candidates heuristics have dropped */
     int64_t classes,
         rescored; /* for cube pruning: representatives that were expanded, and hypotheses rescored with their own states */
     naive_width *width; /* [timesteps] */
@@ -173,7 +175,8 @@ int naive_is_forbidden(const naive_modifiers *w, const naive_choice *c);
 int32_t naive_draw(const naive_problem *p, const naive_hypothesis *child, int32_t n, int32_t timestep, int32_t phase,
                    int32_t rank, int32_t draw);
 
-/* naive_states.c: number of states of a beam and outputs. `seen`: one more hypothesis whose states are kept, or NULL. */
+/* naive_states.c: number of states that a beam and its outputs need. `seen`: one more hypothesis whose states are kept; or
+ * NULL. */
 int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
                            const naive_output *output, int32_t n_outputs, const naive_output *seen);
 
@@ -181,8 +184,8 @@ int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam,
  * without heuristics. */
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
 
-/* Number of outputs in the whole space that score above `rank`: ended ones, and truncated ones if the problem outputs
- * them. Scorers' limits are ignored. */
+/* Number of hypotheses in the whole space that could be output and score above `rank`: ended ones and, if the problem outputs
+ * them, truncated ones. Limits that scorers set are ignored. */
 int64_t naive_count_above(const naive_problem *problem, double rank);
 
 #endif

@@ -127,7 +127,7 @@ static void draw_heuristic(problem *p, dice *d)
     snprintf(h->arguments, sizeof h->arguments, "%.17g", naive->value);
 }
 
-/* word_reward:W */
+/* The scorer word_reward:W for the naive search: each action gets the reward W. */
 static void naive_word_reward(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
                               const naive_hypothesis *parent, naive_modifiers *modifiers)
 {
@@ -244,7 +244,7 @@ void schedule_draw(schedule *s, problem_group group, dice *d)
 
 /* --- solving ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the input is blank; of the inputs drawn here only the first can be. */
+/* Whether the input is blank: empty, or one of the blank texts that drawing makes, which begin with a space. */
 static int is_empty_input(const char *input)
 {
     return strcmp(input, "") == 0 || input[0] == ' ';
@@ -446,7 +446,7 @@ static int compare_output(words *w, int32_t input, int32_t rank, const naive_out
     return 0;
 }
 
-/* Whether its search needs more states than the schedule allows. */
+/* Whether the search of input i needs more states than the schedule allows. */
 static int too_large(const problem *p, const schedule *s, int32_t i)
 {
     return s->bound > 0 && p->expected[i].states > s->bound;
@@ -477,7 +477,8 @@ static int compare_result(words *w, const problem *p, const schedule *s, int32_t
     return 0;
 }
 
-/* Each worker may in turn have had all memory, after a share whose capacity is at least 8 and grows by half. */
+/* The most nodes that all workers together may have capacity for. Each worker starts with a share of the memory, for at least
+ * 8 nodes, which grows by half; but each may at some time have had all memory. */
 static int64_t max_node_capacity(const schedule *s)
 {
     if (s->workers <= 1) return s->bound > 8 ? s->bound : 8;
@@ -508,7 +509,7 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     if (t->inputs != p->n_inputs || t->failed != failed)
         return note_difference(w, "inputs %lld, failed %lld of %lld", (long long)t->inputs, (long long)t->failed,
                                (long long)failed);
-    /* Restarted and half-finished searches were expanded, too. */
+    /* With a memory limit, searches that were restarted or cut short have added to the engine's counters. */
     if (s->bound == 0 && t->expansions != expansions)
         return note_difference(w, "expansions %lld, engine %lld", (long long)expansions, (long long)t->expansions);
     if (s->bound == 0 && (t->candidates != candidates || t->pruned != pruned))
@@ -530,7 +531,7 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     if (t->nodes_in_use != 0 || t->histories_in_use != 0)
         return note_difference(w, "%lld rows and %lld histories are in use at the end", (long long)t->nodes_in_use,
                                (long long)t->histories_in_use);
-    const int64_t min_peak = expansions > 0; /* at least one of them existed at a time */
+    const int64_t min_peak = expansions > 0; /* if a hypothesis was expanded, each peak is at least 1 */
     if (t->histories_peak < min_peak || t->histories_peak > t->histories_capacity || t->nodes_peak < min_peak ||
         t->nodes_peak > t->nodes_capacity || t->items_peak < min_peak || t->refills < min_peak ||
         t->timesteps < min_peak)

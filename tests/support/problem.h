@@ -26,7 +26,7 @@ typedef struct problem_name {
 /* What is decoded, and the search settings. Scheduling settings are in `schedule`. */
 typedef struct problem {
     const char *domain;  /* opened with the toy's arguments; NULL: the toy */
-    char arguments[320]; /* of the toy */
+    char arguments[320]; /* arguments of the toy domain */
     toy_model model;
     char input[PROBLEM_MAX_INPUTS][32];
     int32_t n_inputs;
@@ -36,9 +36,10 @@ typedef struct problem {
     int32_t n_heuristics;
     problem_name scorer[NAIVE_MAX_CHAIN];
     int32_t n_scorers;
-    /* the same for the naive search */
+    /* the same problem for the naive search */
     naive_problem naive;
-    rill_key_fn cube_key; /* class function for cube pruning in both searches; naive.key is its other form */
+    /* the engine's class function for cube pruning; naive.cube_key is the same for the naive search */
+    rill_key_fn cube_key;
     test_random random_heuristic[NAIVE_MAX_CHAIN], random_scorer[NAIVE_MAX_CHAIN];
     test_phrases phrases[NAIVE_MAX_CHAIN]; /* for scorers that are constraints */
     naive_result *expected;                /* [n_inputs], after problem_solve() */
@@ -93,9 +94,9 @@ typedef struct hooks {
     rill_status (*submit)(void *user, rill_engine *engine, const problem *p, int32_t i);
     /* Called after each step and after its results were taken. */
     void (*on_step)(void *user, rill_engine *engine);
-    /* Request options of input i. This and the next member: through rill_run() and workers only. */
+    /* Sets the request options of input i. Only rill_run() and workers call this member and on_call. */
     void (*ask)(void *user, const problem *p, int32_t i, rill_request *out);
-    /* Called by each read, and after each write. */
+    /* Called at each read of an input, and after each write of a result. */
     void (*on_call)(void *user, test_cancel cancel, void *runner, const engine_record *so_far);
 } hooks;
 
@@ -105,7 +106,8 @@ typedef struct schedule {
     int32_t n, max_items, budget;
     int32_t max_nodes; /* 0: no limit */
     int64_t memory;
-    int32_t bound; /* both limits in states, 0: none; inputs that need more are expected to fail */
+    /* max_nodes and memory, converted to states; 0: no limit. Inputs that need more states are expected to fail */
+    int32_t bound;
     double refill; /* < 0: default */
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;
@@ -114,15 +116,15 @@ typedef struct schedule {
     void *budget_user;
     /* The test's callbacks; NULL: none. */
     const struct hooks *hooks;
-    int by_run;      /* use rill_run() */
+    int by_run;      /* 1: use rill_run() */
     int32_t workers; /* more than one: use rill_workers_run(); not drawn at random */
-    int own_thread;  /* use it also for one worker, in its own thread */
-    int32_t
-        async_rows; /* group_rows + 1 of an asynchronous domain; 0: that of the option --late, else synchronous. Not drawn at random */
+    int own_thread;  /* 1: use rill_workers_run() also for a single worker, in its own thread */
+    /* group_rows + 1 of an asynchronous domain; 0: as the option --late says, else a synchronous domain. Not drawn at random */
+    int32_t async_rows;
     int32_t fail_collect; /* number of the collect call that fails, 0: none */
-    int32_t sync_group;   /* 1 + the group answered synchronously, 0: none */
-    int reader_blocks;    /* with rill_run(): the reader often has no input available */
-    int untraced;         /* without a trace, which changes no result. Not drawn at random */
+    int32_t sync_group;   /* 1 + the group whose calls are answered synchronously; 0: none */
+    int reader_blocks;    /* 1: with rill_run(), the reader often has no input available */
+    int untraced;         /* 1: run without a trace; traces do not change results. Not drawn at random */
 } schedule;
 
 void schedule_draw(schedule *s, problem_group group, dice *d);
@@ -132,10 +134,10 @@ typedef struct record_output {
     char *text;
     int32_t *action;
     float *logps;
-    rill_output value; /* its pointers are invalid */
+    rill_output value; /* a copy of the engine's struct, whose pointers are no longer valid */
 } record_output;
 
-/* An output of the same hypothesis may be cut short for another reason in another run. */
+/* Whether the output was cut short. Only this is compared between runs, since the reason may differ from run to run. */
 static inline int is_truncated(const rill_output *o)
 {
     return o->finish_reason != RILL_FINISH_REASON_STOP;
@@ -172,7 +174,7 @@ typedef struct record_event {
 } record_event;
 
 struct engine_record {
-    rill_status status; /* of the run */
+    rill_status status; /* status of the run */
     char message[4100];
     int64_t n_results;
     record_result result[PROBLEM_MAX_INPUTS];
@@ -193,13 +195,14 @@ void engine_run(const problem *p, const schedule *s, const rill_context_options 
 void engine_run_with(const problem *p, const schedule *s, const rill_context_options *memory,
                      rill_status (*more)(rill_context *ctx), engine_record *out);
 void engine_record_clear(engine_record *record);
-/* Whether two results that must be bit-identical differ; where[size]: in what. */
+/* Whether two results that must be bit-identical differ. `where` (`size` bytes) gets the name of what differs. */
 int record_differ(const record_result *a, const record_result *b, char *where, size_t size);
 
 /* 0 if the record matches the naive search, the pool is empty and the contract was kept; else 1 with a message. */
 int problem_compare(const problem *p, const schedule *s, const engine_record *record, char *message, size_t size);
 
-/* Draw a problem, a schedule of the loop in which nodes are sometimes short, and its result without interference. */
+/* Draw a problem, and a schedule for the loop of rill/engine.h that sometimes limits the nodes. *baseline gets the result of a
+ * run without the test's interference. */
 void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *baseline);
 
 /* One line that repeats the problem. */

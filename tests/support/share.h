@@ -1,4 +1,5 @@
-/* How many of n random rounds to run: RILL_TEST_SHARE, which builds with sanitizers set, is one in how many. */
+/* How many of n random rounds to run. If the environment variable RILL_TEST_SHARE is S, as in builds with sanitizers, one
+ * round in S is run. */
 #ifndef TEST_SHARE_H
 #define TEST_SHARE_H
 

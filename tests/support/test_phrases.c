@@ -66,7 +66,7 @@ static void require_phrases(const test_phrases *c, const naive_hypothesis *paren
     int32_t history[NAIVE_MAX_LENGTH + 1], all = 0;
     memcpy(history, parent->action, (size_t)parent->n * sizeof *history);
     for (int32_t i = 0; i < c->n; i++) all += c->length[i];
-    history[parent->n] = -1; /* no phrase contains it */
+    history[parent->n] = -1; /* stands for an action that no phrase contains */
     w->banks = all + 1;
     w->rest = matched_actions(c, history, parent->n + 1);
     if (w->rest == all) return;

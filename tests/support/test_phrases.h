@@ -20,14 +20,14 @@ enum { TEST_MAX_PHRASES = 4, TEST_MAX_PHRASE_LENGTH = 4 };
 
 typedef struct test_phrases {
     test_phrases_kind kind;
-    int32_t actions; /* of the model */
-    int32_t end;     /* its end action, or -1; set by test_phrases_write() */
+    int32_t actions; /* number of actions of the model */
+    int32_t end;     /* the model's end action, or -1; test_phrases_write() sets it */
     int32_t n;
     int32_t length[TEST_MAX_PHRASES];
     int32_t action[TEST_MAX_PHRASES][TEST_MAX_PHRASE_LENGTH];
 } test_phrases;
 
-/* `unbanked`: no TEST_REQUIRE. */
+/* Draw the kind and the phrases. `unbanked` 1: never TEST_REQUIRE, which divides the beam into banks. */
 void test_phrases_draw(test_phrases *c, int32_t actions, int unbanked, dice *d);
 /* Write the scorer's arguments with the toy's action names. */
 void test_phrases_write(test_phrases *c, int32_t end, char *out, size_t size);

@@ -55,7 +55,7 @@ void test_random_apply(void *user, naive_beam *b)
     b->stop = stop_for(hash);
 }
 
-/* Multiples of 1/8, so that sums of additions are exact in any order. */
+/* A multiple of 1/8 from -1 to 1, so that sums of such numbers are exact in any order. */
 static float eighth(uint64_t hash)
 {
     return 0.125f * (float)((int32_t)(hash % 17) - 8);
@@ -156,8 +156,8 @@ static rill_status apply_counting(void *self, rill_candidates *b)
 
 enum { REMEMBERED = 64 };
 
-/* Its decision for an item does not depend on the number of calls or on other items, unless it missed the item's first
- * timestep. */
+/* The heuristic test-remembering narrows an item to 1 if it has not seen the item's first timestep. Otherwise its decision
+ * does not depend on the number of calls or on other items. */
 static rill_status apply_remembering(void *self, rill_candidates *b)
 {
     test_random *r = self;
@@ -194,7 +194,7 @@ static rill_status send_modifiers(const test_random *r, const naive_modifiers *w
 {
     rill_status status = RILL_OK;
     int allowed = 0;
-    for (int32_t a = r->actions - 1; a >= 0 && status == RILL_OK; a--) { /* in an order that must not matter */
+    for (int32_t a = r->actions - 1; a >= 0 && status == RILL_OK; a--) { /* backwards: the order must not matter */
         if (w->add[a] != 0) status = rill_modifiers_add(modifiers, row, a, w->add[a] - 0.5f);
         if (w->add[a] != 0 && status == RILL_OK) status = rill_modifiers_add(modifiers, row, a, 0.5f);
         if (w->ban[a] && status == RILL_OK) status = rill_modifiers_ban(modifiers, row, a);
@@ -212,7 +212,7 @@ static rill_status send_modifiers(const test_random *r, const naive_modifiers *w
     return status;
 }
 
-/* Whether the scores of a hypothesis's actions add up to its score; the root has none. */
+/* Whether the scores of a hypothesis's actions add up to the hypothesis's score. The root must have the score 0. */
 static int scores_add_up(const rill_scorer_rows *rows, int32_t row)
 {
     const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];

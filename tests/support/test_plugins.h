@@ -35,9 +35,9 @@ enum {
 
 typedef struct test_random {
     uint64_t seed;
-    int32_t percent; /* of a heuristic */
-    int32_t flags;   /* of a scorer */
-    int32_t actions; /* of a scorer */
+    int32_t percent; /* heuristics: PERCENT */
+    int32_t flags;   /* scorers: FLAGS, a set of TEST_ADD ... */
+    int32_t actions; /* scorers: number of actions of the model */
 } test_random;
 
 /* naive_heuristic.apply and naive_scorer.score; user is a test_random. */

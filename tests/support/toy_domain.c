@@ -31,7 +31,7 @@ typedef struct toy_slot {
 typedef struct toy_node {
     int made, pending;
     int64_t birth, parent_birth;
-    int64_t generation; /* of the slot */
+    int64_t generation; /* generation of the slot when the node was made */
     int32_t slot, parent, action, depth, phase;
     uint64_t state; /* with state=parent only */
 } toy_node;
@@ -52,7 +52,7 @@ typedef struct toy {
     uint64_t legal[(TOY_MAX_ACTIONS + TOY_MAX_SPARE) / 64 + 1];
     int32_t stepped; /* rows of the last step call */
     int32_t encode_calls, step_calls, score_calls, finalize_calls;
-    int failed; /* a call here has failed: the engine may stop midway */
+    int failed; /* 1: a call of this domain has failed, so the engine may stop midway */
     char pending_error[512];
 } toy;
 
@@ -105,7 +105,7 @@ __attribute__((format(printf, 2, 3))) static rill_status violation(toy *t, const
     return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: %s", t->pending_error);
 }
 
-/* Begins every call that can fail: reports misuse noticed by calls that cannot, and injects failures. */
+/* Begins every call that returns a status: reports misuse that earlier calls without a status noticed, and injects failures. */
 static rill_status begin_call(toy *t, const char *what, int32_t *calls, int32_t failing_number)
 {
     if (t->pending_error[0] != '\0') return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: earlier: %s", t->pending_error);
@@ -508,7 +508,7 @@ static void garble(toy *t, const rill_score_request *request, rill_score_result 
     case 5: out->count[0] = -1; break;
     case 6: out->logp[0] = INFINITY; break;
     case 7:
-        out->ends[0] = RILL_ENDS_BY_FLAG; /* not announced in domain info, or unknown */
+        out->ends[0] = RILL_ENDS_BY_FLAG; /* a form that the domain's info does not announce, or an unknown flag */
         out->terminal[0] = 9;
         break;
     default: /* a duplicate, or more than allowed */
@@ -679,7 +679,7 @@ static int32_t unknown_action(void *self)
     return ((const toy *)self)->model.actions > 1 ? TOY_UNKNOWN : RILL_NO_ACTION;
 }
 
-/* Default search of the model: only for the preset hf. */
+/* The model's default search settings; the toy has some only for the preset hf. */
 static rill_status recommend(void *self, const char *like, rill_text *out)
 {
     (void)self;

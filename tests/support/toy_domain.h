@@ -11,11 +11,11 @@
 extern const rill_domain toy_domain;
 extern const rill_domain toy_without_runners; /* "toy-alone": the same without runners */
 
-/* Memory sizes in bytes that the toy reports. */
 /* The toy's unknown token, if it has one. */
 enum { TOY_UNKNOWN = 0 };
 /* The toy's default search for the preset hf. */
 #define TOY_RECOMMENDED "k=3 length-penalty=0 stop=bound-max"
+/* Memory sizes in bytes that the toy reports. */
 enum { TOY_NODE_BYTES = 100, TOY_SLOT_BYTES = 150, TOY_UNIT_BYTES = 10 };
 
 /* Events since toy_report_reset(), of models and runners that ended in this thread. */
@@ -24,10 +24,11 @@ typedef struct toy_report {
     int64_t started, stopped;  /* runners */
     int64_t nodes, nodes_peak; /* alive at the end; peak within one model or runner */
     int64_t slots, slots_peak;
-    int64_t encoded, made, scored, finalized, dropped, freed; /* inputs, nodes, rows, outputs, slots, nodes */
-    int64_t encode_calls;                                     /* calls with at least one input */
-    int64_t max_rows;                                         /* of one score call */
-    int64_t max_choices;                                      /* requested in one score call */
+    /* numbers of inputs, nodes, rows, outputs, slots, nodes */
+    int64_t encoded, made, scored, finalized, dropped, freed;
+    int64_t encode_calls; /* calls with at least one input */
+    int64_t max_rows;     /* most rows of one score call */
+    int64_t max_choices;  /* most choices per row that one score call requested */
     int64_t set_calls, pick_calls,
         part_calls;             /* score calls with allowed sets, with picks, with only some of the stepped rows */
     int64_t finalized_anywhere; /* outputs finalized without a state */

@@ -15,15 +15,15 @@ typedef enum toy_select { TOY_SELECT_OWN, TOY_SELECT_RILL, TOY_SELECT_BOTH } toy
 /* Parsed from arguments like "seed=3 actions=5". */
 typedef struct toy_model {
     int64_t seed;
-    int32_t actions;            /* 1..TOY_MAX_ACTIONS */
-    int32_t depth;              /* maximum timesteps of a hypothesis; each input has its own depth in 1..depth */
-    int32_t phases;             /* all but the last are structure phases, the last is the label phase */
-    int32_t path;               /* state=path: computed from all ancestors' rows; state=parent: from the parent's */
-    int32_t ties;               /* 0: continuous log-probabilities; L > 0: only L different values, so ties occur */
-    int32_t last;               /* terminal=last: RILL_LAST choices, else one RILL_END action */
-    int32_t early;              /* percent of choices before the last timestep that are RILL_LAST */
-    int32_t ending;             /* percent of states in which RILL_END is legal */
-    int32_t legal;              /* percent of other actions that are legal */
+    int32_t actions; /* 1..TOY_MAX_ACTIONS */
+    int32_t depth;   /* maximum timesteps of a hypothesis; each input has its own depth in 1..depth */
+    int32_t phases;  /* all but the last are structure phases, the last is the label phase */
+    int32_t path;   /* 1: state=path, computed from the rows of all ancestors; 0: state=parent, from the parent's row */
+    int32_t ties;   /* 0: continuous log-probabilities; L > 0: only L different values, so ties occur */
+    int32_t last;   /* 1: terminal=last, hypotheses end with RILL_LAST choices; 0: with one RILL_END action */
+    int32_t early;  /* percent of choices before the last timestep that are RILL_LAST */
+    int32_t ending; /* percent of states in which RILL_END is legal */
+    int32_t legal;  /* percent of other actions that are legal */
     int32_t dead_ends;          /* percent of states without any legal action */
     double logit_scale;         /* scale of the logits */
     int32_t max_choices_phases; /* info.max_choices_phases */
@@ -36,8 +36,9 @@ typedef struct toy_model {
     int32_t finalize_anywhere;  /* 1: sets info.finalize_anywhere */
     int32_t blur;               /* 1: texts show each action halved, so that some outputs have equal texts */
     int32_t trivial;            /* 1: skip the bookkeeping that makes misuse visible (for runs of a million inputs) */
-    int32_t mixed;              /* hypotheses may continue others' states: 1: with the same last action, 2: any */
-    int32_t normal;             /* 1: probabilities add up to 1, even with ties */
+    /* cube pruning lets hypotheses continue from another hypothesis's state. 0: never; 1: one with the same last action; 2: any */
+    int32_t mixed;
+    int32_t normal; /* 1: probabilities add up to 1, even with ties */
     toy_select select;
     int32_t fail_encode, fail_step, fail_score, fail_finalize, fail_open; /* the n-th call fails; 0: never */
     int32_t garble; /* from this score call on, answers are invalid; 0: never */

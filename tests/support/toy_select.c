@@ -1,4 +1,4 @@
-/* See toy_select.h. Simple code that shares nothing with the engine. */
+/* See toy_select.h. This code is simple and shares nothing with the engine. */
 #include "support/toy_select.h"
 
 #include <stdio.h>

@@ -13,7 +13,7 @@ typedef struct toy_row {
     uint8_t ends;
     int32_t action[TOY_MAX_ACTIONS];
     float logp[TOY_MAX_ACTIONS];
-    uint8_t terminal[TOY_MAX_ACTIONS]; /* valid if the row reports it */
+    uint8_t terminal[TOY_MAX_ACTIONS]; /* valid only if `ends` is RILL_ENDS_BY_FLAG */
     float pick_logp[TOY_MAX_PICKS];
 } toy_row;
 
@@ -21,7 +21,8 @@ typedef struct toy_row {
 void toy_answer_slowly(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                        rill_row_ends ends, rill_score_result *out);
 
-/* The same through rill_score_result_fill(), with the choices in an order derived from `state`; n <= TOY_MAX_ACTIONS. */
+/* As toy_answer_slowly(), but through rill_score_result_fill(), with the choices in an order derived from `state`. n is at
+ * most TOY_MAX_ACTIONS. */
 void toy_answer_by_rill(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                         rill_row_ends ends, uint64_t state, rill_score_result *out);
 

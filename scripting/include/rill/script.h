@@ -21,7 +21,7 @@ typedef struct rill_script rill_script;
 
 typedef struct rill_script_options {
     size_t struct_size;
-    int unsafe; /* open io, os and rill.ffi */
+    int unsafe; /* 1: the script can use io, os and rill.ffi; 0: it is sandboxed */
     /* maximum bytes allocated by the script; 0 = 256 MiB. Overhead of small blocks adds at most a quarter */
     size_t memory;
     int64_t instructions; /* Lua instructions per call into the script; 0 = 200 million, negative = no limit */

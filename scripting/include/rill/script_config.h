@@ -43,7 +43,7 @@ typedef struct rill_script_parameter {
     const char *heuristic, *setting; /* the heuristic or the setting that `name` stands for; the other member is NULL */
 } rill_script_parameter;
 
-/* Return all such parameters; the last entry has name == NULL. */
+/* Return the table of all names of rill_script_parameter; the last entry has name == NULL. */
 RILL_API const rill_script_parameter *rill_script_parameter_table(void);
 
 typedef struct rill_script_config {
