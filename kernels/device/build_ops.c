@@ -150,6 +150,11 @@ static const operand_info *operand_at(const op_info *info, size_t place)
     return &info->operand[place < info->n_operands ? place : info->n_operands - 1];
 }
 
+static const char *operand_name(const dev_builder *b, const operand_info *o)
+{
+    return b->op->kind == RILL_OP_SUM && (o->use & RILL_REPEATED) ? "a term" : o->name;
+}
+
 /* Check an operand and store it in the operation. A repeated one is the last of its list. */
 static void build_operand(const dev_builder *b, size_t place, const size_t *widths, int more_use)
 {
@@ -167,13 +172,13 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     } else if (width > 0 || !(o->use & RILL_UNLESS_0)) {
         const rill_view *view = (const rill_view *)member + (o->use & RILL_REPEATED ? place + 1 - info->n_operands : 0);
         dev_build_view(b, o->use & RILL_RUN_ROWS ? RILL_ROWS : b->op->space, (int)place, *view, width,
-                       o->use | more_use, o->name);
-        if (!((o->use | more_use) & RILL_SUBSET)) check_tensor_subset(b, place, 0, o->name);
+                       o->use | more_use, operand_name(b, o));
+        if (!((o->use | more_use) & RILL_SUBSET)) check_tensor_subset(b, place, 0, operand_name(b, o));
     }
 }
 
-/* Check the operands of the list, inputs before outputs: `repeats` of a repeated one, and outputs with `out_use` added.
- * widths[i] is width i of the list. */
+/* Check the operands of the list, constants before other inputs and those before outputs: `repeats` of a repeated one, and outputs
+ * with `out_use` added. widths[i] is width i of the list. */
 static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
 {
     const op_info *info = &infos[b->op->kind];
@@ -181,14 +186,16 @@ static void build_operands(const dev_builder *b, const size_t *widths, size_t re
     op->width = widths[0];
     op->n_views = info->n_operands - 1 + repeats;
     for (size_t i = 0; i < op->n_views; i++)
-        if (!(operand_at(info, i)->use & RILL_OUT)) build_operand(b, i, widths, 0);
+        if (operand_at(info, i)->use & RILL_ONE_ROW) build_operand(b, i, widths, 0);
+    for (size_t i = 0; i < op->n_views; i++)
+        if (!(operand_at(info, i)->use & (RILL_OUT | RILL_ONE_ROW))) build_operand(b, i, widths, 0);
     for (size_t i = 0; i < op->n_views; i++) {
         if (!(operand_at(info, i)->use & RILL_OUT)) continue;
         build_operand(b, i, widths, out_use);
         if (op->out < 0) op->out = (int32_t)i;
         for (size_t j = 0; j < op->n_views; j++)
             if (j < i || !(operand_at(info, j)->use & RILL_OUT))
-                check_no_overlap(b, &op->view[j], &op->view[i], operand_at(info, j)->name);
+                check_no_overlap(b, &op->view[j], &op->view[i], operand_name(b, operand_at(info, j)));
     }
 }
 
