@@ -18,7 +18,7 @@ typedef struct operand_info {
 
 typedef struct op_info {
     const char *name;
-    size_t bytes, width_offset; /* of the description; of the member with width 0 in it */
+    size_t bytes; /* of the description */
     double flops;
     const operand_info *operand;
     size_t n_operands;
@@ -29,11 +29,12 @@ typedef struct op_info {
     {#member, offsetof(OPERATION##_description, member), times, width, use},
 #define LIST(OPERATION, word, description, width, flops) \
     static const operand_info OPERATION##_list[] = {RILL_##OPERATION##_OPERANDS(OPERAND)};
-#define INFO(OPERATION, word, description, width, flops)                               \
-    [RILL_OP_##OPERATION] = {#word, sizeof(description), offsetof(description, width), \
-                             flops, OPERATION##_list,    OPERATION##_OPERANDS},
+#define INFO(OPERATION, word, description, width, flops) \
+    [RILL_OP_##OPERATION] = {#word, sizeof(description), flops, OPERATION##_list, OPERATION##_OPERANDS},
+#define WIDTH(OPERATION, word, description, width, flops) [RILL_OP_##OPERATION] = offsetof(description, width),
 RILL_OPERATIONS(DESCRIPTION)
 RILL_OPERATIONS(LIST)
+static const size_t width_offset[RILL_OP_KINDS] = {RILL_ROW_OPERATIONS(WIDTH)};
 static const op_info infos[RILL_OP_KINDS] = {RILL_OPERATIONS(INFO)[RILL_OP_PATH] = {.name = "path"}};
 
 const char *dev_op_name(rill_op_kind kind)
@@ -266,7 +267,7 @@ static void add_row_op(rill_network *network, rill_graph graph, rill_op_kind kin
     dev_builder b;
     if (!begin_op(&b, network, graph, kind, space, op)) return;
     size_t width, repeats = 1;
-    memcpy(&width, (const char *)op + info->width_offset, sizeof width);
+    memcpy(&width, (const char *)op + width_offset[kind], sizeof width);
     if (width == 0 && without_width[kind] != NULL) dev_build_fail(&b, "%s", without_width[kind]);
     for (size_t i = 0; i < info->n_operands && width == 0; i++)
         if (info->operand[i].use & RILL_OUT)
@@ -471,7 +472,7 @@ void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space spac
     dev_builder b;
     if (!begin_op(&b, network, graph, RILL_OP_MASK, space, op)) return;
     if (check_subset(&b, op->vocab_subset, op->slot) == NULL) return;
-    const size_t width = view_width(&b, &op->x);
+    const size_t width = op->width > 0 ? op->width : view_width(&b, &op->x);
     build_operands(&b, &(const size_t){width > 0 ? width : 1}, 1, 0);
 }
 

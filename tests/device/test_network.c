@@ -264,6 +264,12 @@ MISTAKE(best_of_no_list)
                                       .vocab_subset = s->weighted,
                                       .vocab_subset_slot = s->slot});
 }
+MISTAKE(wide_mask)
+{
+    COPY(RILL_ROWS, .x = rill_view_value(s->x), .out = rill_view_value(s->y));
+    rill_op_mask(s->plan, s->program, RILL_ROWS,
+                 &(rill_mask){.vocab_subset = s->symbols, .slot = s->slot, .x = rill_view_value(s->y), .width = 5});
+}
 MISTAKE(no_models)
 {
     rill_op_mix(s->plan, s->program, RILL_ROWS, &(rill_mix){.symbols = 4});
@@ -332,6 +338,7 @@ static const struct {
     {"(embed): the matrix is not in f32", embedding_in_bytes, RILL_ERR_ARGUMENT},
     {"(sum): 13 terms, expected 1 to 12", too_many_terms, RILL_ERR_ARGUMENT},
     {"(sum): a term is missing", missing_term, RILL_ERR_ARGUMENT},
+    {"(mask): x has 4 columns from column 0 on, expected 5", wide_mask, RILL_ERR_ARGUMENT},
     {"(product): a product with a vocabulary subset takes its weights", list_without_weights, RILL_ERR_ARGUMENT},
     {"(copy): x has the symbols of a vocabulary subset", list_read_as_a_row, RILL_ERR_ARGUMENT},
     {"(best): logits does not have the symbols of the vocabulary subset", best_of_no_list, RILL_ERR_ARGUMENT},
