@@ -18,7 +18,7 @@ typedef struct operand_info {
 
 typedef struct op_info {
     const char *name;
-    size_t bytes, width_offset; /* of the description; of the member with width 0 in it */
+    size_t bytes; /* of the description */
     double flops;
     const operand_info *operand;
     size_t n_operands;
@@ -29,11 +29,12 @@ typedef struct op_info {
     {#member, offsetof(OPERATION##_description, member), times, width, use},
 #define LIST(OPERATION, word, description, width, flops) \
     static const operand_info OPERATION##_list[] = {RILL_##OPERATION##_OPERANDS(OPERAND)};
-#define INFO(OPERATION, word, description, width, flops)                               \
-    [RILL_OP_##OPERATION] = {#word, sizeof(description), offsetof(description, width), \
-                             flops, OPERATION##_list,    OPERATION##_OPERANDS},
+#define INFO(OPERATION, word, description, width, flops) \
+    [RILL_OP_##OPERATION] = {#word, sizeof(description), flops, OPERATION##_list, OPERATION##_OPERANDS},
+#define WIDTH(OPERATION, word, description, width, flops) [RILL_OP_##OPERATION] = offsetof(description, width),
 RILL_OPERATIONS(DESCRIPTION)
 RILL_OPERATIONS(LIST)
+static const size_t width_offset[RILL_OP_KINDS] = {RILL_ROW_OPERATIONS(WIDTH)};
 static const op_info infos[RILL_OP_KINDS] = {RILL_OPERATIONS(INFO)[RILL_OP_PATH] = {.name = "path"}};
 
 const char *dev_op_name(rill_op_kind kind)
@@ -150,6 +151,11 @@ static const operand_info *operand_at(const op_info *info, size_t place)
     return &info->operand[place < info->n_operands ? place : info->n_operands - 1];
 }
 
+static const char *operand_name(const dev_builder *b, const operand_info *o)
+{
+    return b->op->kind == RILL_OP_SUM && (o->use & RILL_REPEATED) ? "a term" : o->name;
+}
+
 /* Check an operand and store it in the operation. A repeated one is the last of its list. */
 static void build_operand(const dev_builder *b, size_t place, const size_t *widths, int more_use)
 {
@@ -157,6 +163,7 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     const operand_info *o = operand_at(info, place);
     const void *member = (const char *)&b->op->as + o->offset;
     const size_t width = o->times * widths[o->width];
+    b->op->view[place].index = DEV_NO_INDEX; /* if it is none */
     if (o->use & RILL_ONE_ROW) {
         const rill_constant constant = *(const rill_constant *)member;
         check_row(b, constant, width, o->name);
@@ -167,13 +174,13 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     } else if (width > 0 || !(o->use & RILL_UNLESS_0)) {
         const rill_view *view = (const rill_view *)member + (o->use & RILL_REPEATED ? place + 1 - info->n_operands : 0);
         dev_build_view(b, o->use & RILL_RUN_ROWS ? RILL_ROWS : b->op->space, (int)place, *view, width,
-                       o->use | more_use, o->name);
-        if (!((o->use | more_use) & RILL_SUBSET)) check_tensor_subset(b, place, 0, o->name);
+                       o->use | more_use, operand_name(b, o));
+        if (!((o->use | more_use) & RILL_SUBSET)) check_tensor_subset(b, place, 0, operand_name(b, o));
     }
 }
 
-/* Check the operands of the list, inputs before outputs: `repeats` of a repeated one, and outputs with `out_use` added.
- * widths[i] is width i of the list. */
+/* Check the operands of the list, constants before other inputs and those before outputs: `repeats` of a repeated one, and outputs
+ * with `out_use` added. widths[i] is width i of the list. */
 static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
 {
     const op_info *info = &infos[b->op->kind];
@@ -181,14 +188,16 @@ static void build_operands(const dev_builder *b, const size_t *widths, size_t re
     op->width = widths[0];
     op->n_views = info->n_operands - 1 + repeats;
     for (size_t i = 0; i < op->n_views; i++)
-        if (!(operand_at(info, i)->use & RILL_OUT)) build_operand(b, i, widths, 0);
+        if (operand_at(info, i)->use & RILL_ONE_ROW) build_operand(b, i, widths, 0);
+    for (size_t i = 0; i < op->n_views; i++)
+        if (!(operand_at(info, i)->use & (RILL_OUT | RILL_ONE_ROW))) build_operand(b, i, widths, 0);
     for (size_t i = 0; i < op->n_views; i++) {
         if (!(operand_at(info, i)->use & RILL_OUT)) continue;
         build_operand(b, i, widths, out_use);
         if (op->out < 0) op->out = (int32_t)i;
         for (size_t j = 0; j < op->n_views; j++)
             if (j < i || !(operand_at(info, j)->use & RILL_OUT))
-                check_no_overlap(b, &op->view[j], &op->view[i], operand_at(info, j)->name);
+                check_no_overlap(b, &op->view[j], &op->view[i], operand_name(b, operand_at(info, j)));
     }
 }
 
@@ -258,7 +267,7 @@ static void add_row_op(rill_network *network, rill_graph graph, rill_op_kind kin
     dev_builder b;
     if (!begin_op(&b, network, graph, kind, space, op)) return;
     size_t width, repeats = 1;
-    memcpy(&width, (const char *)op + info->width_offset, sizeof width);
+    memcpy(&width, (const char *)op + width_offset[kind], sizeof width);
     if (width == 0 && without_width[kind] != NULL) dev_build_fail(&b, "%s", without_width[kind]);
     for (size_t i = 0; i < info->n_operands && width == 0; i++)
         if (info->operand[i].use & RILL_OUT)
@@ -463,7 +472,7 @@ void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space spac
     dev_builder b;
     if (!begin_op(&b, network, graph, RILL_OP_MASK, space, op)) return;
     if (check_subset(&b, op->vocab_subset, op->slot) == NULL) return;
-    const size_t width = view_width(&b, &op->x);
+    const size_t width = op->width > 0 ? op->width : view_width(&b, &op->x);
     build_operands(&b, &(const size_t){width > 0 ? width : 1}, 1, 0);
 }
 

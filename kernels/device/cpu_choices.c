@@ -58,23 +58,17 @@ static size_t count_sets(const dev_run *r)
 size_t cpu_legal_words(const dev_run *r, const dev_op *op)
 {
     const rill_selection *s = r->arguments->selection;
-    if (!has_legal_sets(s)) return 0;
-    if (op->kind == RILL_OP_BEST && op->as.best.vocab_subset == 0 && op->as.best.tag_column == 0) {
-        const size_t words = bitset_words(op->as.best.symbols);
-        if (op->as.best.first_action == 0 && s->legal_words >= words) return 0;
-        return count_sets(r) * words;
-    }
-    if (op->kind == RILL_OP_MIX && op->as.mix.vocab_subset[0] == 0 && s->legal_words < bitset_words(op->as.mix.symbols))
-        return count_sets(r) * bitset_words(op->as.mix.symbols);
-    return 0;
+    if (!has_legal_sets(s) || !dev_makes_choices(op) || dev_op_subset(op) != 0) return 0;
+    if (op->kind == RILL_OP_BEST && op->as.best.tag_column != 0) return 0;
+    const size_t words = bitset_words(op->width);
+    return dev_first_action(op) == 0 && s->legal_words >= words ? 0 : count_sets(r) * words;
 }
 
 void cpu_make_legal(const dev_run *r, const dev_op *op, uint64_t *legal)
 {
     const rill_selection *s = r->arguments->selection;
-    const size_t symbols = op->kind == RILL_OP_BEST ? op->as.best.symbols : op->as.mix.symbols,
-                 words = bitset_words(symbols);
-    const size_t first = op->kind == RILL_OP_BEST ? (size_t)op->as.best.first_action : 0, sets = count_sets(r);
+    const size_t symbols = op->width, words = bitset_words(symbols);
+    const size_t first = (size_t)dev_first_action(op), sets = count_sets(r);
     memset(legal, 0, sets * words * sizeof *legal);
     for (size_t set = 0; set < sets; set++)
         for (size_t v = 0; v < symbols; v++)
@@ -344,8 +338,7 @@ typedef struct mixture {
 
 static size_t mix_max_symbols(const cpu_run *r, const dev_op *op)
 {
-    const size_t max = op->as.mix.vocab_subset[0] != 0 ? r->d.max_subset[op->as.mix.vocab_subset[0]]
-                                                       : op->as.mix.symbols;
+    const size_t max = dev_op_subset(op) != 0 ? r->d.max_subset[dev_op_subset(op)] : op->width;
     return max > 0 ? max : 1;
 }
 

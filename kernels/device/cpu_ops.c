@@ -13,6 +13,7 @@ rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
     /* data of a table without rows, because kernels take NULL for an absent operand */
     static const float nothing[DEV_PAD];
     const cpu_run *run = b->run;
+    if (o->base == DEV_BASE_NONE) return (rill_operand){.data = NULL};
     rill_operand rows = {.index = dev_index_entries(&b->d, o->index)};
     if (o->base == DEV_BASE_TENSOR) {
         const int32_t buffer = run->d.graph->tensor[o->element].buffer;
@@ -27,7 +28,7 @@ rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
         rows.data = (float *)(uintptr_t)run->d.network->constant[o->element].data;
         rows.ld = o->index != DEV_NO_INDEX ? run->d.network->constant[o->element].width : 0;
     }
-    if (rows.data != NULL) rows.data += o->first;
+    rows.data += o->first;
     return rows;
 }
 

@@ -127,6 +127,9 @@ static int check_type(rill_network *network, rill_weight_type type)
 {
     if (type < RILL_WEIGHT_F32 || type > RILL_WEIGHT_F16)
         dev_network_fail(network, RILL_ERR_ARGUMENT, "weights of an unknown type, %d", (int)type);
+    else if (type == RILL_WEIGHT_F16 && network->device->backend == &dev_cpu)
+        dev_network_fail(network, RILL_ERR_OPTION,
+                         "weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs");
     return network->status == RILL_OK;
 }
 

@@ -365,15 +365,47 @@ static void interpret_attend(const interpretation *x, const spec_op *op, int32_t
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* A row operation: its kernel on one row. */
+/* An activation has many roundings: it is the kernel's, on one element. */
+static float activated(const interpretation *x, rill_activation activation, float from)
+{
+    float y;
+    const rill_op op = {.activate = {.activation = activation}};
+    const rill_row_call call = {.rows = 1, .width = 1, .op = &op, .x = {[ACTIVATE_x] = {&from}, [ACTIVATE_y] = {&y}}};
+    rill_run_rows(x->k, RILL_OP_ACTIVATE, &call, NULL);
+    return y;
+}
+
+/* Element j of the output of a row operation whose elements do not depend on each other. */
+static float interpret_element(const interpretation *x, const spec_op *op, float *const *row, size_t j)
+{
+    float y = 0.0f;
+    switch (op->kind) {
+    case RILL_OP_COPY: return row[COPY_x] != NULL ? row[COPY_x][j] : 0.0f;
+    case RILL_OP_ACTIVATE:
+        y = activated(x, op->as.activate.activation, row[ACTIVATE_x][j]);
+        return row[ACTIVATE_gate] != NULL ? y * row[ACTIVATE_gate][j] : y;
+    case RILL_OP_EMBED:
+        if (row[EMBED_rows] != NULL) y = op->as.embed.scale * row[EMBED_rows][j];
+        return row[EMBED_position] != NULL ? y + row[EMBED_position][j] : y;
+    default:
+        for (int32_t i = SUM_term, n = 0; i < SUM_term + op->as.sum.terms; i++)
+            if (row[i] != NULL) y = n++ ? y + row[i][j] : row[i][j];
+        return op->as.sum.activation == RILL_RELU && y < 0.0f ? 0.0f : y;
+    }
+}
+
+/* A row operation on one row: element by element, or for cells and norms their kernel. */
 static void interpret_row_op(const interpretation *x, const spec_op *op, int32_t r)
 {
+    const int has_kernel = op->kind == RILL_OP_LSTM || op->kind == RILL_OP_GRU || op->kind == RILL_OP_NORMALISE;
     rill_row_call call = {.rows = 1, .op = &op->as};
-    for (int i = 0; i < RILL_ROW_OPERANDS; i++) call.x[i].data = view_data(x, op->view[i], op->space, r);
+    float *row[RILL_ROW_OPERANDS], *out = NULL;
+    for (int i = 0; i < RILL_ROW_OPERANDS; i++) row[i] = view_data(x, op->view[i], op->space, r);
     switch (op->kind) {
-#define SET_ROW(OPERATION, member, times, width, use) \
-    if ((use)&RILL_ONE_ROW)                           \
-        call.x[OPERATION##_##member].data = (float *)(uintptr_t)constant_data(x, *(const rill_constant *)&o->member);
+#define SET_ROW(OPERATION, member, times, width, use)    \
+    if ((use)&RILL_OUT) out = row[OPERATION##_##member]; \
+    if ((use)&RILL_ONE_ROW)                              \
+        row[OPERATION##_##member] = (float *)(uintptr_t)constant_data(x, *(const rill_constant *)&o->member);
 #define SET_OPERATION(OPERATION, word, description, width_member, flops) \
     case RILL_OP_##OPERATION: {                                          \
         const description *o = &op->as.word;                             \
@@ -386,9 +418,11 @@ static void interpret_row_op(const interpretation *x, const spec_op *op, int32_t
     if (op->kind == RILL_OP_EMBED && op->as.embed.matrix > 0) {
         const int32_t symbol = column_value(x, op->space, r, op->as.embed.symbol);
         const float *w = x->t->matrix[op->as.embed.matrix].w;
-        call.x[EMBED_rows].data = symbol >= 0 ? (float *)(uintptr_t)w + (size_t)symbol * call.width : NULL;
+        row[EMBED_rows] = symbol >= 0 ? (float *)(uintptr_t)w + (size_t)symbol * call.width : NULL;
     }
-    rill_run_rows(x->k, op->kind, &call, NULL);
+    for (size_t j = 0; !has_kernel && j < call.width; j++) out[j] = interpret_element(x, op, row, j);
+    for (int i = 0; i < RILL_ROW_OPERANDS; i++) call.x[i].data = row[i];
+    if (has_kernel) rill_run_rows(x->k, op->kind, &call, NULL);
 }
 
 static void interpret_mask(const interpretation *x, const spec_op *op, int32_t r)

@@ -14,6 +14,33 @@ static rill_activation random_activation(problem *p)
     return (rill_activation)dice_range(&p->d, 0, RILL_N_ACTIVATIONS - 1);
 }
 
+/* Sometimes one of the n inputs, a value of the operation's space that its list of operands lets it overwrite; no other input may
+ * overlap that one. */
+static spec_view pick_overwritten(problem *p, rill_op_kind kind, rill_index_space space, const spec_view *view, int n)
+{
+#define USE(OPERATION, member, times, width, use) [OPERATION##_##member] = use,
+#define USES(OPERATION, word, description, width, flops) [RILL_OP_##OPERATION] = {RILL_##OPERATION##_OPERANDS(USE)},
+    static const int uses[RILL_OP_KINDS][RILL_ROW_OPERANDS] = {RILL_ROW_OPERATIONS(USES)};
+    const int *use = uses[kind];
+    for (int tries = dice_chance(&p->d, 50) ? 2 * n : 0; tries > 0; tries--) {
+        const spec_view *out = &view[dice_range(&p->d, 0, n - 1)];
+        int fits = out->kind == SPEC_VIEW_VALUE && p->t.value[out->source].space == space;
+        for (int i = 0; i < n && fits; i++)
+            if (view[i].source == out->source && (view[i].kind == SPEC_VIEW_VALUE || view[i].kind == SPEC_VIEW_UNIT))
+                fits = (use[kind == RILL_OP_SUM ? SUM_term : i] & RILL_IN_PLACE) != 0 &&
+                       memcmp(&view[i], out, sizeof *out) == 0;
+        if (fits) return *out;
+    }
+    return (spec_view){SPEC_VIEW_NONE, 0, 0, 0, 0};
+}
+
+static spec_view place_row_output(problem *p, rill_op_kind kind, rill_index_space space, size_t width,
+                                  const spec_view *view, int n)
+{
+    const spec_view out = pick_overwritten(p, kind, space, view, n);
+    return out.kind != SPEC_VIEW_NONE ? out : place_new_output(p, space, width, view, n);
+}
+
 /* A product of random operands. */
 static spec_view make_product(problem *p, rill_index_space space, size_t n, spec_view out)
 {
@@ -76,9 +103,10 @@ static void make_cell(problem *p)
         if (prev.kind == SPEC_VIEW_TABLE && prev.source == p->states && prev.row == p->s.node) prev = c_out;
         if (gru && prev.first == c_out.first && prev.source == c_out.source) prev.kind = SPEC_VIEW_NONE;
     } else {
-        h_out = (spec_view){SPEC_VIEW_VALUE, add_value(p, space, h), RILL_OWN, 0, 0};
-        c_out = (spec_view){SPEC_VIEW_VALUE, add_value(p, space, h), RILL_OWN, 0, 0};
-        p->t.value[gru ? c_out.source : 0].written = 0;
+        const spec_view v[3] = {gates, gru ? hidden : prev, prev};
+        c_out = pick_overwritten(p, gru ? RILL_OP_GRU : RILL_OP_LSTM, space, v, 2 + gru);
+        if (c_out.kind == SPEC_VIEW_NONE) c_out = (spec_view){SPEC_VIEW_VALUE, add_value(p, space, h), RILL_OWN, 0, 0};
+        h_out = gru ? c_out : (spec_view){SPEC_VIEW_VALUE, add_value(p, space, h), RILL_OWN, 0, 0};
     }
     spec_op *op = add_op(p, gru ? RILL_OP_GRU : RILL_OP_LSTM, space);
     op->view[0] = gates, op->view[1] = gru ? hidden : prev, op->view[2] = gru ? prev : c_out, op->view[3] = h_out;
@@ -169,25 +197,22 @@ static void make_rows(problem *p)
 {
     const rill_index_space space = random_space(p);
     const size_t width = (size_t)dice_range(&p->d, 1, (int32_t)p->hidden);
-    const spec_view x = find_view(p, space, width, ANY, NULL), y = find_view(p, space, width, ANY, NULL);
-    const spec_view both[2] = {x, y};
+    spec_view v[2] = {find_view(p, space, width, ANY, NULL)};
+    if (dice_chance(&p->d, 50)) v[1] = find_view(p, space, width, ANY, NULL);
     if (dice_chance(&p->d, 50)) {
         rill_normalise o = {.eps = 1e-5f, .rms = dice_chance(&p->d, 40), .width = width};
         if (dice_chance(&p->d, 70)) o.gain = add_constant(p, 1, width);
         if (dice_chance(&p->d, 70)) o.bias = add_constant(p, 1, width);
-        const int more = dice_chance(&p->d, 50);
-        const spec_view out = place_new_output(p, space, width, both, 2);
+        const spec_view out = place_row_output(p, RILL_OP_NORMALISE, space, width, v, 2);
         spec_op *op = add_op(p, RILL_OP_NORMALISE, space);
         op->as.normalise = o;
-        op->view[0] = x, op->view[2] = out;
-        if (more) op->view[1] = y;
+        op->view[0] = v[0], op->view[1] = v[1], op->view[2] = out;
         return;
     }
-    const spec_view out = place_new_output(p, space, width, both, 2);
+    const spec_view out = place_row_output(p, RILL_OP_ACTIVATE, space, width, v, 2);
     spec_op *op = add_op(p, RILL_OP_ACTIVATE, space);
     op->as.activate = (rill_activate){.activation = random_activation(p), .width = width};
-    op->view[0] = x, op->view[2] = out;
-    if (dice_chance(&p->d, 50)) op->view[1] = y;
+    op->view[0] = v[0], op->view[1] = v[1], op->view[2] = out;
 }
 
 static rill_column symbol_of(problem *p, rill_index_space space)
@@ -222,9 +247,11 @@ static void make_sum(problem *p)
     const rill_index_space space = random_space(p);
     const size_t width = (size_t)dice_range(&p->d, 1, 2 * (int32_t)p->hidden);
     spec_view v[RILL_SUM_TERMS];
-    const int32_t terms = dice_range(&p->d, 1, dice_chance(&p->d, 20) ? RILL_SUM_TERMS : 3);
-    for (int32_t i = 0; i < terms; i++) v[i] = find_view(p, space, width, ABSENT, NULL);
-    const spec_view out = place_new_output(p, space, width, v, terms);
+    const int32_t terms = dice_range(&p->d, 1, dice_chance(&p->d, 40) ? RILL_SUM_TERMS : 3);
+    for (int32_t i = 0; i < terms; i++)
+        v[i] = i == terms - 1 && dice_chance(&p->d, 50) ? own_value(p, space, width)
+                                                        : find_view(p, space, width, ABSENT, NULL);
+    const spec_view out = place_row_output(p, RILL_OP_SUM, space, width, v, terms);
     spec_op *op = add_op(p, RILL_OP_SUM, space);
     op->as.sum = (rill_sum){.terms = terms, .width = width};
     op->as.sum.activation = dice_chance(&p->d, 50) ? RILL_RELU : RILL_LINEAR;

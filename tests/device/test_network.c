@@ -240,6 +240,10 @@ MISTAKE(too_many_terms)
 {
     rill_op_sum(s->plan, s->program, RILL_ROWS, &(rill_sum){.terms = RILL_SUM_TERMS + 1, .out = rill_view_value(s->y)});
 }
+MISTAKE(missing_term)
+{
+    rill_op_sum(s->plan, s->program, RILL_ROWS, &(rill_sum){.terms = 1, .out = rill_view_value(s->y)});
+}
 MISTAKE(list_without_weights)
 {
     PRODUCT(RILL_ROWS, .vocab_subset = s->symbols, .vocab_subset_slot = s->slot, .a = rill_view_value(s->x),
@@ -259,6 +263,12 @@ MISTAKE(best_of_no_list)
                                       .logits = rill_view_value(s->logits),
                                       .vocab_subset = s->weighted,
                                       .vocab_subset_slot = s->slot});
+}
+MISTAKE(wide_mask)
+{
+    COPY(RILL_ROWS, .x = rill_view_value(s->x), .out = rill_view_value(s->y));
+    rill_op_mask(s->plan, s->program, RILL_ROWS,
+                 &(rill_mask){.vocab_subset = s->symbols, .slot = s->slot, .x = rill_view_value(s->y), .width = 5});
 }
 MISTAKE(no_models)
 {
@@ -283,6 +293,10 @@ MISTAKE(endless_matrix)
 MISTAKE(list_bias)
 {
     (void)rill_network_vocab_subset(s->plan, s->rows, s->one, RILL_WEIGHT_F32, "shortlist");
+}
+MISTAKE(list_in_f16)
+{
+    (void)rill_network_vocab_subset(s->plan, s->rows, 0, RILL_WEIGHT_F16, "shortlist");
 }
 
 static const struct {
@@ -323,6 +337,8 @@ static const struct {
     {"(attend): relative is 1 x 4, expected 1 x an odd number", relative_without_a_middle, RILL_ERR_ARGUMENT},
     {"(embed): the matrix is not in f32", embedding_in_bytes, RILL_ERR_ARGUMENT},
     {"(sum): 13 terms, expected 1 to 12", too_many_terms, RILL_ERR_ARGUMENT},
+    {"(sum): a term is missing", missing_term, RILL_ERR_ARGUMENT},
+    {"(mask): x has 4 columns from column 0 on, expected 5", wide_mask, RILL_ERR_ARGUMENT},
     {"(product): a product with a vocabulary subset takes its weights", list_without_weights, RILL_ERR_ARGUMENT},
     {"(copy): x has the symbols of a vocabulary subset", list_read_as_a_row, RILL_ERR_ARGUMENT},
     {"(best): logits does not have the symbols of the vocabulary subset", best_of_no_list, RILL_ERR_ARGUMENT},
@@ -332,6 +348,7 @@ static const struct {
     {"a matrix of 4 x 4 with a row stride of 3: invalid", narrow_stride, RILL_ERR_ARGUMENT},
     {"too large", endless_matrix, RILL_ERR_FORMAT},
     {"vocabulary subset shortlist: its bias must be one row", list_bias, RILL_ERR_ARGUMENT},
+    {"f16 is for GPUs", list_in_f16, RILL_ERR_OPTION},
 };
 
 static void each_mistake_is_reported(void **state)

@@ -120,30 +120,47 @@ static void check_norm(check *c)
 }
 
 /* Sums and gated activations have one rounding per operation; terms are added in order. */
+static void expect_sum(const rill_row_call *call, float *want)
+{
+    const rill_sum *sum = &call->op->sum;
+    for (size_t r = 0; r < call->rows; r++)
+        for (size_t j = 0; j < call->width; j++) {
+            float x = 0.0f;
+            for (int32_t t = 0, n = 0; t < sum->terms; t++) {
+                const float *term = rill_operand_row(&call->x[SUM_term + t], r);
+                if (term) x = n++ ? x + term[j] : term[j];
+            }
+            want[r * call->width + j] = sum->activation == RILL_RELU && x < 0.0f ? 0.0f : x;
+        }
+}
+
 static void check_sum(check *c)
 {
-    const size_t rows = dice_from(c, 0, 20), width = dice_from(c, 1, 50), terms = dice_from(c, 1, RILL_SUM_TERMS);
+    const size_t rows = dice_from(c, 0, 20), width = dice_from(c, 1, 50), terms = dice_from(c, 1, RILL_SUM_TERMS),
+                 n = rows * width;
     const rill_op op = {.sum = {.terms = (int32_t)terms, .activation = dice_below(c, 2) ? RILL_RELU : RILL_LINEAR}};
-    float *out = buffer(c, rows * width);
+    float *out = buffer(c, n), *want = buffer(c, n);
     rill_row_call call = {.rows = rows, .width = width, .op = &op, .x = {[SUM_out] = {out, width}}};
     for (size_t t = 0; t < terms; t++) {
         int32_t *index = buffer_int(c, rows);
-        call.x[SUM_term + t] = (rill_operand){buffer(c, rows * width), width, index};
-        dice_fill_hard(c, call.x[SUM_term + t].data, rows * width, 1.0f);
+        call.x[SUM_term + t] = (rill_operand){buffer(c, n), width, index};
+        dice_fill_hard(c, call.x[SUM_term + t].data, n, 1.0f);
         for (size_t r = 0; r < rows; r++) index[r] = (int32_t)dice_below(c, rows + 1) - 1;
     }
     case_name(c, "sum rows=%zu width=%zu terms=%zu", rows, width, terms);
+    expect_sum(&call, want);
     rill_run_rows(&c->k, RILL_OP_SUM, &call, c->pool[0]);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < width; j++) {
-            float want = 0.0f;
-            for (size_t t = 0, n = 0; t < terms; t++) {
-                const float *term = rill_operand_row(&call.x[SUM_term + t], r);
-                if (term) want = n++ ? want + term[j] : term[j];
-            }
-            if (op.sum.activation == RILL_RELU && want < 0.0f) want = 0.0f;
-            EXPECT(c, near((double)out[r * width + j], (double)want, 0.0), "row %zu column %zu", r, j);
-        }
+    for (size_t i = 0; i < n; i++) EXPECT(c, near((double)out[i], (double)want[i], 0.0), "element %zu", i);
+    for (size_t t = 0; t < terms; t++) {
+        const rill_operand term = call.x[SUM_term + t];
+        call.x[SUM_term + t] = call.x[SUM_out];
+        dice_fill_hard(c, out, n, 1.0f);
+        expect_sum(&call, want);
+        rill_run_rows(&c->k, RILL_OP_SUM, &call, c->pool[0]);
+        for (size_t i = 0; i < n; i++)
+            EXPECT(c, near((double)out[i], (double)want[i], 0.0), "element %zu differs in place of term %zu", i, t);
+        call.x[SUM_term + t] = term;
+    }
 }
 
 static void check_gate(check *c)

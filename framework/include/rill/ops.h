@@ -346,9 +346,9 @@ RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_sp
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
 /* X(OPERATION, word, description, width, flops): rill_op_word() adds the operation to a graph, to run on all rows of an index space;
- * rill_network_finish() reports mismatches. `width` is the member that has width 0 of the list of operands, `flops` the number of
- * floating-point operations per float of its operands. A row operation computes a row of its outputs from its operands' rows alone: devices
- * need no code for it besides its kernel. */
+ * rill_network_finish() reports mismatches. `width` is the member of a row operation that has width 0 of the list of operands (none for
+ * others, which compute it), `flops` the number of floating-point operations per float of its operands. A row operation computes a row of
+ * its outputs from its operands' rows alone: devices need no code for it besides its kernel. */
 #define RILL_ROW_OPERATIONS(X)                        \
     X(LSTM, lstm, rill_lstm_cell, hidden, 1)          \
     X(GRU, gru, rill_gru_cell, hidden, 1)             \
@@ -358,14 +358,14 @@ RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_sp
     X(SUM, sum, rill_sum, width, 1)                   \
     X(COPY, copy, rill_copy, width, 0)
 /* The flops of products, scans and attention follow from their weights and memory. */
-#define RILL_OPERATIONS(X)                       \
-    RILL_ROW_OPERATIONS(X)                       \
-    X(PRODUCT, product, rill_product, k2, 0)     \
-    X(SCAN, scan, rill_scan, hidden, 0)          \
-    X(ATTEND, attend, rill_attend, width, 0)     \
-    X(MASK, mask, rill_mask, width, 0)           \
-    X(BEST, best, rill_best_choices, symbols, 4) \
-    X(MIX, mix, rill_mix, symbols, 6)
+#define RILL_OPERATIONS(X)                 \
+    RILL_ROW_OPERATIONS(X)                 \
+    X(PRODUCT, product, rill_product, , 0) \
+    X(SCAN, scan, rill_scan, , 0)          \
+    X(ATTEND, attend, rill_attend, , 0)    \
+    X(MASK, mask, rill_mask, , 0)          \
+    X(BEST, best, rill_best_choices, , 4)  \
+    X(MIX, mix, rill_mix, , 6)
 
 typedef enum rill_op_kind {
 #define RILL_ENTRY(OPERATION, word, description, width, flops) RILL_OP_##OPERATION,
