@@ -74,6 +74,9 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 {
     const rill_isa_mask use = mask & rill_cpu_isa();
     rill_kernels_init_ref(k);
+    k->gemm = rill_gemm_ref;
+    k->attention = rill_attention_f32_ref;
+    k->best = rill_best_f32_ref;
 #if defined(RILL_KERNELS_X86)
     if (!(use & RILL_ISA_AVX2)) return;
     rill_kernels_init_avx2(k);

@@ -465,8 +465,16 @@ int32_t dev_network_append(rill_network *network, void **array, size_t *count, s
     dev_network_append(plan, (void **)&(owner)->name, &(owner)->count, &(owner)->capacity, sizeof *(owner)->name)
 
 /* How the CPU stores weights of this type, and their bytes when packed. */
-rill_dtype dev_dtype(rill_weight_type type);
-size_t dev_weight_bytes(size_t n, size_t k, rill_weight_type type);
+static inline rill_dtype dev_dtype(rill_weight_type type)
+{
+    if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
+    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8
+                                    : RILL_DTYPE_BF16; /* only GPUs have f16; its size equals that of bf16 */
+}
+static inline size_t dev_weight_bytes(size_t n, size_t k, rill_weight_type type)
+{
+    return rill_gemm_pack_size(n, k, dev_dtype(type));
+}
 
 /* The operation being built, and its name for messages. */
 typedef struct dev_builder {

@@ -77,7 +77,29 @@ typedef struct cpu_block {
 /* --- cpu_ops.c ---------------------------------------------------------------------------------------------------- */
 
 /* An operand's rows in a block. */
-rill_operand cpu_operand(cpu_block *b, const dev_operand *operand);
+static inline rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
+{
+    /* data of a table without rows, because kernels take NULL for an absent operand */
+    static const float nothing[DEV_PAD];
+    const cpu_run *run = b->run;
+    if (o->base == DEV_BASE_NONE) return (rill_operand){.data = NULL};
+    rill_operand rows = {.index = dev_index_entries(&b->d, o->index)};
+    if (o->base == DEV_BASE_TENSOR) {
+        const int32_t buffer = run->d.graph->tensor[o->element].buffer;
+        rows.data = (float *)(void *)(b->scratch + run->d.layout.tensor_offset[buffer]);
+        rows.ld = run->d.layout.tensor_ld[buffer];
+    } else if (o->base == DEV_BASE_TABLE) {
+        rows.data = run->cpu->table[o->element];
+        rows.ld = run->d.network->table[o->element].ld;
+        if (rows.data == NULL)
+            return (rill_operand){.data = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
+    } else if (o->base == DEV_BASE_CONSTANT) {
+        rows.data = (float *)(uintptr_t)run->d.network->constant[o->element].data;
+        rows.ld = o->index != DEV_NO_INDEX ? run->d.network->constant[o->element].width : 0;
+    }
+    rows.data += o->first;
+    return rows;
+}
 
 /* The operand without its first `first` rows. */
 static inline rill_operand cpu_skip_rows(rill_operand rows, size_t first)

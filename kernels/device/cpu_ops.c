@@ -6,32 +6,6 @@
 
 #include "cpu.h"
 
-/* --- operands ----------------------------------------------------------------------------------------------------- */
-
-rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
-{
-    /* data of a table without rows, because kernels take NULL for an absent operand */
-    static const float nothing[DEV_PAD];
-    const cpu_run *run = b->run;
-    if (o->base == DEV_BASE_NONE) return (rill_operand){.data = NULL};
-    rill_operand rows = {.index = dev_index_entries(&b->d, o->index)};
-    if (o->base == DEV_BASE_TENSOR) {
-        const int32_t buffer = run->d.graph->tensor[o->element].buffer;
-        rows.data = (float *)(void *)(b->scratch + run->d.layout.tensor_offset[buffer]);
-        rows.ld = run->d.layout.tensor_ld[buffer];
-    } else if (o->base == DEV_BASE_TABLE) {
-        rows.data = run->cpu->table[o->element];
-        rows.ld = run->d.network->table[o->element].ld;
-        if (rows.data == NULL)
-            return (rill_operand){.data = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
-    } else if (o->base == DEV_BASE_CONSTANT) {
-        rows.data = (float *)(uintptr_t)run->d.network->constant[o->element].data;
-        rows.ld = o->index != DEV_NO_INDEX ? run->d.network->constant[o->element].width : 0;
-    }
-    rows.data += o->first;
-    return rows;
-}
-
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
 size_t cpu_gemm_bytes(const cpu_run *r, const dev_op *op)

@@ -2,57 +2,13 @@
  *
  * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative handles.
  * So the code that builds a network need not check each handle.
- * Sections: failures and arrays · weights and tables · graphs · memory of tensors · the end. */
+ * Sections: opening · weights and tables · graphs · memory of tensors · the end. */
 #include "backend.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* --- failures and arrays ------------------------------------------------------------------------------------------ */
-
-static int32_t keep_first_failure(rill_network *network, rill_status status, const char *format, va_list arguments)
-{
-    if (network->status != RILL_OK) return -1;
-    network->status = status;
-    vsnprintf(network->message, sizeof network->message, format, arguments);
-    return -1;
-}
-
-int32_t dev_network_fail(rill_network *network, rill_status status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    keep_first_failure(network, status, format, arguments);
-    va_end(arguments);
-    return -1;
-}
-
-void dev_build_fail(const dev_builder *b, const char *format, ...)
-{
-    char what[300];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    if (b->op != NULL)
-        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s, operation %zu (%s): %s", b->graph->name,
-                         b->graph->n_ops, b->operation, what);
-    else
-        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s: %s: %s", b->graph->name, b->operation, what);
-}
-
-int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size)
-{
-    if (network->status != RILL_OK) return -1;
-    if (network->finished)
-        return dev_network_fail(network, RILL_ERR_ARGUMENT, "the network is finished: nothing can be added");
-    if (*count >= INT32_MAX - 1) return dev_network_fail(network, RILL_ERR_ARGUMENT, "the network has too many parts");
-    if (rill_grow(network->ctx, array, capacity, *count + 1, size, "a plan") != RILL_OK)
-        return dev_network_fail(network, RILL_ERR_MEMORY, "%s", rill_error(network->ctx));
-    memset((char *)*array + *count * size, 0, size);
-    return (int32_t)++ * count;
-}
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static void keep_name(char *to, const char *name)
 {
@@ -109,18 +65,6 @@ rill_constant rill_network_constant(rill_network *network, const float *data, si
     const int32_t handle = DEV_APPEND(network, network, constant, n_constants, constant_capacity);
     if (handle > 0) network->constant[handle - 1] = (dev_constant){.data = data, .rows = rows, .width = width};
     return handle;
-}
-
-rill_dtype dev_dtype(rill_weight_type type)
-{
-    if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
-    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8
-                                    : RILL_DTYPE_BF16; /* only GPUs have f16; its size equals that of bf16 */
-}
-
-size_t dev_weight_bytes(size_t n, size_t k, rill_weight_type type)
-{
-    return rill_gemm_pack_size(n, k, dev_dtype(type));
 }
 
 static int check_type(rill_network *network, rill_weight_type type)
