@@ -8,6 +8,8 @@
  *   all              all items, earlier refills first; within a refill the items with the most expected remaining timesteps
  *                    first, since a run cannot end sooner than its longest item. Introduced by rill
  *
+ * The orders of Yang et al. are kept exactly; under the other schedulers overdue items go first (overdue_first, scheduler.h).
+ *
  * A refill is an admission of inputs. All schedulers but `batch` refill when at most the share `refill` of max_items is in flight.
  *
  * Orders are made by counting sort, since depths, sizes and refill indexes are small numbers and a timestep takes some hundred
@@ -178,18 +180,18 @@ static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
 
 static const rill_scheduler builtin_schedulers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "batch", "expand all items; admit when the batch is empty", NULL,
-     choose_all, refill_when_empty, NULL, NULL},
+     choose_all, refill_when_empty, NULL, NULL, 1},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "least-advanced",
      "expand the items with the fewest timesteps; refill at refill-threshold", NULL, choose_least_advanced,
-     refill_at_share, NULL, NULL},
+     refill_at_share, NULL, NULL, 0},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "most-advanced",
      "expand the items with the most timesteps first; refill at refill-threshold", sorter_create, choose_most_advanced,
-     refill_at_share, sorter_destroy, NULL},
+     refill_at_share, sorter_destroy, NULL, 0},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "top-up", "expand all items; encode ahead; refill at refill-threshold",
-     NULL, choose_all, refill_at_share, NULL, encode_batch_ahead},
+     NULL, choose_all, refill_at_share, NULL, encode_batch_ahead, 1},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "all",
      "expand all items, those with the most remaining timesteps first; refill at refill-threshold", sorter_create,
-     choose_most_remaining, refill_at_share, sorter_destroy, NULL},
+     choose_most_remaining, refill_at_share, sorter_destroy, NULL, 1},
 };
 
 rill_status rill__register_schedulers(rill_context *ctx)

@@ -45,6 +45,7 @@ typedef struct schedule {
     int64_t last_flush;   /* timestep of the run at which the last flush (setting flush_every) ended */
     /* 1: a flush is in progress: nothing is admitted until all items in flight have finished */
     int flushing;
+    int overdue_first; /* 1: items that were passed over or omitted too long go first (scheduler.h) */
     /* the next check for starving items is due when rill_stats.expansions reaches this value */
     int64_t next_check;
     idle_columns idle;

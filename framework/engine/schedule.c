@@ -1,11 +1,12 @@
 /* Selects the items (inputs in flight) that a timestep expands: the scheduler, a plugin, orders them, and the budget limits how many are
  * taken.
  *
- * The budget is a maximum number of live hypotheses. Under a budget items are taken in the scheduler's order, whole or not at all. An item
- * that does not fit while a later one is taken has been passed over. After RUNNING_MAX_SKIPS times it goes first, and it goes alone if it
- * is wider than the budget. Without a budget all items that the scheduler lists are taken. An item not expanded for RUNNING_MAX_ROUNDS
- * rounds goes first too, which prevents starvation while new items are admitted. If a scheduler lists no item, items are taken in order of
- * admission. So a timestep always advances an item, and since items have bounded length every run ends. Under a limit on states the oldest
+ * The budget is a maximum number of live hypotheses. Under a budget items are taken in the scheduler's order, whole or not at all; an item
+ * wider than the budget is taken alone. Without a budget all items that the scheduler lists are taken. If a scheduler lists no item, items
+ * are taken in order of admission. So a timestep always advances an item, and since items have bounded length every run ends.
+ *
+ * With overdue_first (scheduler.h) no item starves while new ones are admitted: an item passed over RUNNING_MAX_SKIPS times, or not
+ * expanded for RUNNING_MAX_ROUNDS rounds, goes first. Under a limit on states the oldest
  * items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
 #include <string.h>
 
@@ -34,6 +35,7 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
     if (scheduler->create == NULL && arguments[0] != '\0')
         return rill_fail(e->ctx, RILL_ERR_OPTION, "scheduler %s takes no arguments, found \"%s\"", name, arguments);
     e->schedule.scheduler = scheduler;
+    e->schedule.overdue_first |= scheduler->overdue_first;
     return RILL_OK;
 }
 
@@ -229,7 +231,7 @@ static void commit_selection(selection *p)
 {
     running_items *f = &p->e->running;
     items *all = &p->e->items;
-    for (int32_t i = 0; i < p->n_passed_over; i++)
+    for (int32_t i = 0; i < p->n_passed_over && p->e->schedule.overdue_first; i++)
         if (++all->passed_over[f->slot[f->skipped_index[i]]] == RUNNING_MAX_SKIPS) f->n_overdue++;
     for (int32_t i = 0; i < p->t->n; i++) running_clear_overdue(f, all, p->t->selected[i]);
     p->e->statistics.total.passed_over_first += p->n_first;
@@ -288,7 +290,7 @@ rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows)
     RILL__TRY(call_scheduler(e, &view, &count));
     int64_t budget = view.budget > 0 && view.budget < max_rows ? view.budget : max_rows;
     selection p = {.e = e, .t = t, .any_busy = any_busy, .budget_left = budget};
-    mark_neglected(e);
+    if (e->schedule.overdue_first) mark_neglected(e);
     if (e->running.n_overdue > 0) consider_overdue_items(&p);
     RILL__TRY(consider_listed(&p, view.n, count));
     if (t->n == 0)

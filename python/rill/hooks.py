@@ -111,6 +111,7 @@ def _scheduler(handle: Any, function: Any) -> Any:
     lib.rillpy_scheduler_init(table, handle)
     table.table.choose = lib.rillpy_choose
     table.table.refill = lib.rillpy_refill
+    table.table.overdue_first = bool(getattr(function, "overdue_first", False))
     return table
 
 

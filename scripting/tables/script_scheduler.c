@@ -253,7 +253,8 @@ static rill_status publish(script_table *t)
                           .choose = choose,
                           .refill = t->function[REFILL] != LUA_NOREF ? refill : script_default_refill,
                           .encode_ahead = t->function[ENCODE_AHEAD] != LUA_NOREF ? encode_ahead : NULL,
-                          .destroy = script_instance_destroy};
+                          .destroy = script_instance_destroy,
+                          .overdue_first = t->number};
     return rill_register_scheduler(t->script->ctx, p);
 }
 
@@ -261,6 +262,8 @@ const script_declaration script_scheduler_declaration = {
     .kind = SCRIPT_SCHEDULER,
     .word = "scheduler",
     .functions = {"choose", "refill", "encode_ahead"},
+    .number_key = "overdue_first",
+    .max_number = 1,
     .instance_size = sizeof(scheduler_instance),
     .publish = publish,
 };

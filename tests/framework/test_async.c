@@ -92,7 +92,7 @@ static rill_status admit_all(void *self, const rill_sched_view *view, int32_t *a
 }
 
 static const rill_scheduler naming_scheduler = {
-    RILL_ABI_VERSION, sizeof(rill_scheduler), "namer", "", NULL, choose_one, admit_all, NULL, NULL};
+    RILL_ABI_VERSION, sizeof(rill_scheduler), "namer", "", NULL, choose_one, admit_all, NULL, NULL, 0};
 
 static rill_status register_naming(rill_context *ctx)
 {

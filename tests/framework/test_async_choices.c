@@ -279,7 +279,7 @@ static rill_status admit_some(void *self, const rill_sched_view *seen, int32_t *
     return RILL_OK;
 }
 
-static const rill_scheduler following_scheduler = TEST_SCHEDULER("follows", .choose = check_choice,
+static const rill_scheduler following_scheduler = TEST_SCHEDULER("follows", .choose = check_choice, .overdue_first = 1,
                                                                  .refill = admit_some);
 
 /* --- checking choices --------------------------------------------------------------------------------------------- */

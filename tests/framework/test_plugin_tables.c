@@ -116,10 +116,10 @@ static const numbered_scorer scorers[] = {
 };
 static const numbered_scheduler schedulers[] = {
     {{RILL_ABI_VERSION, sizeof(rill_scheduler), "p9", "a test", make_scheduler, choose_nothing, admit_none,
-      drop_instance, NULL},
+      drop_instance, NULL, 0},
      9},
     {{RILL_ABI_VERSION, sizeof(rill_scheduler), "p10", "a test", make_scheduler, choose_nothing, admit_none,
-      drop_instance, NULL},
+      drop_instance, NULL, 0},
      10},
 };
 

@@ -132,7 +132,7 @@ static void missing_members(void **state)
     rill_scorer s = {RILL_ABI_VERSION, sizeof s, "s", "", "a test", NULL, NULL, NULL, .state_bytes = 0};
     assert_int_equal(rill_register_scorer(ctx, &s), RILL_ERR_PLUGIN);
     expect_mention("score");
-    rill_scheduler p = {RILL_ABI_VERSION, sizeof p, "p", "a test", NULL, NULL, NULL, NULL, NULL};
+    rill_scheduler p = {RILL_ABI_VERSION, sizeof p, "p", "a test", NULL, NULL, NULL, NULL, NULL, 0};
     assert_int_equal(rill_register_scheduler(ctx, &p), RILL_ERR_PLUGIN);
     expect_mention("choose");
 }

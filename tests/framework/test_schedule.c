@@ -115,7 +115,8 @@ static void forget_finished(flight_state *f, const record_timestep *step, int64_
     }
 }
 
-static const char *selection_wrong(const schedule *s, const record_timestep *step, const flight_state *f)
+static const char *selection_wrong(const problem *p, const schedule *s, const record_timestep *step,
+                                   const flight_state *f)
 {
     int min_depth = INT32_MAX, n_min = 0, min_only = strstr(s->method, "-stream") != NULL && s->method[0] != 's';
     if (strcmp(s->method, "var-stream-fifo") == 0) min_only = 0;
@@ -123,11 +124,11 @@ static const char *selection_wrong(const schedule *s, const record_timestep *ste
         if (f->in_flight[i] && f->depth[i] < min_depth) min_depth = f->depth[i];
     for (int32_t i = 0; i < PROBLEM_MAX_INPUTS; i++) n_min += f->in_flight[i] && f->depth[i] == min_depth;
     if (step->in_flight != f->n) return "in_flight is not what the events say";
-    if (s->budget > 0) return NULL; /* an overdue item may go first */
+    for (int32_t i = 0; i < step->n && min_only && p->settings.max_nodes == 0; i++)
+        if (step->depth[i] != min_depth) return "an item ahead of others is expanded";
+    if (s->budget > 0) return NULL;
     if (min_only && step->n != n_min) return "not all of the least advanced items are expanded";
     if (!min_only && step->n != f->n) return "not all items are expanded";
-    for (int32_t i = 0; i < step->n && min_only; i++)
-        if (step->depth[i] != min_depth) return "an item ahead of others is expanded";
     return NULL;
 }
 
@@ -154,7 +155,7 @@ static const char *choices_wrong(const problem *p, const schedule *s, const engi
     for (int64_t e = 0; e < r->n_events && wrong == NULL; e++) {
         const record_event *event = &r->event[e];
         if (event->kind == RILL_TRACE_TIMESTEP) {
-            wrong = selection_wrong(s, &r->timestep[t], &f);
+            wrong = selection_wrong(p, s, &r->timestep[t], &f);
             forget_finished(&f, &r->timestep[t], t);
             t++;
         }
@@ -308,11 +309,15 @@ static rill_status admit_all(void *self, const rill_sched_view *view, int32_t *a
     return RILL_OK;
 }
 
-static const rill_scheduler watcher = TEST_SCHEDULER("watcher", .choose = watch_and_reverse, .refill = admit_all);
+static const rill_scheduler watcher = TEST_SCHEDULER("watcher", .choose = watch_and_reverse, .refill = admit_all,
+                                                     .overdue_first = 1);
+static const rill_scheduler exact_watcher = TEST_SCHEDULER("exact-watcher", .choose = watch_and_reverse,
+                                                           .refill = admit_all);
 
 static rill_status register_watcher(rill_context *ctx)
 {
-    return rill_register_scheduler(ctx, &watcher);
+    const rill_status status = rill_register_scheduler(ctx, &watcher);
+    return status < 0 ? status : rill_register_scheduler(ctx, &exact_watcher);
 }
 
 static int selected(const record_timestep *step, int64_t item)
@@ -329,6 +334,7 @@ typedef struct memory {
     int known[PROBLEM_MAX_INPUTS];
     int64_t expansions, next_check;
     int32_t n_overdue;
+    int exact; /* 1: nothing is ever overdue */
 } memory;
 
 /* Once per round: an item that has waited for four rounds is overdue. */
@@ -339,7 +345,7 @@ static void find_overdue(memory *m, const scheduler_view *now)
         live += now->width[i];
         if (!m->known[now->item[i]]++) m->expanded[now->item[i]] = m->expansions;
     }
-    if (m->expansions < m->next_check) return;
+    if (m->exact || m->expansions < m->next_check) return;
     for (int32_t i = 0; i < now->n; i++)
         if (m->expansions - m->expanded[now->item[i]] > 4 * live && m->passed[now->item[i]] < 8)
             m->passed[now->item[i]] = 8;
@@ -374,7 +380,7 @@ static int replay_matches(const scheduler_view *now, const record_timestep *step
         if (taken[o]) m->expanded[item] = m->expansions;
         if (taken[o])
             passed[item] = 0;
-        else if (o < last_taken)
+        else if (o < last_taken && !m->exact)
             passed[item]++;
     }
     return 1;
@@ -406,14 +412,15 @@ static void passed_over(void **state)
                       .refill = -1,
                       .budget = p.settings.k + 1 + (int32_t)(i % 3),
                       .max_items = 2 + (int32_t)(i % 9),
-                      .scheduler = "watcher",
+                      .scheduler = i % 3 != 0 ? "exact-watcher" : "watcher",
+                      .overdue_first = i % 3 == 2,
                       .scheduler_arguments = ""};
         n_scheduler_views = 0;
         engine_run_with(&p, &s, NULL, register_watcher, &r);
         if (r.status < 0) problem_fail(&p, &s, seed, r.message);
         if (n_scheduler_views != r.n_timesteps)
             problem_fail(&p, &s, seed, "the scheduler is not asked once per timestep");
-        memory known = {0};
+        memory known = {.exact = i % 3 == 1};
         for (int64_t t = 0; t < r.n_timesteps; t++)
             if (!replay_matches(&scheduler_views[t], &r.timestep[t], s.budget, &known)) {
                 snprintf(message, sizeof message, "timestep %lld does not follow the budget's rules", (long long)t);

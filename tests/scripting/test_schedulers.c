@@ -63,7 +63,8 @@ static void schedulers_change_no_answer(void **state)
 static const char *const built_in =
     "local function all(f) local order = {} for i = 1, f.n do order[i] = i end return order end\n"
     "local function share(f) return f.n <= f.refill * f.max_items and f.max_items - f.n or 0 end\n"
-    "rill.scheduler{ name = 'lua-batch', choose = all, refill = function(f) return f.n == 0 and f.max_items or 0 end }\n"
+    "rill.scheduler{ name = 'lua-batch', overdue_first = true,\n"
+    "  choose = all, refill = function(f) return f.n == 0 and f.max_items or 0 end }\n"
     "rill.scheduler{ name = 'lua-least-advanced', choose = function(f)\n"
     "    local order, depth = {}, f.timestep\n"
     "    local least = depth:min()\n"
@@ -72,7 +73,8 @@ static const char *const built_in =
     "  end }\n"
     "rill.scheduler{ name = 'lua-most-advanced', choose = function(f) return f.timestep:order('descending') end,\n"
     "  refill = share }\n"
-    "rill.scheduler{ name = 'lua-top-up', choose = all, refill = share, encode_ahead = function(f) return f.batch end }\n";
+    "rill.scheduler{ name = 'lua-top-up', overdue_first = 1, choose = all, refill = share,\n"
+    "  encode_ahead = function(f) return f.batch end }\n";
 
 static void same_timesteps(const engine_record *a, const engine_record *b)
 {
@@ -272,6 +274,10 @@ static void endless_loops(void **state)
 static void declarations(void **state)
 {
     (void)state;
+    scripted_refused("rill.scheduler{ name = 'mine', choose = print, overdue_first = 2 }",
+                     "overdue_first must be true or false");
+    scripted_refused("rill.scheduler{ name = 'mine', choose = print, overdue_first = 'yes' }",
+                     "overdue_first must be true or false");
     scripted_refused("rill.scheduler{ name = 'mine' }", "choose = function ... end is missing");
     scripted_refused("rill.scheduler{ name = 'batch', choose = print }", "\"batch\" is registered already");
     scripted_refused("rill.scheduler{ name = 'mine', choose = print, arguments = 'X' }", "unknown key \"arguments\"");

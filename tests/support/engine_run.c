@@ -107,6 +107,7 @@ static void set_up(const problem *p, const schedule *s, rill_engine_setup *setup
     setup->cube_key = p->cube_key;
     setup->budget = s->budget_fn;
     setup->budget_user = s->budget_user;
+    setup->overdue_first = s->overdue_first;
     entries += NAIVE_MAX_CHAIN;
     *entries = (rill_chain_entry){s->scheduler, s->scheduler_arguments};
     if (s->scheduler != NULL) setup->scheduler = entries;

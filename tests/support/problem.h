@@ -114,6 +114,7 @@ typedef struct schedule {
     const char *scheduler, *scheduler_arguments; /* NULL: the method's */
     rill_budget_fn budget_fn;                    /* NULL: none; not drawn at random */
     void *budget_user;
+    int overdue_first; /* rill_engine_setup.overdue_first; not drawn at random */
     /* The test's callbacks; NULL: none. */
     const struct hooks *hooks;
     int by_run;      /* 1: use rill_run() */

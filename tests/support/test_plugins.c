@@ -413,15 +413,15 @@ static rill_status create_random_scheduler(const rill_scheduler *table, rill_con
 }
 
 static const rill_scheduler schedulers[] = {
-    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-nothing", "", NULL, choose_nothing, admit_none, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-reverse", "", NULL, choose_reverse, admit_all, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-nothing", "", NULL, choose_nothing, admit_none, NULL, NULL, 0},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-reverse", "", NULL, choose_reverse, admit_all, NULL, NULL, 0},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL, 1},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-random", "", create_random_scheduler, choose_random, admit_random,
-     destroy_random, NULL},
+     destroy_random, NULL, 1},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-garbage", "", create_random_scheduler, choose_garbage, admit_all,
-     destroy_random, NULL},
+     destroy_random, NULL, 0},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-huge", "", NULL, choose_reverse, admit_all, NULL,
-     encode_everything},
+     encode_everything, 0},
 };
 
 /* --- registration ------------------------------------------------------------------------------------------------- */

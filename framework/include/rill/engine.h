@@ -93,6 +93,9 @@ typedef struct rill_engine_setup {
     /* position of the first input in a longer stream, from which the seeds of samples are computed. Ids count from 0 nevertheless */
     int64_t first_input;
     int trace_hypotheses; /* 1: the trace includes every candidate (rill_trace_event.hypotheses) */
+    /* 1: overdue items go first under every scheduler, for services whose stream of inputs has no end; 0: as the scheduler says
+     * (rill_scheduler.overdue_first) */
+    int overdue_first;
 } rill_engine_setup;
 
 /* Fill a setup with default settings, no heuristics, no scorers, the method's own scheduler, no trace, no budget function. `size` is the

@@ -1,12 +1,16 @@
 /* Schedulers decide which items a timestep expands, and when new ones are admitted.
  *
  * A scheduler only orders items; the engine guarantees progress. The budget is the maximum number of hypotheses that a timestep expands.
- * Under a budget the engine takes items in the scheduler's order, each with all of its live hypotheses or not at all. An item that does not
- * fit while a later item is taken has been passed over; after eight times it goes first. An item wider than the budget is expanded alone.
- * An item that is not expanded for four rounds goes first too, even if the scheduler omits it; a round is as many expansions as there are
- * live candidates in flight. A scheduler that chooses no item, or refuses to admit while nothing is in flight, is overruled. So every item
- * finishes under every scheduler, and since an item's search never depends on when it is expanded, no scheduler can change an input's
- * outputs. Stability: members are only appended. */
+ * Under a budget the engine takes items in the scheduler's order, each with all of its live hypotheses or not at all; an item wider than
+ * the budget is expanded alone. A scheduler that chooses no item, or refuses to admit while nothing is in flight, is overruled. So a run
+ * over a finite stream ends under every scheduler, and since an item's search never depends on when it is expanded, no scheduler can change
+ * an input's outputs.
+ *
+ * In an endless stream a scheduler could leave an item unexpanded for ever. rill_scheduler.overdue_first prevents this: an item goes first
+ * if it is overdue. It is overdue if it was passed over eight times: it did not fit in the budget, and a later item was taken. It is
+ * also overdue if it was not expanded for four rounds, even if the scheduler omits it; a round is as many expansions as there are live
+ * candidates in flight. Stability: members are only appended.
+ */
 #ifndef RILL_SCHEDULER_H
 #define RILL_SCHEDULER_H
 
@@ -51,6 +55,9 @@ typedef struct rill_scheduler {
     void (*destroy)(void *self);
     /* Number of inputs to encode ahead of admission, so that later refills find them ready. (optional; default 0) */
     int32_t (*encode_ahead)(void *self, const rill_sched_view *view);
+    /* 1: overdue items go first, so that every input of an endless stream finishes; 0: the order of choose() is kept exactly, unless
+     * rill_engine_setup.overdue_first is set */
+    int32_t overdue_first;
 } rill_scheduler;
 
 RILL_C_END
