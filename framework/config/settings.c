@@ -1,6 +1,6 @@
 /* Search settings: values as texts, methods and presets, contradictions, and resolving them. option_tables.c has their table. A method is a
  * preset: a scheduler and some fixed settings. Settings that contradict the method or each other are refused here, so that the engine only
- * sees consistent settings. option_sources.c leaves out defaults that a contradiction names.
+ * sees consistent settings. option_precedence.c leaves out defaults that a contradiction names.
  *
  * Sections: methods · values · presets · resolving. */
 #include <limits.h>
