@@ -106,7 +106,8 @@ typedef struct stack_settings {
     unsigned flags;
     rill_activation activation;
     int gated;
-    double embedding_scale, attention_scale; /* factors of embeddings and of queries; 0: from the head width */
+    double embedding_scale,
+        attention_scale; /* factor of the embeddings; factor of the queries, 0: 1 / sqrt(head width) */
     size_t width, n_positions, n_buckets;
     double max_distance;
 } stack_settings;

@@ -215,7 +215,8 @@ typedef struct score_call {
     const rill_rows *rows;
     const rill_score_request *request;
     rill_score_result *result;
-    int32_t *row_kind;  /* [n] structure: 0 if both actions are legal, else -1; label: 1 in the last timestep, else 0 */
+    /* [n] In the phase of shift and combine: 0 if both are legal, else -1. In the phase of labels: 1 in the last timestep, else 0. */
+    int32_t *row_kind;
     int32_t *a, *b, *c; /* [n] positions of the row's cell */
 } score_call;
 

@@ -183,7 +183,7 @@ static const char *own_argument(const chain *c, const rill_request *req, int32_t
     return list != NULL ? list[i < c->n_heuristics ? i : i - c->n_heuristics] : NULL;
 }
 
-/* Allocate a request with copies of the arguments. */
+/* Allocate a request, with copies of the argument texts of its heuristics and scorers. */
 static request *alloc_request(rill_context *ctx, const chain *c, const rill_request *req)
 {
     const int32_t n = req->heuristics != NULL || req->scorers != NULL ? c->n : 0;

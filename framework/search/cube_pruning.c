@@ -71,8 +71,8 @@ static int any_naive(const rill_engine *e, const timestep *t)
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* Set the row's `parent` to the node (state id) of its parent in the hypothesis tree. It is not the row's state_parent where hypotheses
- * share a state. */
+/* Set the row's `parent` to the state id (node) of its parent in the hypothesis tree. The row's state_parent differs from it if the parent
+ * shares another hypothesis's state. */
 static void set_parent(const rill_engine *e, timestep *t, int32_t row)
 {
     t->rows.parent[row] = hyp_pool_node(&e->hyps, e->hyps.hyp[t->rows.hyp[row]].parent);

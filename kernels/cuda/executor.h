@@ -172,8 +172,9 @@ typedef struct cuda_run {
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
     char *values;        /* device: tensors with their bf16 or fp16 copies, and entries of paths, see dev_layout */
-    char *panel, *sums, *attention_part, *choices,
-        *log_norm; /* device: working memory for inputs of products, their outputs, attention and choices */
+    /* Working memory on the device. panel, sums: packed inputs and outputs of matrix products. attention_part: partial sums of attention.
+     * choices, log_norm: best actions of parts of rows, and the rows' log-normalisers. */
+    char *panel, *sums, *attention_part, *choices, *log_norm;
     char *scan_h, *scan_c, *scan_gates;
 } cuda_run;
 

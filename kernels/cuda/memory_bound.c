@@ -124,6 +124,6 @@ void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
     const size_t regions = network->n_tables + 1 + network->n_subsets + network->n_graphs * DEV_GROUPS + 2;
     out->session = (int64_t)(regions * gpu_granule_bytes(network->device->data) + part[0] + part[1]);
     if (network->device->fast) out->session += 2 * (int64_t)GPU_FAST_WORK;
-    /* A ragged table that grows may get half as many rows more than it needs. */
+    /* A table with one row per unit (token) of each slot grows by a factor of 1.5, so its capacity may be 1.5 times what it needs. */
     out->unit += out->unit / 2 + (int64_t)(work[0].unit + work[1].unit + frames[0].unit + frames[1].unit);
 }

@@ -85,8 +85,9 @@ enum { RILL_N_ACTIVATIONS = 0 RILL_ACTIVATIONS(RILL_ENTRY) };
 
 /* --- operations on rows ------------------------------------------------------------------------------------------- */
 
-/* Lists of operands have entries X(OPERATION, member, times, width, use). A row of the operand has `times` floats per unit of width number
- * `width`, which is 0 for the width that RILL_OPERATIONS names; the operations with several widths say theirs. */
+/* Lists of operands have entries X(OPERATION, member, times, width, use). An operation has one width or several, numbered from 0; width 0
+ * is the one in RILL_OPERATIONS, and a comment at the list names the others. A row of the operand has `times` floats for each float of its
+ * width. */
 enum rill_operand_use {
     RILL_OUT = 1 << 0,           /* written; all other operands are read */
     RILL_OPTIONAL = 1 << 1,      /* may be none */

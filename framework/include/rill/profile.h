@@ -18,7 +18,7 @@ typedef enum rill_arithmetic {
 } rill_arithmetic;
 
 /* Measured cost of one operation of a graph since profiling started. Flops and bytes are the minimum that the operation needs: a
- * multiply-add is two flops; weights count once per block of rows, whether or not they were cached. */
+ * multiply-add is two flops. A run may split its rows into blocks; the weights count as read once for each block. */
 typedef struct rill_op_profile {
     const char *program, *operation; /* borrowed: valid as long as the model is open */
     int64_t calls, rows;

@@ -50,7 +50,7 @@ typedef struct rill_settings {
     int32_t budget; /* maximum number of hypotheses expanded per timestep; 0 = no limit */
     /* inputs are admitted when at most this share of N is in flight, 0..1; < 0 = the method's default (1/6; top-up 1/2) */
     double refill;
-    /* M: maximum number of children per hypothesis; 0 = k under finish top, 2k under immediate */
+    /* M: maximum number of children per hypothesis; 0 = k if `finish` is "top", 2k if it is "immediate" */
     int32_t max_candidates;
     rill_finish finish; /* when an ended candidate leaves the beam as an output; 0 = the method's default */
     int32_t stop_after; /* number of outputs after which an item stops; 0 = k, under stop top 1 */

@@ -47,12 +47,13 @@ typedef struct rill_stats {
     int64_t items_peak;   /* maximum number of items in flight */
     int64_t waiting_peak; /* maximum number of results held back to restore input order */
     rill_seconds seconds;
-    int64_t nodes_bound;     /* limit on model states, from the setting max_nodes or memory; 0: none */
-    int64_t restarted;       /* number of times that an item restarted because nodes_bound left too few states */
-    int64_t cube_hypotheses; /* live hypotheses of inputs with cube pruning, summed over phases */
-    int64_t cube_classes;    /* equivalence classes expanded in place of these hypotheses */
-    int64_t cube_rescored;   /* hypotheses expanded in addition, for exact scores of children (cube pruning) */
-    int64_t certified;       /* inputs whose best output is proven to be the model's best (setting certify) */
+    int64_t nodes_bound; /* limit on model states, from the setting max_nodes or memory; 0: none */
+    int64_t restarted;   /* number of times that an item restarted because nodes_bound left too few states */
+    int64_t
+        cube_hypotheses;   /* live hypotheses of inputs with cube pruning, summed over all timesteps and their phases */
+    int64_t cube_classes;  /* equivalence classes expanded in place of these hypotheses */
+    int64_t cube_rescored; /* hypotheses expanded in addition, for exact scores of children (cube pruning) */
+    int64_t certified;     /* inputs whose best output is proven to be the model's best (setting certify) */
     /* hypotheses that exact search expanded after the beam search, counted once per phase */
     int64_t exact_rows;
 } rill_stats;
