@@ -371,8 +371,8 @@ class Workers(Case):
             with self.assertRaises(rill.OptionError):
                 model.decode(["x"], method="greedy", k=5)
             with model.stream(itertools.cycle(CAPTIONS)) as stream:
-                next(stream)
-                self.assertTrue(stream.cancel(stream._taken - 1))
+                # the newest input may be on its way into the queue, or on a busy machine decoded already
+                self.assertTrue(any(next(stream) and stream.cancel(stream._taken - 1) for _ in range(100)))
                 self.assertFalse(stream.cancel(0))
             self.assertEqual(len(model.decode(CAPTIONS[:2])), 2)
 
