@@ -2,6 +2,7 @@
  *
  * Weights are uploaded while the network is built, one after another into memory that does not move; a finished network
  * is const. Sections: failures · the device · weights · the table. */
+#include "device_abi.h"
 #include "executor.h"
 #include "half.h"
 

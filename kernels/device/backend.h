@@ -36,7 +36,7 @@ struct dev_graph;
 /* --- what a device implements ------------------------------------------------------------------------------------- */
 
 typedef struct dev_backend {
-    uint32_t abi; /* DEV_ABI of the header that the backend was built with */
+    uint32_t abi; /* DEV_ABI (device_abi.h) of the headers that the backend was built with */
 
     /* Open the device `name`: "cuda", "cuda:1". Sets device->data and device->name.
      *   RILL_OK · RILL_ERR_OPTION (no such device; says why) · RILL_ERR_MEMORY */
@@ -70,20 +70,6 @@ typedef struct dev_backend {
     rill_status (*collect)(rill_session *session, int32_t group);
     rill_status (*limits)(const rill_session *session, rill_limits *out); /* as rill_runner_limits() */
 } dev_backend;
-
-/* Differs if a struct that both sides read has another size. rill_device has the table of kernels, so an operation or a kernel added
- * counts. The first factor, an odd number, is raised by 2 for changes that no size shows, such as a function's meaning. A module's file
- * name contains rill's version. */
-#define DEV_ABI                                                                                                       \
-    ((uint32_t)(1 * DEV_ODD(char[RILL_N_ACTIVATIONS]) * DEV_ODD(dev_backend) * DEV_ODD(rill_device) *                 \
-                DEV_ODD(rill_network) * DEV_ODD(rill_session) * DEV_ODD(rill_run_arguments) *                         \
-                DEV_ODD(rill_selection) * DEV_ODD(rill_network_bytes) * DEV_ODD(rill_limits) * DEV_ODD(rill_carver) * \
-                DEV_ODD(dev_constant) * DEV_ODD(dev_matrix) * DEV_ODD(dev_table) * DEV_ODD(dev_vocab_subset) *        \
-                DEV_ODD(dev_graph) * DEV_ODD(dev_index_space) * DEV_ODD(dev_column) * DEV_ODD(dev_tensor) *           \
-                DEV_ODD(dev_buffer) * DEV_ODD(dev_index) * DEV_ODD(dev_path) * DEV_ODD(dev_op) *                      \
-                DEV_ODD(dev_prefetch) * DEV_ODD(dev_table_rows) * DEV_ODD(dev_slot_subset) *                          \
-                DEV_ODD(dev_slot_subsets) * DEV_ODD(dev_counter) * DEV_ODD(dev_run) * DEV_ODD(dev_block)))
-#define DEV_ODD(type) (sizeof(type) + 1)
 
 /* The symbol that a module exports: a function that returns its backend. */
 typedef const dev_backend *(*dev_module_fn)(void);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "device_abi.h"
 
 enum {
     SPANS_PER_THREAD = 4, /* load balancing: fast threads take more spans */
