@@ -116,7 +116,7 @@ static int is_inside_word(const char *text, size_t n, size_t pos)
     return is_word_character(prev_char) && is_word_character(next_char);
 }
 
-/* After a match inside a word, the search continues behind that word. So a long word that repeats `what` does not cost more than short
+/* After a match inside a word, the search continues after that word. So a long word that repeats `what` does not cost more than short
  * words. */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin)
 {

@@ -1,4 +1,4 @@
-/* tensor_file.h: the private structs behind rill/safetensors.h, which the readers of safetensors and of CTranslate2's
+/* tensor_file.h: the private structs of rill/safetensors.h, which the readers of safetensors and of CTranslate2's
  * model.bin share; and access to the metadata of model.bin.
  *
  * A set of tensors comes from one file or several (parts). Each format's reader turns a part's header into entries.
@@ -61,7 +61,7 @@ rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, cons
 /* Read n bytes at `offset` of a part's file. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);
 
-/* Make room for `more` additional entries. Pointers to entries may become invalid. */
+/* Reserve memory for `more` additional entries. Pointers to entries may become invalid. */
 rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
 
 /* Add an entry `name` that consists of rows `from` .. `from + rows - 1` of the tensor `base_name`, followed by `zeros`

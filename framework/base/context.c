@@ -192,14 +192,14 @@ size_t rill_memory_peak(const rill_context *ctx)
 
 rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c)
 {
-    if (c->used > *capacity || *block == NULL) {
+    const size_t need = c->used > 0 ? c->used : 1; /* an empty block has an address too */
+    if (need > *capacity) {
         const size_t old_capacity = *capacity;
         /* The old block is freed first, so that the memory peak does not count both blocks. */
         rill_free(ctx, *block, old_capacity);
         *block = NULL;
         *capacity = 0;
-        RILL__TRY(rill_grow(ctx, (void **)block, capacity, rill__grown(old_capacity, c->used > 0 ? c->used : 1), 1,
-                            "scratch memory"));
+        RILL__TRY(rill_grow(ctx, (void **)block, capacity, rill__grown(old_capacity, need), 1, "scratch memory"));
     }
     *c = (rill_carver){.base = *block};
     return RILL_OK;

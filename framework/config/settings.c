@@ -123,6 +123,8 @@ const char *rill_settings_get(const rill_settings *from, const rill_option *opti
         snprintf(out, RILL_OPTION_MAX, "0");
     else if (option->offset != offsetof(rill_settings, sort))
         rill_option_write(option, settings, out);
+    else if ((unsigned)settings->sort > RILL_SORT_LONGEST_FIRST) /* a program's mistake, which check_ranges() refuses */
+        snprintf(out, RILL_OPTION_MAX, "%d", (int)settings->sort);
     else if (settings->sort != RILL_SORT_NONE && settings->sort_window != 0)
         snprintf(out, RILL_OPTION_MAX, "%s:%d", sort_names[settings->sort], settings->sort_window);
     else

@@ -88,8 +88,10 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
                          .user = setup->trace_user,
                          .n_heuristics = setup->n_heuristics,
                          .with_hypotheses = setup->trace != NULL && setup->trace_hypotheses};
-    e->schedule = (schedule){
-        .ctx = ctx, .budget = setup->budget, .budget_user = setup->budget_user, .overdue_first = setup->overdue_first};
+    e->schedule = (schedule){.ctx = ctx,
+                             .budget = setup->budget,
+                             .budget_user = setup->budget_user,
+                             .overdue_first = setup->overdue_first != 0};
     e->output_writer = (output_writer){.ctx = ctx,
                                        .domain = model->domain,
                                        .fields = setup->fields,

@@ -102,7 +102,8 @@ typedef struct items {
     item *item;
     uint8_t *done; /* 1: the item's search has stopped, and its result is to be made */
     uint8_t *busy; /* 1: the item belongs to a timestep in progress (beam_search.c) */
-    /* number of times that the budget made selection pass the item over; at RUNNING_MAX_SKIPS the item goes first */
+    /* number of times that the budget made selection pass the item over; at RUNNING_MAX_SKIPS it is overdue. Stays 0 without
+     * overdue_first (scheduler.h) */
     uint8_t *passed_over;
     int32_t *running_index; /* the item's index among the running items (running_items) */
     int32_t *free_slots;    /* a stack: free_slots[0, n_free_slots) */

@@ -5,9 +5,9 @@
  * wider than the budget is taken alone. Without a budget all items that the scheduler lists are taken. If a scheduler lists no item, items
  * are taken in order of admission. So a timestep always advances an item, and since items have bounded length every run ends.
  *
- * With overdue_first (scheduler.h) no item starves while new ones are admitted: an item passed over RUNNING_MAX_SKIPS times, or not
- * expanded for RUNNING_MAX_ROUNDS rounds, goes first. Under a limit on states the oldest
- * items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
+ * With overdue_first (scheduler.h) an item passed over RUNNING_MAX_SKIPS times, or not expanded for RUNNING_MAX_ROUNDS rounds, goes first.
+ *
+ * Under a limit on states the oldest items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
 #include <string.h>
 
 #include "engine_internal.h"

@@ -275,8 +275,8 @@ static topk_sizes measure_sizes(topk *s)
     sizes.raw_rows = (size_t)part_rows(s);
     sizes.raw_entries = sizes.raw_rows * (size_t)s->request.max_choices;
     if (sizes.sets == 0) return sizes;
-    /* Count info.legal as one more set. carve_arrays() has room for a further set: a set is written there, and is discarded if it equals
-     * an earlier one. */
+    /* Count info.legal as one more set. carve_arrays() reserves memory for a further set: a set is written there, and is discarded if it
+     * equals an earlier one. */
     sizes.sets++;
     for (sizes.table_size = 4; sizes.table_size < 2 * (sizes.sets + 1);) sizes.table_size *= 2;
     return sizes;

@@ -22,8 +22,8 @@ Trace = Callable[["TraceEvent"], object]
 class Scheduler(Protocol):
     """Chooses the items of each timestep. Answers do not depend on it.
 
-    With an attribute `overdue_first` that is true, items that it leaves out for long go first, so that no input of an endless stream waits
-    for ever. Without it the order of `choose()` is kept exactly.
+    With an attribute `overdue_first` that is true, items that it leaves out for long go first. Without it the order of `choose()` is kept
+    exactly.
     """
 
     def choose(self, view: SchedView, /) -> Sequence[int]:

@@ -113,12 +113,12 @@ static int32_t read_number(lua_State *L, const script_declaration *d)
 {
     lua_Integer value = 0;
     const int type = raw_field(L, d->number_key), is_switch = d->max_number == 1;
-    if (is_switch && type == LUA_TBOOLEAN)
+    if (is_switch && type != LUA_TBOOLEAN && type != LUA_TNIL)
+        luaL_error(L, "rill.%s: %s must be true or false", d->word, d->number_key);
+    if (is_switch)
         value = lua_toboolean(L, -1);
     else if (type != LUA_TNIL && !script_whole_number(L, -1, 0, d->max_number, &value))
-        luaL_error(L,
-                   is_switch ? "rill.%s: %s must be true or false" : "rill.%s: %s must be a whole number from 0 to %d",
-                   d->word, d->number_key, (int)d->max_number);
+        luaL_error(L, "rill.%s: %s must be a whole number from 0 to %d", d->word, d->number_key, (int)d->max_number);
     lua_pop(L, 1);
     return (int32_t)value;
 }

@@ -73,7 +73,7 @@ static const char *const built_in =
     "  end }\n"
     "rill.scheduler{ name = 'lua-most-advanced', choose = function(f) return f.timestep:order('descending') end,\n"
     "  refill = share }\n"
-    "rill.scheduler{ name = 'lua-top-up', overdue_first = 1, choose = all, refill = share,\n"
+    "rill.scheduler{ name = 'lua-top-up', overdue_first = true, choose = all, refill = share,\n"
     "  encode_ahead = function(f) return f.batch end }\n";
 
 static void same_timesteps(const engine_record *a, const engine_record *b)
@@ -274,7 +274,7 @@ static void endless_loops(void **state)
 static void declarations(void **state)
 {
     (void)state;
-    scripted_refused("rill.scheduler{ name = 'mine', choose = print, overdue_first = 2 }",
+    scripted_refused("rill.scheduler{ name = 'mine', choose = print, overdue_first = 1 }",
                      "overdue_first must be true or false");
     scripted_refused("rill.scheduler{ name = 'mine', choose = print, overdue_first = 'yes' }",
                      "overdue_first must be true or false");

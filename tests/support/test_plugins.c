@@ -353,7 +353,7 @@ static rill_status choose_reverse(void *self, const rill_sched_view *view, int32
     return RILL_OK;
 }
 
-/* Always chooses the newest item, so all others starve. */
+/* Always chooses the newest item, so all others wait while inputs come in. */
 static rill_status choose_newest(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
@@ -415,7 +415,7 @@ static rill_status create_random_scheduler(const rill_scheduler *table, rill_con
 static const rill_scheduler schedulers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-nothing", "", NULL, choose_nothing, admit_none, NULL, NULL, 0},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-reverse", "", NULL, choose_reverse, admit_all, NULL, NULL, 0},
-    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL, 1},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL, 0},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-random", "", create_random_scheduler, choose_random, admit_random,
      destroy_random, NULL, 1},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-garbage", "", create_random_scheduler, choose_garbage, admit_all,

@@ -94,8 +94,8 @@ typedef struct rill_engine_setup {
     int64_t first_input;
     int trace_hypotheses; /* 1: the trace includes every candidate (rill_trace_event.hypotheses) */
     /* 1: overdue items go first under every scheduler, for services whose stream of inputs has no end; 0: as the scheduler says
-     * (rill_scheduler.overdue_first) */
-    int overdue_first;
+     * (rill_scheduler.overdue_first). 64 bits wide, so that structs without it are shorter */
+    int64_t overdue_first;
 } rill_engine_setup;
 
 /* Fill a setup with default settings, no heuristics, no scorers, the method's own scheduler, no trace, no budget function. `size` is the

@@ -6,10 +6,12 @@
  * over a finite stream ends under every scheduler, and since an item's search never depends on when it is expanded, no scheduler can change
  * an input's outputs.
  *
- * In an endless stream a scheduler could leave an item unexpanded for ever. rill_scheduler.overdue_first prevents this: an item goes first
- * if it is overdue. It is overdue if it was passed over eight times: it did not fit in the budget, and a later item was taken. It is
- * also overdue if it was not expanded for four rounds, even if the scheduler omits it; a round is as many expansions as there are live
- * candidates in flight. Stability: members are only appended.
+ * A scheduler can leave an item unexpanded while thousands of later inputs finish: until the reorder buffer is full, and with unordered
+ * results until the input ends. rill_scheduler.overdue_first bounds the wait: an overdue item goes first. An item is overdue if it was
+ * passed over eight times: it did not fit in the budget, and a later item was taken. It is also overdue if it was not expanded for four
+ * rounds, even if the scheduler omits it. A round is as many expansions as there are live candidates in flight.
+ *
+ * Stability: members are only appended.
  */
 #ifndef RILL_SCHEDULER_H
 #define RILL_SCHEDULER_H
@@ -55,7 +57,7 @@ typedef struct rill_scheduler {
     void (*destroy)(void *self);
     /* Number of inputs to encode ahead of admission, so that later refills find them ready. (optional; default 0) */
     int32_t (*encode_ahead)(void *self, const rill_sched_view *view);
-    /* 1: overdue items go first, so that every input of an endless stream finishes; 0: the order of choose() is kept exactly, unless
+    /* 1: overdue items go first, so that no input waits long; 0: the order of choose() is kept exactly, unless
      * rill_engine_setup.overdue_first is set */
     int32_t overdue_first;
 } rill_scheduler;
