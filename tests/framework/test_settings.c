@@ -472,6 +472,7 @@ static void fields_out_of_range(void **state)
         {"max-length", offsetof(rill_settings, max_length), -1},
         {"n-best", offsetof(rill_settings, n_best), -1},
         {"flush-every", offsetof(rill_settings, flush_every), -1},
+        {"sort", offsetof(rill_settings, sort), 77},
     };
     int accepted = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -483,6 +484,7 @@ static void fields_out_of_range(void **state)
             accepted++;
         } else {
             expect_mention(rill_option_find(rill_setting_table(), cases[i].name)->name);
+            assert_int_equal(rill__settings_fill(ctx, &s, "beam-size=4 sort=length"), RILL_OK);
         }
     }
     assert_int_equal(accepted, 0);
