@@ -13,7 +13,7 @@ save=0 repeat=5 threads=1 workers=1 wsj=${RILL_PARSER_WSJ:-}
 read_options "save repeat: threads: workers: wsj:" "$@"
 share_cores
 
-methods=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-fifo,top-up,stream-all
+methods=greedy,fixed,fixed-stream,var-batch,var-stream,var-stream-fifo,top-up,stream-all
 gum=${RILL_PARSER_GUM:-examples/models/gum}
 need_build build/rill
 work=$(mktemp -d)

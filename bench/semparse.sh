@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
-methods=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream:max-items=20,var-stream-fifo,top-up,stream-all
+methods=greedy,fixed,fixed:finish=immediate,fixed-stream,var-batch,var-stream,var-stream:max-items=20,var-stream-fifo,top-up,stream-all
 save=0 repeat=11 threads=1 workers=1
 read_options "save repeat: threads: workers:" "$@"
 share_cores

@@ -383,6 +383,27 @@ static const char verbose_legend[] = "engine: share of the time outside the mode
                                      "a lower bound for the least-advanced schedule, and for any schedule, with the\n"
                                      "same --max-batch-hypotheses.\n";
 
+static rill_finish finish_of(const bench *b, int i)
+{
+    return b->method[i].search_config->resolved->finish;
+}
+
+/* Print a line per value of the option finish in force, with the methods that have it: "finish immediate: fixed". */
+static void print_finish(const bench *b)
+{
+    const rill_option *row = rill_option_find(rill_setting_table(), "finish");
+    char name[RILL_OPTION_MAX];
+    for (rill_finish finish = RILL_FINISH_TOP; finish <= RILL_FINISH_SHRINK; finish++) {
+        int n = 0;
+        for (int i = 0; i < b->n; i++) {
+            if (finish_of(b, i) != finish) continue;
+            if (n++ == 0) cli_print("finish %s: ", rill_settings_get(b->method[i].search_config->resolved, row, name));
+            cli_print("%s%s", n > 1 ? ", " : "", b->method[i].label);
+        }
+        if (n > 0) cli_print("\n");
+    }
+}
+
 static int print_table(const bench *b)
 {
     enum { METHOD_WIDTH = 27 }; /* characters: 80 columns minus the width of the other columns */
@@ -394,6 +415,7 @@ static int print_table(const bench *b)
     for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
     cli_print("%s%s%s", bench_legend, any_certifies(b) ? certified_legend : "",
               b->session.verbose ? verbose_legend : "");
+    print_finish(b);
     for (int i = 0; i < b->n && b->profile; i++) {
         cli_print("\n%s\n", b->method[i].label);
         cli_profile_print(&b->method[i].profile, stdout);

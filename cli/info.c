@@ -240,6 +240,24 @@ static int print_search(cli_session *session)
     return CLI_OK;
 }
 
+/* Print the finish of the method fixed, which depends on the domain. */
+static int print_finish_of_fixed(cli_session *session)
+{
+    const rill_option_source *defaults[] = {session->folder.search};
+    rill_option_source *source = NULL;
+    rill_search_config *search_config = NULL;
+    char value[RILL_OPTION_MAX];
+    const int failed = rill_option_source_create(&source, session->ctx, RILL_FROM_USER) < 0 ||
+                       rill_option_source_set(source, "method", "fixed") < 0 ||
+                       rill_search_config_make(&search_config, session->ctx, source, defaults, 1) < 0;
+    if (!failed)
+        cli_print("%-12s finish %s\n", "method fixed",
+                  rill_settings_get(search_config->resolved, rill_option_find(rill_setting_table(), "finish"), value));
+    rill_search_config_free(search_config);
+    rill_option_source_free(source);
+    return failed ? cli_fail_context(session->ctx) : CLI_OK;
+}
+
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 /* If the search options in config.json are bad, print the rest of the description. */
@@ -257,6 +275,7 @@ static int run(void *command)
     if (read == CLI_OK || session->domain || session->folder.domain[0]) opened = print_what_opens(session);
     if (read == CLI_OK) searched = print_recommended(session);
     if (read == CLI_OK && searched == CLI_OK) searched = print_search(session);
+    if (read == CLI_OK && searched == CLI_OK) searched = print_finish_of_fixed(session);
     if (session->open.path && !stat(session->open.path, &info) && S_ISDIR(info.st_mode))
         print_files(session->ctx, session->open.path);
     int printed = cli_flush_stdout();

@@ -318,6 +318,7 @@ static rill_status use_domain_defaults(rill_folder *f, const char *path, const c
     const rill_domain *domain = rill_find_domain(f->ctx, name);
     rill_text text = {.ctx = f->ctx};
     rill_status status = RILL_OK;
+    rill_option_source_set_domain(f->search, domain);
     if (rill_option_source_sets_search(f->search) || domain == NULL || domain->advise == NULL) return RILL_OK;
     status = domain->advise(domain, f->ctx, path, &text);
     if (status == RILL_OK && text.length > 0)

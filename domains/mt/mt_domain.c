@@ -77,6 +77,7 @@ const rill_domain rill_mt_domain = {
                "others; recurrent models",
     .open = open_model,
     .metric = "bleu",
+    .features = RILL_TAKES_ENSEMBLES | RILL_FIXED_AS_FAIRSEQ,
     .field = seq_field,
     .advise = mt_advise,
     .model_types = model_types,

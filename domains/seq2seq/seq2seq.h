@@ -183,8 +183,8 @@ int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size
                            .encode = seq_encode, .step = seq_step, .score = seq_score, .collect = seq_collect,       \
                            .finalize = seq_finalize, .action_name = seq_action_name, .find_action = seq_find_action, \
                            .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,                           \
-                           .first_action = seq_first_action, .recommend = seq_recommend,                             \
-                           .features = RILL_TAKES_ENSEMBLES, .options = seq_options, .split = seq_split
+                           .first_action = seq_first_action, .recommend = seq_recommend, .options = seq_options,     \
+                           .split = seq_split
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 

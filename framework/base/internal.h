@@ -120,7 +120,12 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
-/* rill_model.c: if settings->like names a preset, fill unset settings with what the model's makers recommend for that decoder. */
+/* Before resolving: set the finish that the domain wants for the method fixed (RILL_FIXED_AS_FAIRSEQ), unless `finish` is set or follows
+ * from a preset, sampling or beam groups. domain: NULL changes nothing. */
+void rill__settings_use_domain(rill_settings *settings, const rill_domain *domain);
+
+/* rill_model.c: rill__settings_use_domain(); and if settings->like names a preset, fill unset settings with what the model's makers
+ * recommend for that decoder. */
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 
 /* registry.c: if a plugin's method failed and recorded no error message, record one. `what`: "domain", "scheduler". Returns `status`. */

@@ -40,6 +40,7 @@ struct rill_option_source {
     void *budget_user;
     rill_key_fn cube_key; /* NULL: not set */
     void *cube_key_user;
+    const rill_domain *domain;        /* NULL: unknown */
     rill_option_source **worker_copy; /* [n_worker_copies]; NULL for a worker without a copy */
     size_t n_worker_copies, worker_copies_capacity;
 };
@@ -268,6 +269,11 @@ void rill_option_source_set_cube_key(rill_option_source *source, rill_key_fn key
     source->cube_key_user = user;
 }
 
+void rill_option_source_set_domain(rill_option_source *source, const rill_domain *domain)
+{
+    source->domain = domain;
+}
+
 /* --- reading a source --------------------------------------------------------------------------------------------- */
 
 static const char *get_value(const rill_option_source *source, const rill_option *row)
@@ -466,12 +472,19 @@ static rill_status set_wanted(search_config *c, const rill_option_source *source
     return RILL_OK;
 }
 
+static void use_domains(const search_config *c, rill_settings *settings)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
+}
+
 /* Find a setting of `candidates` to leave out, since it contradicts others: one that the contradiction names, else one that it also
  * depends on; of several the last in the table. Returns its bit; 0: nothing to leave out. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
     rill__contradiction found = {0};
+    use_domains(c, &resolved);
     if (rill__settings_resolve(c->ctx, &resolved, c->setup.n_heuristics > 0, 0, &found) >= 0) return 0;
     const uint64_t involved = (found.named & candidates) != 0 ? found.named & candidates : found.involved & candidates;
     return involved != 0 ? UINT64_C(1) << (63 - __builtin_clzll(involved)) : 0;
@@ -518,6 +531,7 @@ static rill_status combine(search_config *c)
     select_heuristics(c, info);
     select_others(c);
     for (int i = 0; i < c->n; i++) RILL__TRY(apply_source(c, i));
+    use_domains(c, &c->setup.settings);
     c->resolved = c->setup.settings;
     return rill__settings_resolve(c->ctx, &c->resolved, c->setup.n_heuristics > 0, c->setup.budget != NULL, NULL);
 }

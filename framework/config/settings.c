@@ -40,8 +40,8 @@ static void copy_back(rill_settings *to, const rill_settings *own)
 
 static const rill_method_info methods[] = {
     {"greedy", "batch", "beam of one, whole batches", 0, 0, RILL_FINISH_TOP, 0, 1, 0},
-    {"fixed", "batch", "constant beam width, whole batches: the usual batched beam search", 0, 0, RILL_FINISH_IMMEDIATE,
-     1, 0, 0},
+    {"fixed", "batch", "constant beam width, whole batches: the usual batched beam search", 0, 0, RILL_FINISH_TOP, 1, 0,
+     0},
     {"var-batch", "batch", "pruned beams, whole batches", 0, 1, RILL_FINISH_TOP, 1, 0, 0},
     {"var-stream", "least-advanced", "pruned beams, refilled; the least advanced items first", 1, 1, RILL_FINISH_TOP, 1,
      0, 1.0 / 6},
@@ -233,6 +233,14 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
 }
 
 /* --- resolving ---------------------------------------------------------------------------------------------------- */
+
+void rill__settings_use_domain(rill_settings *s, const rill_domain *domain)
+{
+    const int has_own_rule = s->finish != RILL_FINISH_DEFAULT || s->like != 0 || s->sample > 0 || s->groups > 1;
+    if (domain != NULL && (domain->features & RILL_FIXED_AS_FAIRSEQ) != 0 && strcmp(s->method, "fixed") == 0 &&
+        !has_own_rule)
+        s->finish = RILL_FINISH_IMMEDIATE;
+}
 
 /* Check the range of each setting, since fields may have been set without rill_settings_set(). 0 means the
  * default, and so does a refill below 0. */

@@ -202,6 +202,7 @@ rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, ri
 {
     const rill_domain *domain = model->domain;
     char like[RILL_OPTION_MAX];
+    rill__settings_use_domain(settings, domain);
     rill_settings_get(settings, rill_option_find(rill_setting_table(), "like"), like);
     if (like[0] == '\0' || domain->recommend == NULL) return RILL_OK;
     rill_text text = {.ctx = ctx};

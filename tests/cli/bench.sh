@@ -19,12 +19,13 @@ has_json b.json methods.0.seconds_median methods.3.exact_percent methods.3.oracl
   methods.3.run.options.max_children methods.3.over_least_advanced_bound methods.3.seconds.1
 json 6 inputs b.json; json greedy methods.0.method b.json; json 1 methods.0.run.options.beam_size b.json
 json 100.0 methods.3.exact_percent b.json; json 100.0 methods.3.oracle_percent b.json
-json true methods.3.identical b.json; json immediate methods.1.run.options.finish b.json
+json true methods.3.identical b.json; json top methods.1.run.options.finish b.json
 json '["absolute:10"]' methods.3.run.options.heuristics b.json
 
-bench -i six --repeat 1 -q --methods fixed:finish=top,fixed-stream,fixed --json b.json
-exits 0; verdict "$(good [ "$(letters fixed:finish=top fixed-stream fixed)" = aab ])" "schedules change nothing, finish does"
+bench -i six --repeat 1 -q --methods fixed,fixed-stream,fixed:finish=shrink --json b.json
+exits 0; verdict "$(good [ "$(letters fixed fixed-stream fixed:finish=shrink)" = aab ])" "schedules change nothing, finish does"
 json top methods.0.run.options.finish b.json; json true methods.1.identical b.json
+prints "finish top: fixed, fixed-stream"; prints "finish shrink: fixed:finish=shrink"
 bench -i six --refs refs --repeat 1 -q --methods stream-all:n=2:budget=7,var-stream:sort=longest-first:3,top-up --json b.json
 exits 0; json true methods.1.identical b.json; json true methods.2.identical b.json
 verdict "$(good [ "$(grep -c '^ .* a$' out)" = 1 ])" "a long name has a line of its own"
@@ -126,14 +127,16 @@ exits 1; says "line 2"; says "NUL"
 # --- info
 run "$rill" info "$tiny"
 exits 0; silent; prints "semparse"; prints "actions"; prints "max-children 3"; prints "config.json"; prints "parameters"
-prints "absolute:10"
+prints "absolute:10"; prints "method fixed finish top"
+run "$rill" info "$data/mt/bart"
+exits 0; prints "method fixed finish immediate"
 # The search is told in options: the settings that are in effect, with which a search is the default one, and no others.
 in_effect() { # in_effect SETTINGS: info's lines of the search of a model with these in its config.json
   rm -rf model && cp -r "$tiny" model
   sed -zi "s/\"options\": {[^}]*}/\"options\": {$1}/" model/config.json
   run "$rill" info model
   exits 0; silent
-  sed -n '/^search/,/^files/p' out | grep -v '^files' | cut -c14- >options
+  sed -n '/^search/,/^method/p' out | grep -v '^method' | cut -c14- >options
 }
 options_of() { sed -n '/"options": {/,/}/p' "$1"; }
 repeats() { # those options make the same search of a model that recommends none

@@ -60,9 +60,9 @@ done
 decode -q --method greedy --stats s.json
 json 1 options.beam_size s.json
 decode -q --method fixed --stats s.json
-json immediate options.finish s.json
-decode -q --method fixed --finish top --stats s.json
 exits 0; json top options.finish s.json; json 10 options.max_children s.json
+decode -q --method fixed --finish immediate --stats s.json
+json immediate options.finish s.json; json 20 options.max_children s.json
 
 # --- contradictions are errors when they were asked for
 refuse() { decode "$@"; exits 1; prints_nothing; says "rill: "; }

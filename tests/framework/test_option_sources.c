@@ -183,11 +183,28 @@ static void conflicting_options_are_refused(void **state)
 static void finish_goes_with_method(void **state)
 {
     (void)state;
+    static const rill_domain translating = {.features = RILL_FIXED_AS_FAIRSEQ}, parsing = {.features = 0};
     set(low_source, "method", "var-stream");
-    set(low_source, "finish", "top");
+    set(low_source, "finish", "shrink");
     set(request_source, "method", "fixed");
+    rill_option_source_set_domain(low_source, &parsing);
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved->finish, RILL_FINISH_TOP);
+    rill_option_source_set_domain(low_source, &translating);
     assert_int_equal(make_config(), RILL_OK);
     assert_int_equal(made_config->resolved->finish, RILL_FINISH_IMMEDIATE);
+    assert_int_equal(made_config->setup->settings.finish, RILL_FINISH_IMMEDIATE);
+    set(request_source, "num-samples", "3");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved->finish, RILL_FINISH_SHRINK);
+    reset_sources(NULL);
+    rill_option_source_set_domain(low_source, &translating);
+    set(request_source, "method", "fixed-stream");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved->finish, RILL_FINISH_TOP);
+    reset_sources(NULL);
+    rill_option_source_set_domain(low_source, &translating);
+    set(request_source, "method", "fixed");
     set(request_source, "finish", "top");
     assert_int_equal(make_config(), RILL_OK);
     assert_int_equal(made_config->resolved->finish, RILL_FINISH_TOP);

@@ -315,7 +315,52 @@ static void wide_is_optimal(void **state)
     }
 }
 
+/* Number of hypotheses that the method fixed expands with a random model of that domain. */
+static int64_t fixed_expands(rill_context *ctx, const char *domain, rill_finish finish)
+{
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_stats stats = {.struct_size = sizeof stats};
+    const rill_open_options open = {
+        .struct_size = sizeof open, .threads = 1, .arguments = "seed=4 actions=8 depth=20 ending=20"};
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 4;
+    setup.settings.finish = finish;
+    strcpy(setup.settings.method, "fixed");
+    assert_int_equal(rill_model_open(&model, ctx, domain, &open), RILL_OK);
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+    for (char text[] = "in 1"; text[3] <= '9'; text[3]++)
+        assert_int_equal(rill_engine_submit(engine, text, 4), RILL_OK);
+    rill_engine_close_input(engine);
+    while (rill_engine_step(engine) == RILL_OK) continue;
+    rill_engine_stats(engine, &stats);
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    return stats.expansions;
+}
+
+/* The method fixed ends hypotheses as fairseq does in domains that ask for it, and in no other. */
+static void fixed_follows_the_domain(void **state)
+{
+    (void)state;
+    harness_memory counted;
+    rill_context *ctx = harness_begin(&counted);
+    rill_domain translating = *rill_find_domain(ctx, "toy");
+    translating.name = "toy-translation";
+    translating.features |= RILL_FIXED_AS_FAIRSEQ;
+    assert_int_equal(rill_register_domain(ctx, &translating), RILL_OK);
+    const int64_t top = fixed_expands(ctx, "toy", RILL_FINISH_TOP),
+                  immediate = fixed_expands(ctx, "toy", RILL_FINISH_IMMEDIATE);
+    assert_int_not_equal(top, immediate);
+    assert_int_equal(fixed_expands(ctx, "toy", RILL_FINISH_DEFAULT), top);
+    assert_int_equal(fixed_expands(ctx, "toy-translation", RILL_FINISH_DEFAULT), immediate);
+    assert_int_equal(fixed_expands(ctx, "toy-translation", RILL_FINISH_TOP), top);
+    harness_end(ctx, &counted);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(fixed_follows_the_domain),
     cmocka_unit_test(pruned),
     cmocka_unit_test(fixed_top),
     cmocka_unit_test(fixed),

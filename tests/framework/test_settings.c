@@ -236,8 +236,8 @@ static void presets(void **state)
     assert_int_equal(resolved("greedy", 0, 5, 0).k, 1);
     assert_int_equal(resolved("greedy", 1, 5, 0).max_items, 5);
     s = resolved("fixed", 5, 4, 0);
-    assert_int_equal(s.finish, RILL_FINISH_IMMEDIATE);
-    assert_int_equal(s.max_candidates, 10);
+    assert_int_equal(s.finish, RILL_FINISH_TOP);
+    assert_int_equal(s.max_candidates, 5);
     assert_int_equal(s.max_items, 4);
     assert_int_equal(resolved("fixed-stream", 5, 4, 0).finish, RILL_FINISH_TOP);
     assert_int_equal(resolved("var-batch", 5, 4, 30).max_items, 4);

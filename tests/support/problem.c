@@ -92,7 +92,7 @@ static void draw_settings(problem *p, problem_group group, dice *d)
     rill_settings_default(s);
     int pruned = group == PROBLEM_PRUNED;
     s->k = group == PROBLEM_GREEDY ? 1 : dice_chance(d, 15) ? dice_range(d, 9, 20) : dice_range(d, 1, 6);
-    if (group == PROBLEM_FIXED_TOP) s->finish = RILL_FINISH_TOP;
+    if (group == PROBLEM_FIXED) s->finish = RILL_FINISH_IMMEDIATE;
     if (pruned && dice_chance(d, 50)) s->max_candidates = dice_range(d, 1, s->k + 2);
     if (dice_chance(d, 30))
         s->stop_after = dice_range(d, 1, s->k + 2);
@@ -169,7 +169,7 @@ void problem_draw(problem *p, problem_group group, dice *d)
     naive_problem *n = &p->naive;
     n->expand = expand;
     n->k = s->k;
-    n->immediate = group == PROBLEM_FIXED;
+    n->immediate = s->finish == RILL_FINISH_IMMEDIATE;
     n->max_candidates = s->max_candidates;
     n->max_candidates_phases = (uint32_t)p->model.max_choices_phases;
     n->stop_after = s->stop_after;
@@ -184,7 +184,7 @@ void problem_draw_conventions(problem *p, problem_group group, dice *d)
     naive_problem *n = &p->naive;
     if (group == PROBLEM_PRUNED) s->finish = (rill_finish)dice_range(d, RILL_FINISH_TOP, RILL_FINISH_SHRINK);
     if (group == PROBLEM_PRUNED && dice_chance(d, 50)) s->max_candidates = n->max_candidates = 0;
-    n->immediate = s->finish == RILL_FINISH_IMMEDIATE || group == PROBLEM_FIXED;
+    n->immediate = s->finish == RILL_FINISH_IMMEDIATE;
     n->shrink = s->finish == RILL_FINISH_SHRINK;
     s->stop = dice_range(d, RILL_STOP_COUNT, RILL_STOP_TOP);
     s->keep = s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX

@@ -48,7 +48,7 @@ typedef struct problem {
 /* Groups of methods that have equal search settings. */
 typedef enum problem_group {
     PROBLEM_PRUNED,    /* var-batch, var-stream, var-stream-fifo, top-up, stream-all */
-    PROBLEM_FIXED_TOP, /* fixed with finish top, fixed-stream */
+    PROBLEM_FIXED_TOP, /* fixed, fixed-stream, both with finish top */
     PROBLEM_FIXED,     /* fixed with finish immediate */
     PROBLEM_GREEDY
 } problem_group;

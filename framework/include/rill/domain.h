@@ -70,6 +70,9 @@ typedef enum rill_end_rule {
 typedef enum rill_domain_feature {
     /* rill_open_options.ensemble is supported; without this bit rill_model_open() refuses ensembles */
     RILL_TAKES_ENSEMBLES = 1,
+    /* the method fixed ends hypotheses as fairseq does (finish immediate), the usual baseline of translation; without this bit as the
+     * other methods do (finish top) */
+    RILL_FIXED_AS_FAIRSEQ = 2,
 } rill_domain_feature;
 
 /* One input that is being admitted to a slot. */

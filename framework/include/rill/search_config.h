@@ -41,6 +41,10 @@ RILL_API const rill_option *rill_output_table(void);
 RILL_API rill_status rill_option_source_create(rill_option_source **out, rill_context *ctx, rill_origin origin);
 RILL_API void rill_option_source_free(rill_option_source *source); /* NULL is allowed */
 
+/* Say which domain a configuration made with this source is for: the finish of the method fixed depends on it (rill_domain.features).
+ * `domain` must outlive the source; NULL: unknown. */
+RILL_API void rill_option_source_set_domain(rill_option_source *source, const rill_domain *domain);
+
 /* Set an option: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain (rill_domain.options).
  * "-" and "_" are equivalent. The value is checked on its own, not against other options. A second, different value of an option is
  * refused, under an alias too. Heuristics and scorers may be set repeatedly: each is added to the list.
