@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { MAX_UNFINISHED_FILES = 8 };
+enum { MAX_UNFINISHED_FILES = 8, SECONDS_UNTIL_MESSAGE = 3 };
 
 /* The first three signals can stop a run gracefully. The others delete unfinished files and end the process at once. */
 enum { N_STOP_SIGNALS = 3 };
@@ -38,6 +38,15 @@ static void die_of_signal(int signal_number)
     raise(signal_number);
 }
 
+/* Say why the run goes on, if it still does some seconds after the first signal: a script loops, or a timestep is long. */
+static void handle_alarm(int signal_number)
+{
+    static const char message[] = "rill: still in a timestep: a second signal stops at once\n";
+    (void)signal_number;
+    if (is_line_drawn) (void)!write(STDERR_FILENO, "\n", 1);
+    (void)!write(STDERR_FILENO, message, sizeof message - 1);
+}
+
 static void handle_signal(int signal_number)
 {
     const int old_errno = errno;
@@ -57,7 +66,10 @@ static void handle_signal(int signal_number)
         signal_came[i] = 1;
         interrupted = signal_number;
         (void)!write(wake_pipe[1], "", 1); /* a full pipe wakes the waiting thread too */
-        if (running_workers) rill_workers_stop(running_workers);
+        if (running_workers) {
+            rill_workers_stop(running_workers);
+            alarm(SECONDS_UNTIL_MESSAGE);
+        }
     }
     errno = old_errno;
 }
@@ -73,6 +85,8 @@ static void install_handlers(void)
             continue; /* the caller ignores the signal, as nohup does */
         sigaction(signals[i], &action, NULL);
     }
+    action.sa_handler = handle_alarm;
+    sigaction(SIGALRM, &action, NULL);
 }
 
 void cli_interrupt_catch(void)
@@ -104,6 +118,7 @@ void cli_interrupt_set_workers(rill_workers *workers)
 {
     running_workers = workers;
     if (workers && interrupted) rill_workers_stop(workers);
+    if (!workers) alarm(0);
 }
 
 int cli_interrupt_reload_on_hup(void)

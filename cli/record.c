@@ -208,8 +208,8 @@ static const char *find_suspect_key(cli_records *r, const json_t *object)
         const char *mark = row && !rill_option_find(rill_setting_table(), key) ? "" : name;
         if (!name || (r->key && !strcmp(r->key, key)) || json_object_get(r->warned, mark)) continue;
         if (!r->warned) r->warned = json_object();
-        json_object_set_new(r->warned, mark, json_true());
-        return name;
+        json_object_set_new(r->warned, mark, json_string(key));
+        return json_string_value(json_object_get(r->warned, mark));
     }
     return NULL;
 }
@@ -279,7 +279,7 @@ const char *cli_records_suspect_key(const rill_result *result, const char **why)
     const rill_option *row = key ? rill_option_find(rill_setting_table(), key) : NULL;
     const int is_of_run = row && (row->kind == RILL_OPTION_SCHEDULE || !rill_setting_is_per_request(row));
     *why = is_of_run ? "it is an option of the whole run" : "the options are in \"options\"";
-    if (key && find_request_key(key) == key) *why = "only requests to `rill serve` have this member";
+    if (key && !row && find_request_key(key)) *why = "only requests to `rill serve` have this member";
     return key;
 }
 

@@ -384,6 +384,10 @@ int cli_session_open(cli_session *session)
         return cli_fail_context(session->ctx);
     session->workers = rill_workers_count(session->worker_pool);
     session->model = rill_workers_model(session->worker_pool);
+    const char *device = rill_open_option(&session->open, "device");
+    if (session->workers > 4 * rill_processors() && (!device || strcmp(device, "cpu") == 0))
+        cli_message("warning: %d workers, but this process may use %d processor%s: more workers are not faster",
+                    session->workers, rill_processors(), rill_processors() == 1 ? "" : "s");
     return CLI_OK;
 }
 

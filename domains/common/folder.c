@@ -387,8 +387,10 @@ rill_status rill_folder_fail_no_domain(const rill_folder *f, const char *path)
             "model %s: it is a file: use its folder, or set domain to the name of the domain that reads it", path);
     if (f->type[0] == '\0') TRY(rill_unsupported_format_fail(f->ctx, path));
     if (!f->found)
-        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json: set domain to one of %s", path,
-                         domains);
+        return rill_fail(
+            f->ctx, RILL_ERR_NOT_FOUND,
+            "model %s: there is no config.json. If the model has one, add it; otherwise set domain to one of %s", path,
+            domains);
     if (f->type[0] != '\0') TRY(fail_unsupported_type(f->ctx, path, f->type));
     if (f->type[0] != '\0')
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,

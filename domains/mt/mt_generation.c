@@ -230,7 +230,6 @@ static rill_status warn_ignored(hf_generation *m, const rill_config *config)
                 {"exponential_decay_length_penalty", 0, 0},
                 {"begin_suppress_tokens", 0, 0},
                 {"forced_decoder_ids", 0, 0},
-                {"forced_bos_token_id", NAN, 0},
                 {"sequence_bias", 0, 0},
                 {"guidance_scale", 1, 0},
                 {"constraints", 0, 0},

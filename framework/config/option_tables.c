@@ -60,7 +60,7 @@ static const rill_option SETTINGS[] = {
         "how hypotheses end at the length limit"),
     ROW("count-end", "", "", SWITCH, SEARCH, 0, 1, count_end, "count the end action in the length that penalties use"),
     ROW("max-length-factor", "A", "0: max-length alone", REAL, SEARCH, 0, 1e6, max_length_factor,
-        "maximum number of actions: A times the input's size, plus max-length"),
+        "maximum number of actions: A times the input's size, plus max-length if that is set"),
     ROW("word-penalty", "W", "0", REAL, SEARCH, -1e6, 1e6, word_penalty,
         "order outputs by (path_score - W * length) / length^A"),
     ROW("min-width", "W", "0", INT, SEARCH, 0, 131072, min_width,

@@ -46,17 +46,15 @@ static rill_status create_absolute(const rill_heuristic *table, rill_context *ct
     return create_threshold(ctx, delta, self);
 }
 
-/* Make an instance of `relative` or `relative_local`. The argument R is a ratio of probabilities, above 0 and at most 1. The error message
- * names neither heuristic, since both use this function. */
+/* Make an instance of `relative` or `relative_local`. The argument R is a ratio of probabilities, above 0 and at most 1. */
 static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
-    (void)table;
     char *end;
     double ratio = rill_read_number(arguments, &end);
     if (end == arguments || *end != '\0' || !(ratio > 0 && ratio <= 1))
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "\"%s\" is not a ratio of probabilities above 0 and at most 1, as in relative:0.01",
-                         arguments);
+                         "%s: \"%s\" is not a ratio of probabilities above 0 and at most 1, as in relative:0.01",
+                         table->name, arguments);
     return create_threshold(ctx, -log(ratio), self);
 }
 

@@ -58,6 +58,7 @@ static rill_status set_up_engine(rill_engine *e, const rill_engine_setup *setup)
     if (setup->cube_key != NULL && setup->settings.cube == 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION, "cube_key is set without cube pruning: set cube too");
     RILL__TRY(variants_check(e->ctx, &e->chain, &e->settings, &e->info));
+    RILL__TRY(stop_check_lengths(e->ctx, &e->settings, &e->info));
     RILL__TRY(memory_limit_init(e, 1));
     for (int32_t group = 0; group < 2; group++) {
         e->timesteps[group].rounds[1].topk.check_all = e->settings.check;

@@ -284,8 +284,10 @@ rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pru
 
 /* stop_criteria.c: when a hypothesis may end, when it leaves the beam as an output, and when an item stops, by the item's settings. The
  * rules are steps 4, 6 and 7 of "One timestep of one item, exactly" in docs/algorithms.md, and docs/search.md. */
-/* Length limit of an input's hypotheses, in actions: from the settings, else from the input, else from the domain; at
- * most the domain's max_positions. */
+/* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
+rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
+/* Length limit of an input's hypotheses, in actions: from the settings, else the larger of the input's (or the domain's) limit and the
+ * minimum length; at most the domain's max_positions. */
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the item's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);

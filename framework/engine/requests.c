@@ -147,6 +147,7 @@ static rill_status resolve_settings(rill_engine *e, request *r)
     RILL__TRY(
         rill__settings_resolve(e->ctx, &out, e->requests.has_heuristics && !unpruned, e->requests.has_budget_fn, NULL));
     RILL__TRY(variants_check(e->ctx, &e->chain, &out, &e->info));
+    RILL__TRY(stop_check_lengths(e->ctx, &out, &e->info));
     r->settings = out;
     r->unresolved = 0;
     return RILL_OK;

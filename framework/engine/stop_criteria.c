@@ -14,10 +14,19 @@ int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, co
                                                                           : INT32_MAX;
     double requested = floor(s->max_length_factor * (double)input->size) + s->max_length,
            limit = own > 0 ? own : info->max_length;
+    if (limit < s->min_length) limit = s->min_length; /* only the user's own limit stops before the minimum length */
     if (s->max_length > 0 || s->max_length_factor > 0) limit = requested > 1 ? requested : 1;
     /* at-limit "end" forces an end action after the last action, which takes one more timestep */
     if (s->at_limit == RILL_LIMIT_END && max_length < INT32_MAX) max_length--;
     return limit < max_length ? (int32_t)limit : max_length;
+}
+
+rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info)
+{
+    char label[RILL_OPTION_MAX];
+    if (info->max_positions == 0 || s->min_length <= info->max_positions) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: %d is above the %d actions that the model can make",
+                     rill__option_label(ctx, "min-length", label), (int)s->min_length, (int)info->max_positions);
 }
 
 rill_end_rule stop_end_rule(const item *it)

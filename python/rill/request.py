@@ -75,7 +75,10 @@ Input = str | Request
 
 def given_requests(opened: Opened, pairs: Iterable[tuple[str, str | Sequence[int]]]) -> Iterator[Request]:
     """Make requests that force the given output of each pair."""
-    for text, output in pairs:
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise TypeError(f"a pair of an input and its output was expected, found {pair!r}")
+        text, output = pair
         if isinstance(output, bytes):
             raise TypeError(f"an output: a text or token ids were expected, found {output!r}")
         if isinstance(output, str):

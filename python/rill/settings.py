@@ -80,7 +80,7 @@ class RequestSettings(TypedDict, total=False):
     count_end: bool | None
     """Count the end action in the length that penalties use."""
     max_length_factor: float | None
-    """Maximum number of actions: A times the input's size, plus max-length (default: 0: max-length alone)."""
+    """Maximum number of actions: A times the input's size, plus max-length if that is set (default: 0: max-length alone)."""
     word_penalty: float | None
     """Order outputs by (path_score - W * length) / length^A (default: 0)."""
     min_width: int | None
@@ -240,7 +240,7 @@ class Settings(TypedDict, total=False):
     count_end: bool | None
     """Count the end action in the length that penalties use."""
     max_length_factor: float | None
-    """Maximum number of actions: A times the input's size, plus max-length (default: 0: max-length alone)."""
+    """Maximum number of actions: A times the input's size, plus max-length if that is set (default: 0: max-length alone)."""
     word_penalty: float | None
     """Order outputs by (path_score - W * length) / length^A (default: 0)."""
     min_width: int | None

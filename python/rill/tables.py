@@ -53,6 +53,8 @@ _ELSEWHERE = {
     "cpu_threads": "cpu_threads= is workers= here, threads side by side, or threads= within operations: rill.Model(path, workers=...)",
     "inter_threads": "inter_threads= is workers= here: rill.Model(path, workers=...)",
     "num_workers": "num_workers= is workers= here: rill.Model(path, workers=...)",
+    "workers": "workers= belongs to a model: rill.Model(path, workers=...)",
+    "threads": "threads= belongs to a model: rill.Model(path, threads=...)",
     "jobs": "jobs= is workers= here: rill.Model(path, workers=...)",
     "seconds": "seconds= is now timeout=: rill.Request(text, timeout=...)",
     "user": "user= is now tag=: rill.Request(text, tag=...)",

@@ -128,8 +128,8 @@ exits 2; lines 6; says "6 inputs in "; says " ($failed failed)"
 decode -q --n-best 6 --absolute 0.5
 fewer=$(awk -F ' [|]' '{n[$1]++} END {for (i = 0; i < 6; i++) few += n[i] < 6; print few}' out)
 verdict "$(good [ "$fewer" -gt 0 ])" "some lists are short"
-exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (a larger min-width or \
-beam-size finds more, and may change the best output)"
+exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (a larger min-width, or without \
+pruning a larger beam-size, finds more, and may change the best output)"
 decode -q --n-best 6 --method greedy
 exits 0; says "6 of 6 inputs have fewer than 6 outputs: greedy search has one (other methods have up to beam-size)"
 decode -q --n-best 6 -k 2

@@ -103,7 +103,7 @@ for workers in 1 2; do
   says 'line 11: options: unknown option "tokenized_": did you mean "tokenized"?'
   says 'line 12: options: input-format: "text tokenized=1" is not one of auto|tree|tagged|text'
   says 'line 13: "settings": the options are in "options"'
-  says 'warning: line 14: the member "input-format" is copied and has no effect'
+  says 'warning: line 14: the member "input_format" is copied and has no effect'
   differ own.1 own.6
 done
 printf '{"text": "W0, w1", "options": {"tokenized": %s}}\n' true false >own

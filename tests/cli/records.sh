@@ -191,8 +191,8 @@ rill: line 1: "settings": the options are in "options"
 rill: line 2: "Options": the options are in "options"
 rill: line 3: "rill": the options are in "options"
 rill: line 4: options: unknown option "max_lenght": did you mean "max-length"?
-rill: warning: line 6: the member "n-best" is copied and has no effect: the options are in "options"
-rill: warning: line 7: the member "beam-size" is copied and has no effect: the options are in "options"
+rill: warning: line 6: the member "n_best" is copied and has no effect: the options are in "options"
+rill: warning: line 7: the member "k" is copied and has no effect: the options are in "options"
 rill: line 8: "settings": the options are in "options"
 rill: warning: line 9: the member "deadline" is copied and has no effect: only requests to `rill serve` have this member
 END
@@ -200,7 +200,7 @@ END
   for name in 'line 13: "Settings"' 'line 14: "parameters"' 'line 15: "rill_settings"'; do
     says "rill: $name: the options are in \"options\""
   done
-  says 'the member "n-best" is copied and has no effect:'
+  says 'the member "n_best" is copied and has no effect:'
   same first told; says 'line 11: the line is not a JSON object: '; says 'line 12: the line is not a JSON object: '
   verdict "$(good [ "$(wc -l <err)" = 14 ])" "nothing else is told"
   for i in 5 6 7 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" outputs.0.text object; done

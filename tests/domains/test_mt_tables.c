@@ -410,7 +410,7 @@ static void ignored_keys_are_reported(void **state)
           "\"encoder_no_repeat_ngram_size\": 2, \"exponential_decay_length_penalty\": [5, 1.1], "
           "\"begin_suppress_tokens\": [4], \"forced_bos_token_id\": 0, \"constraints\": [[1]]}",
           "num_beam_groups, diversity_penalty, encoder_no_repeat_ngram_size, "
-          "exponential_decay_length_penalty, begin_suppress_tokens, forced_bos_token_id, constraints; for diverse beam "
+          "exponential_decay_length_penalty, begin_suppress_tokens, constraints; for diverse beam "
           "search, set beam-groups and diversity-penalty");
     warns("{\"bad_words_ids\": [[3, 4], [5]], \"suppress_tokens\": [0]}", "suppress_tokens");
 }

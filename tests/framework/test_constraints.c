@@ -150,6 +150,10 @@ static void forced_outputs(void **state)
         snprintf(p.scorer[0].name, sizeof p.scorer[0].name, "given");
         p.scorer[0].arguments[0] = '\0';
         p.settings.k = p.settings.n_best = 1;
+        /* a minimum length raises the model's limit */
+        const int32_t limit = p.model.max_length > 0 ? p.model.max_length : p.model.depth;
+        if (!p.model.own_max_length && p.settings.max_length == 0 && p.settings.min_length > limit)
+            p.settings.max_length = p.settings.min_length;
         p.settings.stop_after = p.settings.max_candidates = p.settings.min_length = 0;
         p.settings.patience = 0;
         forced.hooks = &asking;

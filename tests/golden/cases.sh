@@ -177,8 +177,8 @@ group_ensemble() {
   done
   decodes ensemble-turned de-en:19-38 -m "$short" -m "$model" "${behind[@]}"
   # No output ends before the limit, which is the shorter model's even where another one is asked for.
-  decodes ensemble-limit de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 3 --min-length 200
-  decodes ensemble-most de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 2 --min-length 100 --max-length 100
+  decodes ensemble-limit de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 3 --min-length 64
+  decodes ensemble-most de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 2 --min-length 64 --max-length 100
   decodes ensemble-lifted de-en:1-8 -m "$model" -m "$short" --n-best 2 -k 4 --max-length 20 \
     --plugin "$here/asked.lua" --scorer lifted:11
 }

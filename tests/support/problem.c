@@ -266,6 +266,8 @@ static int setup_naive(const problem *p, int32_t i, space *toy, naive_problem *n
                         : asked > 0                                                         ? asked
                         : p->model.max_length > 0                                           ? p->model.max_length
                                                                                             : p->model.depth;
+    if (asked == 0 && !p->model.own_max_length && naive->max_length < p->settings.min_length)
+        naive->max_length = p->settings.min_length;
     double factor = p->settings.max_length_factor;
     if (factor > 0) {
         int32_t wanted = (int32_t)floor(factor * (double)toy->input.depth) + asked;
