@@ -198,7 +198,8 @@ static void upload_matrix(rill_network *network, size_t idx, const float *w, siz
     m.w = upload_rows(network, w, matrix->n, k, stride, (n - matrix->n) * k, m.type);
     if (m.w == NULL) return;
     cuda_network *cuda = network->data;
-    if (rill_grow(network->ctx, (void **)&cuda->matrix, &cuda->matrix_capacity, idx + 1, sizeof m, "a plan") != RILL_OK)
+    if (rill_grow(network->ctx, (void **)&cuda->matrix, &cuda->matrix_capacity, idx + 1, sizeof m, "a network") !=
+        RILL_OK)
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     else
         cuda->matrix[idx] = m;
@@ -223,7 +224,7 @@ static void check_graph(rill_network *network, const dev_graph *p)
 static void upload_constants(rill_network *network, cuda_network *cuda)
 {
     if (rill_grow(network->ctx, (void **)&cuda->constant, &cuda->constant_capacity, network->n_constants,
-                  sizeof *cuda->constant, "a plan") != RILL_OK)
+                  sizeof *cuda->constant, "a network") != RILL_OK)
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     for (size_t i = 0; i < network->n_constants && network->status == RILL_OK; i++) {
         const dev_constant *c = &network->constant[i];

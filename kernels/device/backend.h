@@ -461,8 +461,8 @@ void dev_profile_sum(rill_session *session);
 
 /* Append a zeroed element to an array of the network. Returns its handle, or -1. */
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size);
-#define DEV_APPEND(plan, owner, name, count, capacity) \
-    dev_network_append(plan, (void **)&(owner)->name, &(owner)->count, &(owner)->capacity, sizeof *(owner)->name)
+#define DEV_APPEND(network, owner, name, count, capacity) \
+    dev_network_append(network, (void **)&(owner)->name, &(owner)->count, &(owner)->capacity, sizeof *(owner)->name)
 
 /* How the CPU stores weights of this type, and their bytes when packed. */
 static inline rill_dtype dev_dtype(rill_weight_type type)

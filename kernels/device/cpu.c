@@ -61,7 +61,7 @@ static void free_weights(rill_context *ctx, cpu_weights *weights)
 static cpu_network *open_network(rill_network *network)
 {
     if (network->data == NULL) network->data = rill_calloc(network->ctx, 1, sizeof(cpu_network));
-    if (network->data == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a plan");
+    if (network->data == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network");
     return network->data;
 }
 
@@ -77,7 +77,7 @@ static void add_matrix(rill_network *network, size_t idx, const float *w, size_t
     }
     void *memory = rill_alloc(network->ctx, bytes);
     if (memory == NULL || rill_grow(network->ctx, (void **)&cpu->matrix, &cpu->capacity, idx + 1, sizeof *cpu->matrix,
-                                    "a plan") != RILL_OK) {
+                                    "a network") != RILL_OK) {
         rill_free(network->ctx, memory, bytes);
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: weights of %zu x %zu", n, k);
         return;
@@ -125,7 +125,7 @@ static rill_status start_threads(rill_session *s, int threads)
     s->n_threads = threads > 1 ? (size_t)threads : 1;
     cpu->scratch_busy = rill_calloc(s->ctx, s->n_threads, sizeof *cpu->scratch_busy);
     if (cpu->scratch_busy == NULL)
-        return rill_fail_memory(s->ctx, s->n_threads * sizeof *cpu->scratch_busy, "a stream");
+        return rill_fail_memory(s->ctx, s->n_threads * sizeof *cpu->scratch_busy, "a session");
     for (size_t i = 0; i < s->n_threads; i++) atomic_flag_clear(&cpu->scratch_busy[i]);
     if (threads <= 1) return RILL_OK;
     const size_t bytes = rill_pool_size((unsigned)threads);
@@ -144,11 +144,11 @@ static rill_status open_session(rill_session *s, int threads)
 {
     const rill_network *network = s->network;
     cpu_session *cpu = s->data = rill_calloc(s->ctx, 1, sizeof *cpu);
-    if (cpu == NULL) return rill_fail_memory(s->ctx, sizeof *cpu, "a stream");
+    if (cpu == NULL) return rill_fail_memory(s->ctx, sizeof *cpu, "a session");
     cpu->table = rill_calloc(s->ctx, network->n_tables + 1, sizeof *cpu->table);
     cpu->subset = rill_calloc(s->ctx, network->n_subsets, sizeof *cpu->subset);
     if (cpu->table == NULL || cpu->subset == NULL)
-        return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cpu->table, "a stream");
+        return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cpu->table, "a session");
     return start_threads(s, threads);
 }
 

@@ -18,7 +18,7 @@ static void keep_name(char *to, const char *name)
 rill_status rill_network_open(rill_network **out, rill_context *ctx, const rill_device *device)
 {
     rill_network *network = *out = rill_calloc(ctx, 1, sizeof *network);
-    if (network == NULL) return rill_fail_memory(ctx, sizeof *network, "a plan");
+    if (network == NULL) return rill_fail_memory(ctx, sizeof *network, "a network");
     network->ctx = ctx;
     network->device = device;
     return RILL_OK;
@@ -191,7 +191,7 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
 
 static dev_graph *find_graph(rill_network *network, rill_graph graph)
 {
-    return check_handle(network, graph, network->n_graphs, 0, "program") ? &network->graph[graph - 1] : NULL;
+    return check_handle(network, graph, network->n_graphs, 0, "graph") ? &network->graph[graph - 1] : NULL;
 }
 
 /* A builder for checks outside operations, whose messages name `what`. */

@@ -50,7 +50,7 @@ int32_t dev_network_append(rill_network *network, void **array, size_t *count, s
     if (network->finished)
         return dev_network_fail(network, RILL_ERR_ARGUMENT, "the network is finished: nothing can be added");
     if (*count >= INT32_MAX - 1) return dev_network_fail(network, RILL_ERR_ARGUMENT, "the network has too many parts");
-    if (rill_grow(network->ctx, array, capacity, *count + 1, size, "a plan") != RILL_OK)
+    if (rill_grow(network->ctx, array, capacity, *count + 1, size, "a network") != RILL_OK)
         return dev_network_fail(network, RILL_ERR_MEMORY, "%s", rill_error(network->ctx));
     memset((char *)*array + *count * size, 0, size);
     return (int32_t)++ * count;
@@ -230,7 +230,7 @@ static int build_tensor_view(const dev_builder *b, rill_index_space space, dev_o
                              size_t width, int use, const char *what)
 {
     dev_graph *p = b->graph;
-    if (!check_handle(b, view->source, p->n_tensors, "value", what)) return 0;
+    if (!check_handle(b, view->source, p->n_tensors, "tensor", what)) return 0;
     dev_tensor *tensor = &p->tensor[view->source - 1];
     if (!check_width(b, view, tensor->width, width, what) || !mark_used(b, tensor, use, what)) return 0;
     to->base = DEV_BASE_TENSOR;

@@ -322,7 +322,7 @@ static const struct {
     {"(copy): x: rows of this index space have no number", own_number_of_rows, RILL_ERR_ARGUMENT},
     {"(copy): x: column 99", no_such_column, RILL_ERR_ARGUMENT},
     {"(copy): index space 99", no_such_space, RILL_ERR_ARGUMENT},
-    {"(copy): x: value 99 does not exist", no_such_value, RILL_ERR_ARGUMENT},
+    {"(copy): x: tensor 99 does not exist", no_such_value, RILL_ERR_ARGUMENT},
     {"(product): a: some rows have no matching row in this index space", some_rows_only, RILL_ERR_ARGUMENT},
     {"no index space can be derived from one of distinct values", space_of_distinct, RILL_ERR_ARGUMENT},
     {"columns must belong to the run's rows or to units", column_of_where, RILL_ERR_ARGUMENT},
