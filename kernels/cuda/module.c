@@ -171,13 +171,10 @@ static void *upload_rows(rill_network *network, const float *rows, size_t n, siz
     return to != NULL && sync_upload(network, cuda) ? to : NULL;
 }
 
-/* Refuse types the device cannot multiply, and weights beyond f16's range: clipping them would change the model. */
+/* Refuse weights beyond f16's range: clipping them would change the model. */
 static int check_weights(rill_network *network, rill_weight_type type, const float *w, size_t n, size_t k,
                          size_t stride)
 {
-    if (type == RILL_WEIGHT_INT8)
-        dev_network_fail(network, RILL_ERR_OPTION, "%s multiplies weights in f32, bf16 and f16, not in int8",
-                         network->device->name);
     for (size_t i = 0; type == RILL_WEIGHT_F16 && i < n * k; i++) {
         const float x = w[i / k * stride + i % k];
         if (isfinite(x) && fabsf(x) > GPU_F16_MAX)
@@ -234,7 +231,7 @@ static void upload_constants(rill_network *network, cuda_network *cuda)
     }
 }
 
-static rill_status finish_cuda_network(rill_network *network)
+static void finish_cuda_network(rill_network *network)
 {
     cuda_network *cuda = open_cuda_network(network);
     if (cuda != NULL) upload_constants(network, cuda);
@@ -246,7 +243,6 @@ static rill_status finish_cuda_network(rill_network *network)
         check_graph(network, &network->graph[i]);
     if (network->status == RILL_OK) cuda_fuse(network);
     if (cuda != NULL) close_upload(network, cuda);
-    return network->status == RILL_OK ? RILL_OK : rill_fail(network->ctx, network->status, "%s", network->message);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -262,6 +258,7 @@ static const dev_backend backend = {.abi = DEV_ABI,
                                     .open = open_device,
                                     .close = close_device,
                                     .group_rows = group_rows,
+                                    .weight_types = 1 << RILL_WEIGHT_F32 | 1 << RILL_WEIGHT_BF16 | 1 << RILL_WEIGHT_F16,
                                     .add_matrix = upload_matrix,
                                     .finish = finish_cuda_network,
                                     .network_close = close_cuda_network,

@@ -44,10 +44,12 @@ typedef struct dev_backend {
     void (*close)(rill_device *device);               /* device->data may be NULL */
     int32_t (*group_rows)(const rill_device *device); /* as rill_device_group_rows() */
 
-    /* Take weights [n, k], row i at w + i * stride, as matrix number `idx`, the next one. The network records failures.
-     * finish() takes constants and graphs. */
+    unsigned weight_types; /* set of 1 << rill_weight_type: types of weights that the device multiplies */
+
+    /* Take weights [n, k], row i at w + i * stride, as matrix number `idx`, the next one. finish() takes constants and
+     * graphs; NULL: nothing is left to do. The network records the failures of both. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
-    rill_status (*finish)(rill_network *network);
+    void (*finish)(rill_network *network);
     void (*network_close)(rill_network *network); /* network->data may be NULL */
     /* Add to *bytes what the device needs besides table rows and the symbols of subsets: see rill_network_bytes. */
     void (*add_sizes)(const rill_network *network, rill_network_bytes *bytes);

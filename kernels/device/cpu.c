@@ -89,12 +89,6 @@ static void add_matrix(rill_network *network, size_t idx, const float *w, size_t
     cpu->n = idx + 1;
 }
 
-static rill_status finish_network(rill_network *network)
-{
-    (void)network;
-    return RILL_OK;
-}
-
 static void close_network(rill_network *network)
 {
     cpu_network *cpu = network->data;
@@ -481,8 +475,8 @@ const dev_backend dev_cpu = {.abi = DEV_ABI,
                              .open = open_device,
                              .close = close_device,
                              .group_rows = group_rows,
+                             .weight_types = 1 << RILL_WEIGHT_F32 | 1 << RILL_WEIGHT_BF16 | 1 << RILL_WEIGHT_INT8,
                              .add_matrix = add_matrix,
-                             .finish = finish_network,
                              .network_close = close_network,
                              .add_sizes = add_sizes,
                              .session_open = open_session,

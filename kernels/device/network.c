@@ -69,11 +69,13 @@ rill_constant rill_network_constant(rill_network *network, const float *data, si
 
 static int check_type(rill_network *network, rill_weight_type type)
 {
+    static const char *const names[] = {
+        [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8", [RILL_WEIGHT_F16] = "f16"};
     if (type < RILL_WEIGHT_F32 || type > RILL_WEIGHT_F16)
         dev_network_fail(network, RILL_ERR_ARGUMENT, "weights of an unknown type, %d", (int)type);
-    else if (type == RILL_WEIGHT_F16 && network->device->backend == &dev_cpu)
-        dev_network_fail(network, RILL_ERR_OPTION,
-                         "weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs");
+    else if ((network->device->backend->weight_types & 1u << type) == 0)
+        dev_network_fail(network, RILL_ERR_OPTION, "weights: %s does not multiply in %s: use bf16 or f32",
+                         network->device->name, names[type]);
     return network->status == RILL_OK;
 }
 
@@ -358,10 +360,11 @@ rill_status rill_network_finish(rill_network *network)
         assign_buffers(network, p);
         for (size_t i_op = 0; i_op < p->n_ops; i_op++) name_op(network, &p->op[i_op]);
     }
+    if (network->status == RILL_OK && network->device->backend->finish != NULL)
+        network->device->backend->finish(network);
     if (network->status != RILL_OK) return rill_fail(network->ctx, network->status, "%s", network->message);
-    const rill_status status = network->device->backend->finish(network);
-    network->finished = status == RILL_OK;
-    return status;
+    network->finished = 1;
+    return RILL_OK;
 }
 
 rill_network_bytes rill_network_sizes(const rill_network *network)

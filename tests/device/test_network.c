@@ -348,7 +348,7 @@ static const struct {
     {"a matrix of 4 x 4 with a row stride of 3: invalid", narrow_stride, RILL_ERR_ARGUMENT},
     {"too large", endless_matrix, RILL_ERR_FORMAT},
     {"vocabulary subset shortlist: its bias must be one row", list_bias, RILL_ERR_ARGUMENT},
-    {"f16 is for GPUs", list_in_f16, RILL_ERR_OPTION},
+    {"cpu does not multiply in f16", list_in_f16, RILL_ERR_OPTION},
 };
 
 static void each_mistake_is_reported(void **state)
