@@ -291,7 +291,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 
 /* A runner: a session of the network, and buffers for the columns of one call. */
 typedef struct runner {
-    rill_session *stream; /* first member, as rill_runner_drop() requires */
+    rill_session *session; /* first member, as rill_runner_drop() requires */
     rill_context *ctx;
     const neural *m;
     int32_t *column; /* [3, rows] columns of a call */
@@ -303,7 +303,7 @@ static void stop(void *self)
 {
     runner *r = self;
     if (r == NULL) return;
-    rill_session_close(r->stream);
+    rill_session_close(r->session);
     rill_free(r->ctx, r->column, r->column_capacity * sizeof *r->column);
     rill_free(r->ctx, r->letter, r->letter_capacity * sizeof *r->letter);
     rill_free(r->ctx, r, sizeof *r);
@@ -315,7 +315,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     runner *r = rill_calloc(ctx, 1, sizeof *r);
     if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a runner");
     *r = (runner){.ctx = ctx, .m = m};
-    const rill_status status = rill_session_open(&r->stream, ctx, m->network, threads);
+    const rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
     if (status == RILL_OK)
         *out = r;
     else
@@ -325,7 +325,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
-    return rill_session_reserve(((runner *)self)->stream, nodes, slots);
+    return rill_session_reserve(((runner *)self)->session, nodes, slots);
 }
 
 /* Run a graph over n rows. late: 1 + the rows' group if the device may return results later; 0: the results are
@@ -335,7 +335,7 @@ static rill_status run(runner *r, rill_graph program, int32_t n, const int32_t *
 {
     const rill_run_arguments arguments = {
         .struct_size = sizeof arguments, .n = n, .columns = columns, .selection = selection, .async_group = late};
-    return rill_session_run(r->stream, program, &arguments);
+    return rill_session_run(r->session, program, &arguments);
 }
 
 static rill_status grow_columns(runner *r, int32_t n)
@@ -381,7 +381,7 @@ static rill_status encode(void *self, int32_t n, rill_input *inputs)
         used += (size_t)length[words];
         slot[words++] = inputs[i].slot;
     }
-    TRY(rill_session_set_slots(r->stream, words, slot, length));
+    TRY(rill_session_set_slots(r->session, words, slot, length));
     const int32_t *columns[] = {slot, length, r->letter};
     return run(r, r->m->encode, words, columns, NULL, 0);
 }
