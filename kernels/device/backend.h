@@ -459,7 +459,7 @@ void dev_profile_count(dev_block *b, size_t thread, const dev_op *op, double sec
 /* Sum the threads' counters. */
 void dev_profile_sum(rill_session *session);
 
-/* --- building: network.c, views.c, build_ops.c; not for backends --------------------------------------------------- */
+/* --- building: network_parts.c, network.c, views.c, build_ops.c; not for backends --------------------------------- */
 
 /* Append a zeroed element to an array of the network. Returns its handle, or -1. */
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size);
