@@ -2,7 +2,7 @@
  * letter by letter.
  *
  * The code here contains no arithmetic: graphs (rill/device.h) describe the computation for a row, and the device
- * performs it for all rows of a call at once. So another architecture needs only another build_programs(). Sizes are
+ * performs it for all rows of a call at once. So another architecture needs only another build_graphs(). Sizes are
  * read from the tensors' shapes in the model file.
  *
  * Source of the architecture: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation,
@@ -217,7 +217,7 @@ static void build_score(neural *m, const weights *w)
 }
 
 /* Build the three graphs. rill_network_finish() reports all errors of construction, so no call before it is checked. */
-static rill_status build_programs(neural *m, const weights *w)
+static rill_status build_graphs(neural *m, const weights *w)
 {
     m->memory = rill_network_table(m->network, RILL_TABLE_RAGGED, m->hidden, "the encoder's outputs");
     m->last = rill_network_table(m->network, RILL_TABLE_SLOTS, m->hidden, "the encoder's last state");
@@ -252,7 +252,7 @@ static rill_status load_model(neural *m, const rill_open_options *options)
     TRY(rill_tensor_file_open(&file, m->ctx, options->path));
     const rill_status status = load_weights(m, file, &w);
     rill_tensor_file_close(file);
-    return status == RILL_OK ? build_programs(m, &w) : status;
+    return status == RILL_OK ? build_graphs(m, &w) : status;
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -330,12 +330,12 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 /* Run a graph over n rows. late: 1 + the rows' group if the device may return results later; 0: the results are
  * there when the call returns. */
-static rill_status run(runner *r, rill_graph program, int32_t n, const int32_t *const *columns,
+static rill_status run(runner *r, rill_graph graph, int32_t n, const int32_t *const *columns,
                        const rill_selection *selection, int32_t late)
 {
     const rill_run_arguments arguments = {
         .struct_size = sizeof arguments, .n = n, .columns = columns, .selection = selection, .async_group = late};
-    return rill_session_run(r->session, program, &arguments);
+    return rill_session_run(r->session, graph, &arguments);
 }
 
 static rill_status grow_columns(runner *r, int32_t n)
