@@ -6,8 +6,8 @@
  * are taken in order of admission. So a timestep always advances an item, and since items have bounded length every run ends.
  *
  * With overdue_first (scheduler.h) no item starves while new ones are admitted: an item passed over RUNNING_MAX_SKIPS times, or not
- * expanded for RUNNING_MAX_ROUNDS rounds, goes first. Under a limit on states the oldest
- * items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
+ * expanded for RUNNING_MAX_ROUNDS rounds, goes first. Under a limit on states the oldest items are taken when the selection does not fit;
+ * memory_limit.c explains why runs still end. */
 #include <string.h>
 
 #include "engine_internal.h"

@@ -1,6 +1,7 @@
 /* Device memory of a session: table rows, symbols of vocabulary subsets, and pinned memory for uploads.
  *
- * Tables grow in place, so rows never move. Sections: pinned memory · tables · subsets · opening and closing. */
+ * Tables grow in place, so rows never move.
+ * Sections: pinned memory · tables · subsets · opening and closing. */
 #include "executor.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* The CUDA module: a GPU as a device, and a network's weights on it.
  *
  * Weights are uploaded while the network is built, one after another into memory that does not move; a finished network
- * is const. Sections: failures · the device · weights · the table. */
+ * is const.
+ * Sections: failures · the device · weights · the table. */
 #include "executor.h"
 #include "half.h"
 
@@ -225,8 +226,8 @@ static void upload_constants(rill_network *network, cuda_network *cuda)
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     for (size_t i = 0; i < network->n_constants && network->status == RILL_OK; i++) {
         const dev_constant *c = &network->constant[i];
-        const size_t zeros = cuda_product_width(c->width) -
-                             c->width; /* the constant may be the bias of a padded matrix */
+        /* the constant may be the bias of a padded matrix */
+        const size_t zeros = cuda_product_width(c->width) - c->width;
         cuda->constant[i] = upload_rows(network, c->data, c->rows, c->width, c->width, zeros, GPU_F32);
     }
 }

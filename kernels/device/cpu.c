@@ -6,8 +6,8 @@
  * If a run has too few rows for one span per thread, it has a single span, and the threads divide each operation
  * instead: a GEMM, for example, by its outputs.
  *
- * Invariant: the partition does not change any result. Sections: the device · weights · sessions · tables · partition ·
- * layout · spans · the run · the backend. */
+ * Invariant: the partition does not change any result.
+ * Sections: the device · weights · sessions · tables · partition · layout · spans · the run · the backend. */
 #include <stdio.h>
 #include <string.h>
 
@@ -84,8 +84,8 @@ static void add_matrix(rill_network *network, size_t idx, const float *w, size_t
     }
     cpu_weights *to = &cpu->matrix[idx];
     *to = (cpu_weights){.memory = memory, .bytes = bytes};
-    (void)rill_gemm_pack_f32(&to->w, n, k, w, stride, dev_dtype(matrix->type),
-                             memory); /* fails only for sizes that overflow */
+    /* fails only for sizes that overflow */
+    (void)rill_gemm_pack_f32(&to->w, n, k, w, stride, dev_dtype(matrix->type), memory);
     cpu->n = idx + 1;
 }
 
@@ -453,9 +453,8 @@ static rill_status collect(rill_session *s, int32_t group)
 
 static rill_status measure_limits(const rill_session *s, rill_limits *out)
 {
-    enum {
-        READ_BYTES = 48 << 20
-    }; /* larger than the caches of one core, so that the loop reads from shared cache or memory */
+    /* larger than the caches of one core, so that the loop reads from shared cache or memory */
+    enum { READ_BYTES = 48 << 20 };
     const rill_isa_mask isa = s->network->device->kernels.isa;
     void *memory = rill_alloc(s->ctx, READ_BYTES);
     if (memory == NULL) return rill_fail_memory(s->ctx, READ_BYTES, "measuring the machine");

@@ -125,8 +125,8 @@ rill_constant rill_network_product(rill_network *network, const float *a, size_t
         return dev_network_fail(network, bytes > 0 ? RILL_ERR_MEMORY : RILL_ERR_FORMAT,
                                 bytes > 0 ? "out of memory: weights of %zu x %zu" : "weights of %zu x %zu: too large",
                                 n, k);
-    (void)rill_gemm_pack_f32(&weights, n, k, w, stride, RILL_DTYPE_F32,
-                             memory); /* fails only for sizes that overflow */
+    /* fails only for sizes that overflow */
+    (void)rill_gemm_pack_f32(&weights, n, k, w, stride, RILL_DTYPE_F32, memory);
     const rill_constant out = make_constant(network, rows, n);
     if (out > 0) {
         const rill_gemm gemm = {.w = &weights,

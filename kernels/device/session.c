@@ -2,7 +2,8 @@
  * input in flight; its rows in the ragged tables, such as encoder states, are a range.
  *
  * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call
- * leaves slots unchanged. Sections: ranges · opening and closing · rows · slots · subsets. */
+ * leaves slots unchanged.
+ * Sections: ranges · opening and closing · rows · slots · subsets. */
 #include "backend.h"
 
 #include <string.h>

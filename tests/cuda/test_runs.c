@@ -278,8 +278,8 @@ int main(void)
                                        CASE(few_addresses_are_reserved)};
     if (getenv("RILL_TEST_DEVICE") != NULL) {
         tested = getenv("RILL_TEST_DEVICE");
-        return can_open_device() ? cmocka_run_group_tests(anywhere, NULL, NULL)
-                                 : 77; /* Meson's exit code for a skipped test */
+        /* 77: Meson's exit code for a skipped test */
+        return can_open_device() ? cmocka_run_group_tests(anywhere, NULL, NULL) : 77;
     }
     gpu = module_stand_in();
     return cmocka_run_group_tests(tests, NULL, NULL);

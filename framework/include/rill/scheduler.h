@@ -9,8 +9,9 @@
  * In an endless stream a scheduler could leave an item unexpanded for ever. rill_scheduler.overdue_first prevents this: an item goes first
  * if it is overdue. It is overdue if it was passed over eight times: it did not fit in the budget, and a later item was taken. It is
  * also overdue if it was not expanded for four rounds, even if the scheduler omits it; a round is as many expansions as there are live
- * candidates in flight. Stability: members are only appended.
- */
+ * candidates in flight.
+ *
+ * Stability: members are only appended. */
 #ifndef RILL_SCHEDULER_H
 #define RILL_SCHEDULER_H
 
