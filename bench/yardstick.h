@@ -1,5 +1,5 @@
-/* yardstick.h: oneDNN's own products, beside which bench_kernels puts rill's. Built where the library is there. Threads: one caller per
- * matmul object. */
+/* yardstick.h: oneDNN's own products, beside which bench_kernels puts rill's. Built where the library is there.
+ * Threads: one caller per matmul object. */
 #ifndef BENCH_YARDSTICK_H
 #define BENCH_YARDSTICK_H
 

@@ -61,8 +61,8 @@ typedef struct cli_option_rows {
     cli_option *table[CLI_ROW_GROUPS]; /* options of each group, [n + 1] rows including the end of the table */
     int n[CLI_ROW_GROUPS];
     cli_take_fn take; /* function that receives the values of all these options */
-    const char
-        *hidden; /* name of a setting that gets no row here, since the command has its own option for it; NULL: none */
+    /* name of a setting that gets no row here, since the command has its own option for it; NULL: none */
+    const char *hidden;
 } cli_option_rows;
 
 /* Fill the tables from everything registered so far. May be called again after plugins are loaded.

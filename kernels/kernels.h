@@ -243,8 +243,8 @@ typedef struct rill_attention {
     size_t value_width;    /* W of one head; 0 means H */
     float scale;           /* 1 for an unscaled dot product; there is no default */
     const float *additive; /* [heads * H], or NULL: a dot product */
-    const float *
-        relative; /* [heads, 2 reach + 1] or NULL: position bias; entry reach + d for t = position + d, d clamped to the reach */
+    /* [heads, 2 reach + 1] or NULL: position bias; entry reach + d for t = position + d, d clamped to the reach */
+    const float *relative;
     size_t reach;
     /* [R] read only with `relative`: the memory row that is the query's own position, 0 <= position < T_s; NULL: the last, T_s - 1 */
     const int32_t *position;
@@ -255,8 +255,8 @@ typedef struct rill_attention {
     const int32_t *path;   /* NULL, or memory row t of slot s is row path[first[s] + t] of keys and values */
     const int32_t *length; /* [S] T_s >= 0, memory rows of slot s; if 0, out is zeros and first[s] is not read */
     const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
-    float *
-        weights; /* [R, heads, max T] fp32, out and working memory: attention weights p; entries from T_s on are not touched */
+    /* [R, heads, max T] fp32, out and working memory: attention weights p; entries from T_s on are not touched */
+    float *weights;
     size_t ld_weights; /* distance between heads' weights, in floats; rows are heads * ld_weights apart */
     rill_operand out;  /* [R, heads * W] out */
     /* A NaN in one head's part of a row's query or memory makes that head of that row NaN and nothing else. */
@@ -283,8 +283,8 @@ typedef struct rill_best {
     rill_operand logits;  /* [R, V] */
     const float *bias;    /* [V] or NULL */
     rill_operand add;     /* [R, V] or none: added before the softmax; negative index: adds nothing */
-    const uint64_t *
-        legal; /* [P, ceil(V/64)] words or NULL: symbol v is legal if bit v%64 of word v/64 is set; bits from V on are ignored */
+    /* [P, ceil(V/64)] words or NULL: symbol v is legal if bit v%64 of word v/64 is set; bits from V on are ignored */
+    const uint64_t *legal;
     size_t ld_legal;            /* stride of a legal set, in words */
     const int32_t *legal_index; /* [R] row of `legal`, or NULL: row r; negative: all symbols are legal for this row */
     int32_t *ids;               /* [R, B] out: best first; entries from count on are not written */
@@ -304,8 +304,8 @@ typedef struct rill_row_kernel {
 
 typedef struct rill_kernels {
     rill_isa_mask isa; /* the sets in use; RILL_ISA_REF for plain C */
-    const char *
-        name; /* the highest set in use: "ref"; "avx2", "avx512", "avx512vnni"; "neon", "neon-dotprod", "neon-i8mm". Static */
+    /* the highest set in use: "ref"; "avx2", "avx512", "avx512vnni"; "neon", "neon-dotprod", "neon-i8mm". Static */
+    const char *name;
 
     void (*gemm)(const rill_gemm *g, rill_pool *pool);
     void (*attention)(const rill_attention *a, rill_pool *pool);

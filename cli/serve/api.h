@@ -1,7 +1,8 @@
 /* The HTTP API: request bodies become jobs, and jobs become response bodies.
  *
  * A route consists of a method, a path and two functions. `begin` parses the request, and either responds at once or creates a job.
- * `end` creates the response when the job is done. No function here uses sockets. Threads: the server's thread. */
+ * `end` creates the response when the job is done. No function here uses sockets.
+ * Threads: the server's thread. */
 #ifndef CLI_SERVE_API_H
 #define CLI_SERVE_API_H
 

@@ -4,7 +4,8 @@
  * (domains/text/sentence_splitter.h). Text between the parts is kept byte by byte: white space, line ends, block tags. Tags within a
  * sentence (bold, links) move to the translation of their text. For that, the text of a tag is decoded as a separate part and searched
  * in the sentence's output. If it is not found, the tag is placed in proportion to its place in the source. Each tag occurs once, in
- * the original order. Threads: one at a time for each document. */
+ * the original order.
+ * Threads: one at a time for each document. */
 #ifndef CLI_SERVE_DOCUMENT_H
 #define CLI_SERVE_DOCUMENT_H
 

@@ -1,7 +1,8 @@
 /* Typed access to a model's config.json.
  *
  * Invariant: `root` is an object, and no object in it has a member twice. Only this file, folder.c,
- * safetensors.c and ../text use jansson. Sections: opening · finding · describing · getters. */
+ * safetensors.c and ../text use jansson.
+ * Sections: opening · finding · describing · getters. */
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,7 +6,8 @@
  * (rill_config_warn_unknown()). Duplicate members are an error. A member that is null counts as absent.
  * Every error names the file, the key and what was expected; syntax errors name the line.
  * Memory: the parser (jansson) uses malloc() for the document; everything else comes from the context.
- * One thread at a time. Stability: internal to rill. */
+ * One thread at a time.
+ * Stability: internal to rill. */
 #ifndef RILL_COMMON_CONFIG_JSON_H
 #define RILL_COMMON_CONFIG_JSON_H
 

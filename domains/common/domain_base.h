@@ -4,7 +4,8 @@
  * A loaded model owns a few dozen arrays of fixed size, and loading needs temporary arrays. Allocations with the same
  * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes; only growing arrays
  * move.
- * One thread at a time may use an arena. Stability: internal to rill's domains. */
+ * One thread at a time may use an arena.
+ * Stability: internal to rill's domains. */
 #ifndef RILL_COMMON_DOMAIN_BASE_H
 #define RILL_COMMON_DOMAIN_BASE_H
 

@@ -86,8 +86,8 @@ static rill_status set_list(const folder_reader *r, const char *key, const json_
  * any working directory. */
 static rill_status set_scalar(const folder_reader *r, const char *key, const json_t *value)
 {
-    static const rill_option any = {.name = "",
-                                    .type = RILL_OPTION_TEXT}; /* for unknown keys, which set_default() refuses */
+    /* for unknown keys, which set_default() refuses */
+    static const rill_option any = {.name = "", .type = RILL_OPTION_TEXT};
     char buffer[RILL_OPTION_MAX], path[4096];
     const char *text;
     const rill_option *row = rill_option_row(r->folder->ctx, key);

@@ -106,8 +106,8 @@ typedef struct stack_settings {
     unsigned flags;
     rill_activation activation;
     int gated;
-    double embedding_scale,
-        attention_scale; /* factor of the embeddings; factor of the queries, 0: 1 / sqrt(head width) */
+    /* factors of the embeddings and of the queries; attention_scale 0: 1 / sqrt(head width) */
+    double embedding_scale, attention_scale;
     size_t width, n_positions, n_buckets;
     double max_distance;
 } stack_settings;

@@ -134,7 +134,8 @@ static rill_status rename_stack(const tensor_renamer *n, const char *side, size_
 rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors)
 {
     const tensor_renamer n = {net, tensors};
-    for (size_t i = 0; i < tensors->count; i++) /* mt_ct2_configure() has read all scalars */
+    /* mt_ct2_configure() has read all scalars, but from its own copy of the file, so they are marked here */
+    for (size_t i = 0; i < tensors->count; i++)
         if (tensors->entries[i].tensor.rank == 0) tensors->entries[i].tensor.read = 1;
     TRY(rename_stack(&n, "encoder", net->encoder.n_layers, 0));
     TRY(rename_stack(&n, "decoder", net->decoder.n_layers, 1));

@@ -1,8 +1,9 @@
 /* The lexicon: closing, and the three tables that the reader fills and questions probe.
  *
- * words the word of each number, in an array; and the number of each word, in an open-addressed hash table trie (state,
- * word) -> state, one open-addressed table of edges for all states; the candidates (meanings) of a state are a list
- * types an array short enough for linear search
+ *   words  the word of each number, in an array; and the number of each word, in an open-addressed hash table
+ *   trie   (state, word) -> state, one open-addressed table of edges for all states; the candidates (meanings) of a state
+ *          are a list
+ *   types  an array short enough for linear search
  *
  * Invariant: a hash table is at most half full, so a probe for a missing key is short. Entries are never removed.
  * Sections: hashing, words, trie, types, closing. */

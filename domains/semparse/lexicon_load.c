@@ -5,17 +5,18 @@
  *
  * An entry may list heads and tails: words before and after the surface. The trie gets one path for each combination of
  * one head or none with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements
- * compulsory ("red river", never "red"). Invariant: after a line succeeded every index made from it is in range. After
- * a failure the lexicon can only be closed.
+ * compulsory ("red river", never "red").
+ * Invariant: after a line succeeded every index made from it is in range. After a failure the lexicon can only be closed.
  *
  *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
  *     the _ run|runs                            a preference: _ is the surface in question
  *
  * An element of a pattern is one or more alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word
  * or a {class}; number classes may have a range. Patterns are short, so matching by backtracking over optional elements
- * stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, and at most
- * RILL__MAX_ELEMENTS elements. A rule's body begins with an element that is not optional, so that it always replaces
- * something. Sections: helpers, paths of the trie, entries, patterns, directives, lines, reading a file. */
+ * stays cheap and shallow.
+ * Invariant of an accepted pattern: first <= body <= right <= last, and at most RILL__MAX_ELEMENTS elements. A rule's body
+ * begins with an element that is not optional, so that it always replaces something.
+ * Sections: helpers, paths of the trie, entries, patterns, directives, lines, reading a file. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

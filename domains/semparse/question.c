@@ -3,8 +3,9 @@
  * One pass from left to right over the raw tokens. A placeholder typed literally stays unchanged. Otherwise the longest
  * match is replaced: a mention by its placeholder, a rewrite by its words. A token without a match is stemmed.
  * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
- * Numbers of placeholders typed literally are skipped. Invariant: `items` and `out` hold the output so far. `tokens`
- * points into `out`, so it is made last. The table of mentions is either complete or empty.
+ * Numbers of placeholders typed literally are skipped.
+ * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. The table of
+ * mentions is either complete or empty.
  * Sections: output, mentions, placeholders, replacement, opening and closing. */
 #include <inttypes.h>
 #include <libstemmer.h>

@@ -11,8 +11,9 @@
  * surface is tried.
  * The right context of a pattern is compared with raw tokens, its left context with the output so far (items).
  * Invariant: matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the
- * rules. Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left,
- * candidates, the match. */
+ * rules.
+ * Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left, candidates,
+ * the match. */
 #include <string.h>
 
 #include "question.h"

@@ -11,7 +11,8 @@
  *
  * A token with a capital letter is a name. Exceptions are the first letter of a sentence, the word I, and lines without
  * small letters. A quoted token is a name too. Only the spelling counts here: semparse_domain.c decides whether the model knows
- * a name. Sections: normalising, tokens, chunks, capitals, sentences, quotes, names. */
+ * a name.
+ * Sections: normalising, tokens, chunks, capitals, sentences, quotes, names. */
 #include <string.h>
 #include <utf8proc.h>
 

@@ -3,8 +3,8 @@
  *
  * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
  *         encoder outputs m_t = h_t, and their projections W_c m_t.
- * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent. score:  p =
- * softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
+ * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent.
+ * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
  *
  * Invariant: s->arena owns the data that the network borrows and all other data of the model's lifetime. A second arena
  * holds temporaries; it is cleared before semparse_load() returns, so peak memory is the model in the device's form
@@ -42,8 +42,8 @@ static rill_status read_settings(void *user, const rill_config *config)
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
     TRY(rill_config_has_object(config, "text", &found));
-    TRY(rill_config_string_or(config, "text.stemmer", "",
-                              &stemmer)); /* lexicon.tsv sets the stemming; only this key's type is checked */
+    /* lexicon.tsv sets the stemming; only this key's type is checked */
+    TRY(rill_config_string_or(config, "text.stemmer", "", &stemmer));
     TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &l->embedding));
     TRY(rill_config_size(config, "hidden_size", 1, WIDTH_LIMIT, &s->hidden));
     TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &s->source_vocab_size));

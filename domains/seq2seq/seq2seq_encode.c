@@ -4,8 +4,8 @@
  * Translation models are trained on sentences and short paragraphs. On longer texts many stop early and lose the rest.
  * The inputs of a run are concatenated, without padding. A long input runs alone, so that no other input fails if
  * memory is short.
- * Invariant: a failed input takes no part in later runs. Sections: sentences · invisible characters · tokenization ·
- * positions · runs. */
+ * Invariant: a failed input takes no part in later runs.
+ * Sections: sentences · invisible characters · tokenization · positions · runs. */
 #include <string.h>
 
 #include "domain_base.h"

@@ -3,7 +3,8 @@
  * mixing of an ensemble's distributions.
  *
  * Invariant: columns are declared in the order of the arrays that the runner fills (seq2seq_encode.c, seq2seq_step.c):
- * change them together. Sections: encode · step and align · score · entry point. */
+ * change them together.
+ * Sections: encode · step and align · score · entry point. */
 #include "seq2seq.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
  * Invariant: the result of a row, one hypothesis of the batch, depends only on the hypothesis' actions and on its input
- * (rill/device.h). In one call no new node is an ancestor of another new node. Sections: columns · states · scores. */
+ * (rill/device.h). In one call no new node is an ancestor of another new node.
+ * Sections: columns · states · scores. */
 #include "domain_base.h"
 #include "seq2seq.h"
 

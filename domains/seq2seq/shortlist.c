@@ -8,8 +8,8 @@
  * Each input in flight has its own subset, and the device holds the output layer's rows for this subset. The inputs of
  * a batch do not share a subset, so an input's scores do not depend on the inputs decoded with it.
  *
- * Invariant: a subset is ascending, so indices into it are ordered like ids. Sections: the option · the file ·
- * subsets. */
+ * Invariant: a subset is ascending, so indices into it are ordered like ids.
+ * Sections: the option · the file · subsets. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * The encoder sums the embedding rows of a word: the word's, its shape's, and those of the suffixes of its normal form.
  * docs/parsing.md states the rules; the trainer follows the same rules byte by byte.
  *
- * Invariant: an input that fails is left out of the batch. Sections: forms · trees · tokens · the line · normal form · rows ·
- * lines to features · tags · encoding. */
+ * Invariant: an input that fails is left out of the batch.
+ * Sections: forms · trees · tokens · the line · normal form · rows · lines to features · tags · encoding. */
 #include <string.h>
 
 #include "domain_base.h"

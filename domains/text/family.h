@@ -2,8 +2,8 @@
  * the settings in a model directory, and the opened tokenizer with its tokens and languages. Private header of
  * domains/text; the rest of rill uses tokenizer.h.
  *
- * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids. Stability: internal to
- * rill. */
+ * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids.
+ * Stability: internal to rill. */
 #ifndef RILL_TEXT_FAMILY_H
 #define RILL_TEXT_FAMILY_H
 

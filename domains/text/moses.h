@@ -5,7 +5,8 @@
  * (tests/data/mt/moses). The rules are those of Moses' scripts replace-unicode-punctuation, normalize-punctuation,
  * remove-non-printing-char, tokenizer (aggressive dash splits, escapes) and detokenizer.
  * Tokens are escaped (&apos; &quot; &amp; ..) and contain no white space.
- * One thread at a time per object. Stability: internal to rill. */
+ * One thread at a time per object.
+ * Stability: internal to rill. */
 #ifndef RILL_TEXT_MOSES_H
 #define RILL_TEXT_MOSES_H
 

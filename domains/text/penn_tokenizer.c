@@ -3,8 +3,9 @@
  *
  * Invariant: every non-space byte of the text is part of exactly one word, with three exceptions: quotes and
  * apostrophes may be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation
- * and the text is written twice. Sections: sentences · slices of text · output of words · abbreviations · contractions
- * · the core · leading punctuation · trailing punctuation · chunks. */
+ * and the text is written twice.
+ * Sections: sentences · slices of text · output of words · abbreviations · contractions · the core · leading
+ * punctuation · trailing punctuation · chunks. */
 #include <string.h>
 
 #include "domain_base.h"
@@ -362,9 +363,8 @@ static size_t trailing_length(const penn_tokenizer *t, rill_slice s)
         return length;
     if ((length = WHICH(s, closing_single, ends_with)) > 0) {
         const rill_slice head_part = slice_head(s, s.length - length);
-        return ends_with(head_part, "in") || equal_lower(head_part, "'n") || head_part.length == 0
-                   ? 0
-                   : length; /* 0: the apostrophe belongs to "doin'" or "'n'" */
+        /* the apostrophe belongs to "doin'" and "'n'"; alone it is a word itself */
+        return ends_with(head_part, "in") || equal_lower(head_part, "'n") || head_part.length == 0 ? 0 : length;
     }
     if (ends_with(s, ".")) return s.length > 1 && !keeps_stop(t, slice_head(s, s.length - 1));
     return is_unmatched_close(s);

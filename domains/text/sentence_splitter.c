@@ -108,8 +108,8 @@ static int is_space(int32_t c)
 static int has_letter_or_digit(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {
-        const int32_t c = rill_utf8_read(
-            text, end, &begin); /* -1: invalid UTF-8, which counts as a letter here; the model reports it */
+        /* -1: invalid UTF-8, which counts as a letter here; the model reports it */
+        const int32_t c = rill_utf8_read(text, end, &begin);
         const utf8proc_category_t category = c < 0 ? UTF8PROC_CATEGORY_LO : utf8proc_category(c);
         if ((category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) || category == UTF8PROC_CATEGORY_ND)
             return 1;

@@ -1,7 +1,8 @@
 /* sentence_splitter.h: splits text into sentences.
  *
  * The rules are Unicode's (UAX 29, SB1 to SB11), with exceptions for the period of abbreviations, initials and ordinals
- * ("Dr.", "z. B.", "Am 23. Mai"). Pure functions, any thread. Stability: internal to rill. */
+ * ("Dr.", "z. B.", "Am 23. Mai"). Pure functions, any thread.
+ * Stability: internal to rill. */
 #ifndef RILL_TEXT_SENTENCE_SPLITTER_H
 #define RILL_TEXT_SENTENCE_SPLITTER_H
 

@@ -1,7 +1,8 @@
 /* Builds a vocabulary, and splits texts at added tokens; see segmenters.h.
  *
  * Invariant: added tokens are in order of insertion before rill_token_set_finish(), and sorted by first byte and decreasing
- * length after it. Sections: numbering · added tokens · splitting texts. */
+ * length after it.
+ * Sections: numbering · added tokens · splitting texts. */
 #include "segmenters.h"
 
 #include <stdlib.h>

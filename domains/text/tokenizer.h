@@ -5,7 +5,8 @@
  * their ids; a token that is not in it gets the id of <unk>, as in transformers' translation models. With
  * SentencePiece, a first word of the form >>xx<< is one token that names the target language of a multilingual model.
  * transformers' model families such as mbart and t5 have other rules for ids and languages (text_families.c).
- * Any number of threads may share a tokenizer, each with its own context. Stability: internal to rill. */
+ * Any number of threads may share a tokenizer, each with its own context.
+ * Stability: internal to rill. */
 #ifndef RILL_TEXT_TOKENIZER_H
 #define RILL_TEXT_TOKENIZER_H
 

@@ -2,7 +2,8 @@
  * see family.h.
  *
  * If several of these files have a key, the first in this order counts. jansson has checked that strings are UTF-8
- * without NULs. Sections: files · values · added tokens. */
+ * without NULs.
+ * Sections: files · values · added tokens. */
 #include "family.h"
 
 #include <stdlib.h>

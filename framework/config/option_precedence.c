@@ -32,8 +32,8 @@ typedef struct option_value {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    option_value
-        *value; /* [n_values] settings, options of outputs and domains, and options of chains that have one value */
+    /* [n_values] settings, options of outputs and domains, and options of chains that have one value */
+    option_value *value;
     size_t n_values, values_capacity;
     chain chain[RILL_CHAINS];
     rill_budget_fn budget; /* replaces the setting max-batch-hypotheses */

@@ -47,7 +47,7 @@ typedef struct input_taker {
 typedef struct input_queue {
     rill_context *ctx; /* context of the thread that submits inputs */
     /* Protects all members below, and each engine's input_taker except n_offered. Only the submitting thread writes `closed` and delivers
-     * from `results`, so that thread may read both without the lock. */
+     * from `results`, so that thread may read `closed`, and what `results` has delivered, without the lock. */
     pthread_mutex_t lock;
     pthread_cond_t engine_cond, reader_cond; /* wait conditions of the engines and of the thread that submits */
     rill_sort sort;

@@ -9,7 +9,8 @@
  * Copies between host and device are not captured. On a GPU, launching a graph with a copy to or from memory that was
  * freed in the meantime fails or crashes, even if other memory now has the same address.
  *
- * Invariant: two runs of one key enqueue the same work. Sections: which runs · keys · captures. */
+ * Invariant: two runs of one key enqueue the same work.
+ * Sections: which runs · keys · captures. */
 #include "executor.h"
 
 #include <inttypes.h>
@@ -139,8 +140,8 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     char why[GPU_ERROR_BYTES] = "";
     gpu_graph_exec *graph = NULL;
     if (gpu_capture_begin(r->cu_stream, why) == 0) {
-        (void)enqueue_fn(
-            r); /* cannot fail: it fails only where profiling waits for the GPU, and profiled runs are not captured */
+        /* cannot fail: it fails only where profiling waits for the GPU, and profiled runs are not captured */
+        (void)enqueue_fn(r);
         graph = gpu_capture_end(r->cu_stream, why);
         clear_written_indices(r);
         r->cuda->n_captured += graph != NULL;

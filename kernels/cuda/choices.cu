@@ -17,12 +17,13 @@
 #include "symbols.cuh"
 
 enum {
-    BEST_MANY = 128,                            /* smallest M for which best_many() selects */
+    BEST_MANY = 128,                              /* smallest M for which best_many() selects */
     BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* a warp's pending keys: fewer than 32, plus those of a step */
-    BEST_SPLIT = 16384,                         /* rows with more symbols are cut into parts */
-    BEST_PART = 8192,                           /* approximate number of symbols of a part */
-    BEST_FULL_ROWS = 160, /* with fewer rows each part of a row has its own block; on an H100 both ways are as fast with 150 rows */
-    BEST_PARTS = GPU_WARP,                      /* maximum number of parts of a row: one lane each */
+    BEST_SPLIT = 16384,                           /* rows with more symbols are cut into parts */
+    BEST_PART = 8192,                             /* approximate number of symbols of a part */
+    BEST_FULL_ROWS =
+        160, /* with fewer rows each part of a row has its own block; on an H100 both ways are as fast with 150 rows */
+    BEST_PARTS = GPU_WARP, /* maximum number of parts of a row: one lane each */
 };
 
 typedef struct best_call {
@@ -59,7 +60,7 @@ __device__ static inline float best_key_value(uint64_t key)
 
 __device__ static inline int32_t best_key_symbol(uint64_t key)
 {
-    return (int32_t)~(uint32_t)key;
+    return (int32_t) ~(uint32_t)key;
 }
 
 __device__ static inline symbols_row best_row(const gpu_best &a, int32_t r)
@@ -111,23 +112,20 @@ __device__ static __forceinline__ void best_steps(key_type (&key)[N])
     if constexpr (STRIDE > 1) best_steps<N, SIZE, STRIDE / 2>(key);
 }
 
-template <int N, int SIZE = 2, typename key_type>
-__device__ static __forceinline__ void best_sort(key_type (&key)[N])
+template <int N, int SIZE = 2, typename key_type> __device__ static __forceinline__ void best_sort(key_type (&key)[N])
 {
     best_steps<N, SIZE, SIZE / 2>(key);
     if constexpr (SIZE < N * GPU_WARP) best_sort<N, SIZE * 2>(key);
 }
 
 /* Sort a bitonic sequence. */
-template <int N, typename key_type>
-__device__ static __forceinline__ void best_merge(key_type (&key)[N])
+template <int N, typename key_type> __device__ static __forceinline__ void best_merge(key_type (&key)[N])
 {
     best_steps<N, 0, N * GPU_WARP / 2>(key);
 }
 
 /* The i-th key, returned to all lanes. */
-template <int N, typename key_type>
-__device__ static inline key_type best_nth(const key_type (&key)[N], int i)
+template <int N, typename key_type> __device__ static inline key_type best_nth(const key_type (&key)[N], int i)
 {
     key_type found = 0;
 #pragma unroll
@@ -138,17 +136,15 @@ __device__ static inline key_type best_nth(const key_type (&key)[N], int i)
     return found;
 }
 
-template <int N>
-struct best_kept {
-    uint64_t key[N]; /* largest first; 0: no key */
-    uint64_t min_key;  /* keys must exceed it to be among the best */
-    float floor;     /* the value of `min_key` */
+template <int N> struct best_kept {
+    uint64_t key[N];  /* largest first; 0: no key */
+    uint64_t min_key; /* keys must exceed it to be among the best */
+    float floor;      /* the value of `min_key` */
     int n_pending;
     uint64_t *pending; /* [BEST_PENDING] */
 };
 
-template <int N>
-__device__ static inline void best_init(best_kept<N> &kept, uint64_t *pending)
+template <int N> __device__ static inline void best_init(best_kept<N> &kept, uint64_t *pending)
 {
 #pragma unroll
     for (int n = 0; n < N; n++) kept.key[n] = 0;
@@ -159,8 +155,7 @@ __device__ static inline void best_init(best_kept<N> &kept, uint64_t *pending)
 }
 
 /* Merge the last 32 pending keys, or all if there are fewer, into the warp's best. */
-template <int N>
-__device__ static inline void best_merge_pending(best_kept<N> &kept, int want)
+template <int N> __device__ static inline void best_merge_pending(best_kept<N> &kept, int want)
 {
     const int lane = (int)threadIdx.x % GPU_WARP, first = kept.n_pending > GPU_WARP ? kept.n_pending - GPU_WARP : 0;
     __syncwarp();
@@ -206,7 +201,7 @@ __device__ static inline void best_raise_floor(const best_call &c, const symbols
 /* Add a step's symbols, with values x - less, to the warp's pending keys. All lanes must call it. */
 template <int N>
 __device__ static inline void best_push(const best_call &c, const symbols_row &s, const uint64_t *legal,
-                                         best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less, int32_t base)
+                                        best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less, int32_t base)
 {
     float top = x[0];
 #pragma unroll
@@ -234,8 +229,7 @@ __device__ static inline void best_push(const best_call &c, const symbols_row &s
 /* --- a block's best ----------------------------------------------------------------------------------------------- */
 
 /* Merge a sorted list of `length` keys into the warp's best. */
-template <int N>
-__device__ static inline void best_merge_list(uint64_t (&key)[N], const uint64_t *list, int length)
+template <int N> __device__ static inline void best_merge_list(uint64_t (&key)[N], const uint64_t *list, int length)
 {
 #pragma unroll
     for (int n = 0; n < N; n++) {
@@ -259,8 +253,7 @@ static inline size_t best_shared_bytes(int threads, int n) /* bytes of shared me
     return warps * (keys * sizeof(uint64_t) + sizeof(symbols_total)) + sizeof(int);
 }
 
-template <int N>
-__device__ static inline best_shared best_share(void)
+template <int N> __device__ static inline best_shared best_share(void)
 {
     const size_t warps = blockDim.x / GPU_WARP;
     char *shared = gpu_shared();
@@ -314,8 +307,7 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
  * tied with the M-th are too, unless the (M + 1)-th is also tied. Then the smaller symbols must win, but the larger x were
  * chosen. If neither adjacent float of the M-th x has its log-probability, ties have equal x, and keys already order
  * these by symbol. The number of ties is not bounded by the kept keys, so the row is read again. */
-template <int N>
-__device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
+template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);
     if (next == 0 || !c.a.normalise) return false;
@@ -326,8 +318,7 @@ __device__ static inline bool best_may_change(const best_call &c, const uint64_t
 }
 
 /* Sort the warp's best keys by log-probability. */
-template <int N>
-__device__ static inline void best_rank(uint64_t (&key)[N], float norm)
+template <int N> __device__ static inline void best_rank(uint64_t (&key)[N], float norm)
 {
 #pragma unroll
     for (int n = 0; n < N; n++) {
@@ -338,7 +329,7 @@ __device__ static inline void best_rank(uint64_t (&key)[N], float norm)
 }
 
 __device__ static inline void best_write_one(const gpu_best &a, const symbols_row &s, int32_t r, int32_t i, float logp,
-                                           int32_t v)
+                                             int32_t v)
 {
     const size_t place = (size_t)r * (size_t)a.max_choices + (size_t)i;
     if (a.action != nullptr) a.action[place] = best_action(a, s, v);
@@ -399,8 +390,7 @@ __device__ static inline int32_t best_part_end(const best_call &c, const symbols
 }
 
 /* One block per row reads its parts in turn. The total has the same bits as that of best_merge_parts(). */
-template <int N>
-__global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call c)
+template <int N> __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call c)
 {
     const int32_t r = (int32_t)blockIdx.x, lane = (int32_t)threadIdx.x % GPU_WARP;
     if (gpu_leave(r >= *c.a.rows.count)) return;
@@ -423,8 +413,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call
 }
 
 /* A block for each part of a row. */
-template <int N>
-__global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_call c)
+template <int N> __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_call c)
 {
     const int32_t r = (int32_t)blockIdx.x, part = (int32_t)blockIdx.y, begin = part * c.length;
     if (gpu_leave(r >= *c.a.rows.count)) return;
@@ -447,8 +436,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_cal
 }
 
 /* Merge a row's parts. The block has more than a warp in case the row must be read again. */
-template <int N>
-__global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_merge_parts(best_call c)
+template <int N> __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_merge_parts(best_call c)
 {
     const int32_t r = (int32_t)blockIdx.x, lane = (int32_t)threadIdx.x % GPU_WARP;
     if (gpu_leave(r >= *c.a.rows.count)) return;
@@ -474,14 +462,15 @@ enum {
 
 typedef struct many_call {
     gpu_best a;
-    int32_t bits;  /* bits of a symbol: keys have 32 + bits, which saves passes over constant bits */
-    int32_t capacity;  /* maximum number of keys of a row in `key`; 0: a row's keys are in shared memory */
-    uint64_t *key; /* [rows, capacity] in device memory, or NULL */
+    int32_t bits;     /* bits of a symbol: keys have 32 + bits, which saves passes over constant bits */
+    int32_t capacity; /* maximum number of keys of a row in `key`; 0: a row's keys are in shared memory */
+    uint64_t *key;    /* [rows, capacity] in device memory, or NULL */
 } many_call;
 
 typedef struct many_shared {
     uint32_t bin[MANY_BINS];
-    int32_t digit, above, within; /* the current pass: digit of the M-th key; number of keys with a larger digit, with this digit */
+    int32_t digit, above,
+        within; /* the current pass: digit of the M-th key; number of keys with a larger digit, with this digit */
     int32_t n;
     uint64_t key[1]; /* [min(M, V)] selected keys, if shared memory suffices */
 } many_shared;
@@ -518,7 +507,7 @@ __device__ static inline void many_find(many_shared *m, int32_t need)
 
 /* The smallest selected key, digit by digit from the top; keys are distinct, so the last digit's bin has at most one. */
 __device__ static inline uint64_t many_min_key(const many_call &c, const symbols_row &s, const uint64_t *legal,
-                                             float norm, many_shared *m)
+                                               float norm, many_shared *m)
 {
     int32_t need = c.a.max_choices;
     uint64_t prefix = 0;
@@ -583,7 +572,7 @@ __global__ static void __launch_bounds__(512, 1) best_many(many_call c)
     for (int32_t i = (int32_t)threadIdx.x; i < n; i += (int32_t)blockDim.x) {
         const uint32_t mask = ((uint32_t)1 << c.bits) - 1;
         best_write_one(c.a, s, r, i, best_value((uint32_t)(list[i] >> c.bits)),
-                     (int32_t)(mask - ((uint32_t)list[i] & mask)));
+                       (int32_t)(mask - ((uint32_t)list[i] & mask)));
     }
     if (threadIdx.x == 0) c.a.count[r] = n;
 }
@@ -604,8 +593,8 @@ __global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
     const int32_t r = c.a.row[i], v = c.a.symbol[i];
     float logp = -INFINITY;
     if (r >= 0 && v >= 0) {
-        const float x = symbols_logit(best_row(c.best, r), v) + 0.0f,
-                    norm = c.best.log_norm[r]; /* adding 0.0f to x turns -0 into 0, as in best_order() */
+        /* adding 0.0f turns -0 into 0, as in best_order() */
+        const float x = symbols_logit(best_row(c.best, r), v) + 0.0f, norm = c.best.log_norm[r];
         if (x != -INFINITY || isnan(norm)) logp = x - norm;
     }
     c.a.logp[i] = logp;
@@ -634,8 +623,7 @@ size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices)
     return (size_t)rows * (each + (size_t)many_capacity(symbols, n_choices) * sizeof(uint64_t));
 }
 
-template <int N>
-static void launch_best(gpu_stream *cu_stream, const best_call *c)
+template <int N> static void launch_best(gpu_stream *cu_stream, const best_call *c)
 {
     const int32_t threads = symbols_threads(c->a.symbols, c->a.subsets.ids != nullptr);
     const unsigned rows = (unsigned)c->a.rows.max;
@@ -661,8 +649,9 @@ static void launch_many(gpu_stream *cu_stream, const gpu_best *args, uint64_t *k
 void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args)
 {
     const bool many = args->max_choices >= BEST_MANY;
-    best_call c = {*args,  many ? 0 : args->max_choices, args->subsets.ids != nullptr ? 1 : row_parts(args->symbols), 0, nullptr,
-                   nullptr};
+    best_call c = {
+        *args,  many ? 0 : args->max_choices, args->subsets.ids != nullptr ? 1 : row_parts(args->symbols), 0, nullptr,
+        nullptr};
     const size_t parts = c.parts > 1 ? (size_t)args->rows.max * (size_t)c.parts : 0;
     if (args->rows.max == 0) return;
     c.length = ((args->symbols + c.parts - 1) / c.parts + 3) & ~3;

@@ -45,8 +45,8 @@ typedef struct cuda_network {
     size_t used;
     char *staging; /* pinned upload buffer */
     size_t staging_used;
-    gpu_matrix
-        *matrix; /* [matrices] weights, n padded by cuda_product_width(); cuda_fused_op.matrix has the algorithms */
+    /* [matrices] weights, n padded by cuda_product_width(); cuda_fused_op.matrix has the algorithms */
+    gpu_matrix *matrix;
     size_t matrix_capacity;
     cuda_fused_graph *graph; /* [graphs] */
     size_t n_graphs;
@@ -102,9 +102,9 @@ typedef struct cuda_session {
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each group whose results are not delivered yet; NULL: none */
     cuda_capture capture[CUDA_MAX_CAPTURES];
-    uint64_t n_runs, n_captured, n_replayed,
-        n_evicted; /* n_runs: runs that may be captured; n_evicted: captures replaced by others */
-    int64_t *key;  /* numbers that identify the current run (capture.c) */
+    /* n_runs: runs that may be captured; n_evicted: captures replaced by others */
+    uint64_t n_runs, n_captured, n_replayed, n_evicted;
+    int64_t *key; /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
     int capture_failures;
 } cuda_session;

@@ -31,9 +31,9 @@ const char *gpu_name(const gpu_device *device);
 typedef struct gpu_region {
     char *base;
     size_t bytes; /* usable */
-    size_t
-        reserved; /* bytes of reserved addresses; before the first growth the bytes to reserve, 0: all device memory */
-    void *impl;   /* owned by the implementation */
+    /* bytes of reserved addresses; before the first growth the bytes to reserve, 0: all device memory */
+    size_t reserved;
+    void *impl; /* owned by the implementation */
 } gpu_region;
 
 /* Memory of the device in bytes. A region allocates whole granules, so up to one granule more than requested. */
@@ -56,10 +56,9 @@ void gpu_pinned_free(gpu_device *device, void *memory); /* NULL is allowed */
 int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES]);
 void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits for the stream */
 
-void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from,
-                        size_t bytes); /* pinned host memory to device memory */
-void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from,
-                      size_t bytes); /* device memory to pinned host memory */
+/* Copy from pinned host memory to device memory, and back. */
+void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
+void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 
 /* Stream capture: work enqueued from here on is recorded instead of executed, until gpu_capture_end() returns the
  * graph. It can be replayed any number of times in the same stream. On failure both give a reason and -1 or NULL; then

@@ -190,8 +190,8 @@ typedef struct gpu_best {
     int32_t *action;     /* [rows, M] out */
     float *logp;         /* [rows, M] out */
     float *log_norm;     /* [rows] out */
-    int32_t *
-        tag; /* [rows] out, or NULL: the best symbol's action, first_action if none; M must be 1, action and logp may be NULL */
+    /* [rows] out, or NULL: the best symbol's action, first_action if none; M must be 1, action and logp may be NULL */
+    int32_t *tag;
     void *work; /* [gpu_best_work_bytes()] bytes */
 } gpu_best;
 void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args);
@@ -202,8 +202,8 @@ size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices);
 typedef struct gpu_picks {
     gpu_rows picks;
     const int32_t *row, *symbol;
-    const gpu_best
-        *best; /* host memory, copied at the launch; its logits, bias, add, subsets, normalise and log_norm are read */
+    /* host memory, copied at the launch; its logits, bias, add, subsets, normalise and log_norm are read */
+    const gpu_best *best;
     float *logp;
 } gpu_picks;
 void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args);

@@ -1,6 +1,7 @@
 /* Device memory of a session: table rows, symbols of vocabulary subsets, and pinned memory for uploads.
  *
- * Tables grow in place, so rows never move. Sections: pinned memory · tables · subsets · opening and closing. */
+ * Tables grow in place, so rows never move.
+ * Sections: pinned memory · tables · subsets · opening and closing. */
 #include "executor.h"
 
 #include <string.h>
@@ -170,12 +171,12 @@ rill_status cuda_session_open(rill_session *s, int threads)
     (void)threads;
     const rill_network *network = s->network;
     cuda_session *cuda = s->data = rill_calloc(s->ctx, 1, sizeof *cuda);
-    if (cuda == NULL) return rill_fail_memory(s->ctx, sizeof *cuda, "a stream");
+    if (cuda == NULL) return rill_fail_memory(s->ctx, sizeof *cuda, "a session");
     cuda->gpu = network->device->data;
     cuda->table = rill_calloc(s->ctx, network->n_tables + 1, sizeof *cuda->table);
     cuda->subset = rill_calloc(s->ctx, network->n_subsets + 1, sizeof *cuda->subset);
     if (cuda->table == NULL || cuda->subset == NULL)
-        return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cuda->table, "a stream");
+        return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cuda->table, "a session");
     reserve_addresses(s);
     return cuda_streams_open(s);
 }

@@ -1,7 +1,8 @@
 /* The CUDA module: a GPU as a device, and a network's weights on it.
  *
  * Weights are uploaded while the network is built, one after another into memory that does not move; a finished network
- * is const. Sections: failures · the device · weights · the table. */
+ * is const.
+ * Sections: failures · the device · weights · the table. */
 #include "device_abi.h"
 #include "executor.h"
 #include "half.h"
@@ -172,13 +173,10 @@ static void *upload_rows(rill_network *network, const float *rows, size_t n, siz
     return to != NULL && sync_upload(network, cuda) ? to : NULL;
 }
 
-/* Refuse types the device cannot multiply, and weights beyond f16's range: clipping them would change the model. */
+/* Refuse weights beyond f16's range: clipping them would change the model. */
 static int check_weights(rill_network *network, rill_weight_type type, const float *w, size_t n, size_t k,
                          size_t stride)
 {
-    if (type == RILL_WEIGHT_INT8)
-        dev_network_fail(network, RILL_ERR_OPTION, "%s multiplies weights in f32, bf16 and f16, not in int8",
-                         network->device->name);
     for (size_t i = 0; type == RILL_WEIGHT_F16 && i < n * k; i++) {
         const float x = w[i / k * stride + i % k];
         if (isfinite(x) && fabsf(x) > GPU_F16_MAX)
@@ -199,7 +197,8 @@ static void upload_matrix(rill_network *network, size_t idx, const float *w, siz
     m.w = upload_rows(network, w, matrix->n, k, stride, (n - matrix->n) * k, m.type);
     if (m.w == NULL) return;
     cuda_network *cuda = network->data;
-    if (rill_grow(network->ctx, (void **)&cuda->matrix, &cuda->matrix_capacity, idx + 1, sizeof m, "a plan") != RILL_OK)
+    if (rill_grow(network->ctx, (void **)&cuda->matrix, &cuda->matrix_capacity, idx + 1, sizeof m, "a network") !=
+        RILL_OK)
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     else
         cuda->matrix[idx] = m;
@@ -224,17 +223,17 @@ static void check_graph(rill_network *network, const dev_graph *p)
 static void upload_constants(rill_network *network, cuda_network *cuda)
 {
     if (rill_grow(network->ctx, (void **)&cuda->constant, &cuda->constant_capacity, network->n_constants,
-                  sizeof *cuda->constant, "a plan") != RILL_OK)
+                  sizeof *cuda->constant, "a network") != RILL_OK)
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     for (size_t i = 0; i < network->n_constants && network->status == RILL_OK; i++) {
         const dev_constant *c = &network->constant[i];
-        const size_t zeros = cuda_product_width(c->width) -
-                             c->width; /* the constant may be the bias of a padded matrix */
+        /* the constant may be the bias of a padded matrix */
+        const size_t zeros = cuda_product_width(c->width) - c->width;
         cuda->constant[i] = upload_rows(network, c->data, c->rows, c->width, c->width, zeros, GPU_F32);
     }
 }
 
-static rill_status finish_cuda_network(rill_network *network)
+static void finish_cuda_network(rill_network *network)
 {
     cuda_network *cuda = open_cuda_network(network);
     if (cuda != NULL) upload_constants(network, cuda);
@@ -246,7 +245,6 @@ static rill_status finish_cuda_network(rill_network *network)
         check_graph(network, &network->graph[i]);
     if (network->status == RILL_OK) cuda_fuse(network);
     if (cuda != NULL) close_upload(network, cuda);
-    return network->status == RILL_OK ? RILL_OK : rill_fail(network->ctx, network->status, "%s", network->message);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -262,6 +260,7 @@ static const dev_backend backend = {.abi = DEV_ABI,
                                     .open = open_device,
                                     .close = close_device,
                                     .group_rows = group_rows,
+                                    .weight_types = 1 << RILL_WEIGHT_F32 | 1 << RILL_WEIGHT_BF16 | 1 << RILL_WEIGHT_F16,
                                     .add_matrix = upload_matrix,
                                     .finish = finish_cuda_network,
                                     .network_close = close_cuda_network,

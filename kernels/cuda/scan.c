@@ -1,7 +1,8 @@
 /* Recurrent layer over sequences of different lengths: all sequences step together, longest first.
  *
  * Finished sequences are the last ones, so each step processes a prefix, without padding. The rows that a step reads
- * and writes are known before the run. Sections: steps · enqueuing. */
+ * and writes are known before the run.
+ * Sections: steps · enqueuing. */
 #include "executor.h"
 
 #include <string.h>

@@ -51,7 +51,7 @@ rill_status cuda_streams_open(rill_session *s)
     int failed = 0;
     cuda->frame = rill_calloc(s->ctx, network->n_graphs * DEV_GROUPS + 1, sizeof *cuda->frame);
     if (cuda->frame == NULL)
-        return rill_fail_memory(s->ctx, network->n_graphs * DEV_GROUPS * sizeof *cuda->frame, "a stream");
+        return rill_fail_memory(s->ctx, network->n_graphs * DEV_GROUPS * sizeof *cuda->frame, "a session");
     failed |= gpu_stream_open(&cuda->decode.cu_stream, cuda->gpu, why) != 0;
     failed = failed || gpu_stream_open(&cuda->fill.cu_stream, cuda->gpu, why) != 0;
     for (size_t i = 0; i < CUDA_FILL_EVENTS && !failed; i++)

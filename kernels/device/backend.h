@@ -44,16 +44,18 @@ typedef struct dev_backend {
     void (*close)(rill_device *device);               /* device->data may be NULL */
     int32_t (*group_rows)(const rill_device *device); /* as rill_device_group_rows() */
 
-    /* Take weights [n, k], row i at w + i * stride, as matrix number `idx`, the next one. The network records failures.
-     * finish() takes constants and graphs. */
+    unsigned weight_types; /* set of 1 << rill_weight_type: types of weights that the device multiplies */
+
+    /* Take weights [n, k], row i at w + i * stride, as matrix number `idx`, the next one. finish() takes constants and
+     * graphs; NULL: nothing is left to do. The network records the failures of both. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
-    rill_status (*finish)(rill_network *network);
+    void (*finish)(rill_network *network);
     void (*network_close)(rill_network *network); /* network->data may be NULL */
     /* Add to *bytes what the device needs besides table rows and the symbols of subsets: see rill_network_bytes. */
     void (*add_sizes)(const rill_network *network, rill_network_bytes *bytes);
 
-    rill_status (*session_open)(rill_session *session,
-                                int threads);     /* sets session->data, and session->n_threads if above 1 */
+    /* sets session->data, and session->n_threads if above 1 */
+    rill_status (*session_open)(rill_session *session, int threads);
     void (*session_close)(rill_session *session); /* session->data may be NULL */
     /* Reserve at least `rows` rows in table number `idx`, or in the node parents if `idx` is the number of tables. Contents
      * are kept. Sets session->table[idx].capacity. */
@@ -201,10 +203,10 @@ typedef struct dev_op {
     size_t width, n_views;       /* width 0 of its list of operands (rill/ops.h); operands */
     int32_t out;                 /* position of its first output; -1: none */
     dev_operand view[DEV_VIEWS]; /* by position (kernels.h) */
-    int32_t
-        slot; /* index: slots of vocabulary subsets or attention; symbols of an embedding that is read from a matrix */
-    int32_t
-        position; /* index: an attention row's own position among the units of its sequence; DEV_NO_INDEX: the last of its path */
+    /* index: slots of vocabulary subsets or attention; symbols of an embedding that is read from a matrix */
+    int32_t slot;
+    /* index: an attention row's own position among the units of its sequence; DEV_NO_INDEX: the last of its path */
+    int32_t position;
     int32_t reuse_quantised; /* product: the previous product has quantised the same rows */
     int32_t path;
     rill_op as;
@@ -396,11 +398,11 @@ typedef struct dev_block {
     char *host;   /* the host's memory of the layout */
     size_t begin; /* position of the block's first row */
     size_t *rows; /* [spaces + 1] */
-    int32_t *
-        *parent_row; /* [spaces + 1] row of the parent space; distinct space: the value; ragged space: the sequence */
-    int32_t *
-        *child_row;    /* [spaces + 1] row of this space for rows of the parent; ragged: [sequences + 1] first units */
-    int32_t **lengths; /* [spaces + 1] ragged space: [sequences] units of each sequence */
+    /* [spaces + 1] row of the parent space; distinct space: the value; ragged space: the sequence */
+    int32_t **parent_row;
+    /* [spaces + 1] row of this space for rows of the parent; ragged: [sequences + 1] first units */
+    int32_t **child_row;
+    int32_t **lengths;     /* [spaces + 1] ragged space: [sequences] units of each sequence */
     const int32_t **index; /* [indices] NULL: not computed yet */
 } dev_block;
 
@@ -443,19 +445,18 @@ void dev_profile_count(dev_block *b, size_t thread, const dev_op *op, double sec
 /* Sum the threads' counters. */
 void dev_profile_sum(rill_session *session);
 
-/* --- building: network.c, views.c, build_ops.c; not for backends --------------------------------------------------- */
+/* --- building: network_parts.c, network.c, views.c, build_ops.c; not for backends --------------------------------- */
 
 /* Append a zeroed element to an array of the network. Returns its handle, or -1. */
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size);
-#define DEV_APPEND(plan, owner, name, count, capacity) \
-    dev_network_append(plan, (void **)&(owner)->name, &(owner)->count, &(owner)->capacity, sizeof *(owner)->name)
+#define DEV_APPEND(network, owner, name, count, capacity) \
+    dev_network_append(network, (void **)&(owner)->name, &(owner)->count, &(owner)->capacity, sizeof *(owner)->name)
 
-/* How the CPU stores weights of this type, and their bytes when packed. */
+/* How the CPU stores weights of this type, and their bytes when packed. Only GPUs have f16; its size equals that of bf16. */
 static inline rill_dtype dev_dtype(rill_weight_type type)
 {
     if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
-    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8
-                                    : RILL_DTYPE_BF16; /* only GPUs have f16; its size equals that of bf16 */
+    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8 : RILL_DTYPE_BF16;
 }
 static inline size_t dev_weight_bytes(size_t n, size_t k, rill_weight_type type)
 {

@@ -179,8 +179,8 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     }
 }
 
-/* Check the operands of the list, constants before other inputs and those before outputs: `repeats` of a repeated one, and outputs
- * with `out_use` added. widths[i] is width i of the list. */
+/* Check the operands of the list, inputs before outputs: `repeats` of a repeated one, and outputs with `out_use` added. widths[i] is
+ * width i of the list. */
 static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
 {
     const op_info *info = &infos[b->op->kind];
@@ -188,9 +188,7 @@ static void build_operands(const dev_builder *b, const size_t *widths, size_t re
     op->width = widths[0];
     op->n_views = info->n_operands - 1 + repeats;
     for (size_t i = 0; i < op->n_views; i++)
-        if (operand_at(info, i)->use & RILL_ONE_ROW) build_operand(b, i, widths, 0);
-    for (size_t i = 0; i < op->n_views; i++)
-        if (!(operand_at(info, i)->use & (RILL_OUT | RILL_ONE_ROW))) build_operand(b, i, widths, 0);
+        if (!(operand_at(info, i)->use & RILL_OUT)) build_operand(b, i, widths, 0);
     for (size_t i = 0; i < op->n_views; i++) {
         if (!(operand_at(info, i)->use & RILL_OUT)) continue;
         build_operand(b, i, widths, out_use);

@@ -6,8 +6,8 @@
  * If a run has too few rows for one span per thread, it has a single span, and the threads divide each operation
  * instead: a GEMM, for example, by its outputs.
  *
- * Invariant: the partition does not change any result. Sections: the device · weights · sessions · tables · partition ·
- * layout · spans · the run · the backend. */
+ * Invariant: the partition does not change any result.
+ * Sections: the device · weights · sessions · tables · partition · layout · spans · the run · the backend. */
 #include <stdio.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ static void free_weights(rill_context *ctx, cpu_weights *weights)
 static cpu_network *open_network(rill_network *network)
 {
     if (network->data == NULL) network->data = rill_calloc(network->ctx, 1, sizeof(cpu_network));
-    if (network->data == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a plan");
+    if (network->data == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network");
     return network->data;
 }
 
@@ -78,22 +78,16 @@ static void add_matrix(rill_network *network, size_t idx, const float *w, size_t
     }
     void *memory = rill_alloc(network->ctx, bytes);
     if (memory == NULL || rill_grow(network->ctx, (void **)&cpu->matrix, &cpu->capacity, idx + 1, sizeof *cpu->matrix,
-                                    "a plan") != RILL_OK) {
+                                    "a network") != RILL_OK) {
         rill_free(network->ctx, memory, bytes);
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: weights of %zu x %zu", n, k);
         return;
     }
     cpu_weights *to = &cpu->matrix[idx];
     *to = (cpu_weights){.memory = memory, .bytes = bytes};
-    (void)rill_gemm_pack_f32(&to->w, n, k, w, stride, dev_dtype(matrix->type),
-                             memory); /* fails only for sizes that overflow */
+    /* fails only for sizes that overflow */
+    (void)rill_gemm_pack_f32(&to->w, n, k, w, stride, dev_dtype(matrix->type), memory);
     cpu->n = idx + 1;
-}
-
-static rill_status finish_network(rill_network *network)
-{
-    (void)network;
-    return RILL_OK;
 }
 
 static void close_network(rill_network *network)
@@ -126,7 +120,7 @@ static rill_status start_threads(rill_session *s, int threads)
     s->n_threads = threads > 1 ? (size_t)threads : 1;
     cpu->scratch_busy = rill_calloc(s->ctx, s->n_threads, sizeof *cpu->scratch_busy);
     if (cpu->scratch_busy == NULL)
-        return rill_fail_memory(s->ctx, s->n_threads * sizeof *cpu->scratch_busy, "a stream");
+        return rill_fail_memory(s->ctx, s->n_threads * sizeof *cpu->scratch_busy, "a session");
     for (size_t i = 0; i < s->n_threads; i++) atomic_flag_clear(&cpu->scratch_busy[i]);
     if (threads <= 1) return RILL_OK;
     const size_t bytes = rill_pool_size((unsigned)threads);
@@ -145,11 +139,11 @@ static rill_status open_session(rill_session *s, int threads)
 {
     const rill_network *network = s->network;
     cpu_session *cpu = s->data = rill_calloc(s->ctx, 1, sizeof *cpu);
-    if (cpu == NULL) return rill_fail_memory(s->ctx, sizeof *cpu, "a stream");
+    if (cpu == NULL) return rill_fail_memory(s->ctx, sizeof *cpu, "a session");
     cpu->table = rill_calloc(s->ctx, network->n_tables + 1, sizeof *cpu->table);
     cpu->subset = rill_calloc(s->ctx, network->n_subsets, sizeof *cpu->subset);
     if (cpu->table == NULL || cpu->subset == NULL)
-        return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cpu->table, "a stream");
+        return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cpu->table, "a session");
     return start_threads(s, threads);
 }
 
@@ -460,9 +454,8 @@ static rill_status collect(rill_session *s, int32_t group)
 
 static rill_status measure_limits(const rill_session *s, rill_limits *out)
 {
-    enum {
-        READ_BYTES = 48 << 20
-    }; /* larger than the caches of one core, so that the loop reads from shared cache or memory */
+    /* larger than the caches of one core, so that the loop reads from shared cache or memory */
+    enum { READ_BYTES = 48 << 20 };
     const rill_isa_mask isa = s->network->device->kernels.isa;
     void *memory = rill_alloc(s->ctx, READ_BYTES);
     if (memory == NULL) return rill_fail_memory(s->ctx, READ_BYTES, "measuring the machine");
@@ -482,8 +475,8 @@ const dev_backend dev_cpu = {.abi = DEV_ABI,
                              .open = open_device,
                              .close = close_device,
                              .group_rows = group_rows,
+                             .weight_types = 1 << RILL_WEIGHT_F32 | 1 << RILL_WEIGHT_BF16 | 1 << RILL_WEIGHT_INT8,
                              .add_matrix = add_matrix,
-                             .finish = finish_network,
                              .network_close = close_network,
                              .add_sizes = add_sizes,
                              .session_open = open_session,

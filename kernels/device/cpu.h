@@ -74,7 +74,7 @@ typedef struct cpu_block {
     size_t thread; /* number of the scratch, which also selects the profile's counters */
 } cpu_block;
 
-/* --- cpu_ops.c ---------------------------------------------------------------------------------------------------- */
+/* --- what a block's operations read and use ----------------------------------------------------------------------- */
 
 /* An operand's rows in a block. */
 static inline rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
@@ -110,11 +110,6 @@ static inline rill_operand cpu_skip_rows(rill_operand rows, size_t first)
         rows.data += first * rows.ld;
     return rows;
 }
-
-/* Scratch bytes of an operation's GEMMs, and its other working memory, for one block. */
-size_t cpu_gemm_bytes(const cpu_run *run, const dev_op *op);
-size_t cpu_op_work_bytes(const cpu_run *run, const dev_op *op, size_t number);
-void cpu_op_run(cpu_block *b, const dev_op *op);
 
 /* Allocate an array from the block's working memory; `used` starts at 0. */
 static inline void *cpu_alloc_work(const cpu_block *b, size_t *used, size_t count, size_t size)
@@ -152,6 +147,13 @@ static inline size_t cpu_count_same_slot(const int32_t *slot, size_t r, size_t r
     while (r + n < rows && slot[r + n] == slot[r]) n++;
     return n;
 }
+
+/* --- cpu_ops.c ---------------------------------------------------------------------------------------------------- */
+
+/* Scratch bytes of an operation's GEMMs, and its other working memory, for one block. */
+size_t cpu_gemm_bytes(const cpu_run *run, const dev_op *op);
+size_t cpu_op_work_bytes(const cpu_run *run, const dev_op *op, size_t number);
+void cpu_op_run(cpu_block *b, const dev_op *op);
 
 /* --- cpu_choices.c ------------------------------------------------------------------------------------------------ */
 

@@ -431,8 +431,8 @@ static void mix_contenders(const mixture *m, size_t r)
     float *x = m->x + r * m->ld, min_x = -INFINITY;
     if (count == m->n_best) {
         min_x = x[m->action[r * m->n_best + count - 1]];
-        min_x -= logf((float)m->n_models) +
-                 1e-5f * (1.0f + fabsf(min_x)); /* tolerance, many times the rounding error */
+        /* the second addend is a tolerance, many times the rounding error */
+        min_x -= logf((float)m->n_models) + 1e-5f * (1.0f + fabsf(min_x));
     }
     for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= min_x ? mixture_logp(m, r, v) : -INFINITY;
 }

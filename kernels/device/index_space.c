@@ -57,8 +57,9 @@ static void make_distinct(dev_block *b, rill_index_space space, const dev_index_
     const size_t rows = b->rows[s->parent];
     size_t places = 16;
     while (places < 2 * rows) places *= 2;
-    int32_t *table = (int32_t *)(void *)(b->host + b->run->layout.hash_offset),
-            n = 0; /* table: [places] row number of a value; -1: empty */
+    /* [places] row number of a value; -1: empty */
+    int32_t *table = (int32_t *)(void *)(b->host + b->run->layout.hash_offset);
+    int32_t n = 0;
     int32_t *value = b->parent_row[space];
     memset(table, 0xFF, places * sizeof *table);
     for (size_t r = 0; r < rows; r++) {

@@ -18,7 +18,7 @@ static void keep_name(char *to, const char *name)
 rill_status rill_network_open(rill_network **out, rill_context *ctx, const rill_device *device)
 {
     rill_network *network = *out = rill_calloc(ctx, 1, sizeof *network);
-    if (network == NULL) return rill_fail_memory(ctx, sizeof *network, "a plan");
+    if (network == NULL) return rill_fail_memory(ctx, sizeof *network, "a network");
     network->ctx = ctx;
     network->device = device;
     return RILL_OK;
@@ -69,11 +69,13 @@ rill_constant rill_network_constant(rill_network *network, const float *data, si
 
 static int check_type(rill_network *network, rill_weight_type type)
 {
+    static const char *const names[] = {
+        [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8", [RILL_WEIGHT_F16] = "f16"};
     if (type < RILL_WEIGHT_F32 || type > RILL_WEIGHT_F16)
         dev_network_fail(network, RILL_ERR_ARGUMENT, "weights of an unknown type, %d", (int)type);
-    else if (type == RILL_WEIGHT_F16 && network->device->backend == &dev_cpu)
-        dev_network_fail(network, RILL_ERR_OPTION,
-                         "weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs");
+    else if ((network->device->backend->weight_types & 1u << type) == 0)
+        dev_network_fail(network, RILL_ERR_OPTION, "weights: %s does not multiply in %s: use bf16 or f32",
+                         network->device->name, names[type]);
     return network->status == RILL_OK;
 }
 
@@ -123,8 +125,8 @@ rill_constant rill_network_product(rill_network *network, const float *a, size_t
         return dev_network_fail(network, bytes > 0 ? RILL_ERR_MEMORY : RILL_ERR_FORMAT,
                                 bytes > 0 ? "out of memory: weights of %zu x %zu" : "weights of %zu x %zu: too large",
                                 n, k);
-    (void)rill_gemm_pack_f32(&weights, n, k, w, stride, RILL_DTYPE_F32,
-                             memory); /* fails only for sizes that overflow */
+    /* fails only for sizes that overflow */
+    (void)rill_gemm_pack_f32(&weights, n, k, w, stride, RILL_DTYPE_F32, memory);
     const rill_constant out = make_constant(network, rows, n);
     if (out > 0) {
         const rill_gemm gemm = {.w = &weights,
@@ -191,7 +193,7 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
 
 static dev_graph *find_graph(rill_network *network, rill_graph graph)
 {
-    return check_handle(network, graph, network->n_graphs, 0, "program") ? &network->graph[graph - 1] : NULL;
+    return check_handle(network, graph, network->n_graphs, 0, "graph") ? &network->graph[graph - 1] : NULL;
 }
 
 /* A builder for checks outside operations, whose messages name `what`. */
@@ -358,10 +360,11 @@ rill_status rill_network_finish(rill_network *network)
         assign_buffers(network, p);
         for (size_t i_op = 0; i_op < p->n_ops; i_op++) name_op(network, &p->op[i_op]);
     }
+    if (network->status == RILL_OK && network->device->backend->finish != NULL)
+        network->device->backend->finish(network);
     if (network->status != RILL_OK) return rill_fail(network->ctx, network->status, "%s", network->message);
-    const rill_status status = network->device->backend->finish(network);
-    network->finished = status == RILL_OK;
-    return status;
+    network->finished = 1;
+    return RILL_OK;
 }
 
 rill_network_bytes rill_network_sizes(const rill_network *network)

@@ -2,7 +2,8 @@
  * input in flight; its rows in the ragged tables, such as encoder states, are a range.
  *
  * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call
- * leaves slots unchanged. Sections: ranges · opening and closing · rows · slots · subsets. */
+ * leaves slots unchanged.
+ * Sections: ranges · opening and closing · rows · slots · subsets. */
 #include "backend.h"
 
 #include <string.h>
@@ -74,7 +75,7 @@ rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_
     *out = NULL;
     if (!network->finished) return rill_fail(ctx, RILL_ERR_ARGUMENT, "the session's network is not finished");
     rill_session *s = rill_calloc(ctx, 1, sizeof *s);
-    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a stream");
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a session");
     s->ctx = ctx;
     s->network = network;
     s->n_threads = 1;
@@ -82,7 +83,7 @@ rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_
     s->subset = rill_calloc(ctx, network->n_subsets, sizeof *s->subset);
     rill_status status = RILL_OK;
     if (s->table == NULL || s->subset == NULL)
-        status = rill_fail_memory(ctx, (network->n_tables + 1) * sizeof *s->table, "a stream");
+        status = rill_fail_memory(ctx, (network->n_tables + 1) * sizeof *s->table, "a session");
     if (status == RILL_OK) status = network->device->backend->session_open(s, threads);
     if (status == RILL_OK)
         *out = s;

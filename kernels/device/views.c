@@ -1,60 +1,11 @@
-/* Views, and their resolution to operands of an operation; failures of the builder.
+/* Views, and their resolution to operands of an operation.
  *
  * A view names the tensor, table or constant that an operation reads or writes. Its operand in a block is a base address,
  * a row stride, and an optional index: the operand's row for each row of the operation. The operation and the operand may
  * have different index spaces (sets of rows). Spaces form a tree, so the index follows the one path between them: up to
  * the common ancestor, then down through `where` and `distinct` spaces.
- * Sections: failures and arrays · making views · indices · checks. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
+ * Sections: making views · indices · checks. */
 #include "backend.h"
-
-/* --- failures and arrays ------------------------------------------------------------------------------------------ */
-
-static int32_t keep_first_failure(rill_network *network, rill_status status, const char *format, va_list arguments)
-{
-    if (network->status != RILL_OK) return -1;
-    network->status = status;
-    vsnprintf(network->message, sizeof network->message, format, arguments);
-    return -1;
-}
-
-int32_t dev_network_fail(rill_network *network, rill_status status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    keep_first_failure(network, status, format, arguments);
-    va_end(arguments);
-    return -1;
-}
-
-void dev_build_fail(const dev_builder *b, const char *format, ...)
-{
-    char what[300];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    if (b->op != NULL)
-        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s, operation %zu (%s): %s", b->graph->name,
-                         b->graph->n_ops, b->operation, what);
-    else
-        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s: %s: %s", b->graph->name, b->operation, what);
-}
-
-int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size)
-{
-    if (network->status != RILL_OK) return -1;
-    if (network->finished)
-        return dev_network_fail(network, RILL_ERR_ARGUMENT, "the network is finished: nothing can be added");
-    if (*count >= INT32_MAX - 1) return dev_network_fail(network, RILL_ERR_ARGUMENT, "the network has too many parts");
-    if (rill_grow(network->ctx, array, capacity, *count + 1, size, "a plan") != RILL_OK)
-        return dev_network_fail(network, RILL_ERR_MEMORY, "%s", rill_error(network->ctx));
-    memset((char *)*array + *count * size, 0, size);
-    return (int32_t)++ * count;
-}
 
 /* --- making views ------------------------------------------------------------------------------------------------- */
 
@@ -230,7 +181,7 @@ static int build_tensor_view(const dev_builder *b, rill_index_space space, dev_o
                              size_t width, int use, const char *what)
 {
     dev_graph *p = b->graph;
-    if (!check_handle(b, view->source, p->n_tensors, "value", what)) return 0;
+    if (!check_handle(b, view->source, p->n_tensors, "tensor", what)) return 0;
     dev_tensor *tensor = &p->tensor[view->source - 1];
     if (!check_width(b, view, tensor->width, width, what) || !mark_used(b, tensor, use, what)) return 0;
     to->base = DEV_BASE_TENSOR;

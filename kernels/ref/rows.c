@@ -171,20 +171,27 @@ static inline float at_least(float x, float min)
     return x < min ? min : x;
 }
 
-/* Each element is read of all terms before it is written, since `out` may be any term. A parser needs up to three terms for
- * every action: without these special cases that would take several times as long. */
+/* `out` may be any term. Up to three terms, of which a parser needs a sum for every action, take one pass over the row, and each
+ * further term one more. If `out` is a further term, the first pass would overwrite it: then each element is read of all
+ * terms before it is written, which takes several times as long. */
 static void sum_row(float *out, const float *const *term, size_t terms, size_t width, float min)
 {
     const float *a = term[0], *b = term[1], *c = term[2];
+    int in_place = 0;
+    for (size_t t = 3; t < terms; t++) in_place |= term[t] == out;
     if (terms == 0) memset(out, 0, width * sizeof *out);
     for (size_t j = 0; terms == 1 && j < width; j++) out[j] = at_least(a[j], min);
     for (size_t j = 0; terms == 2 && j < width; j++) out[j] = at_least(a[j] + b[j], min);
-    for (size_t j = 0; terms == 3 && j < width; j++) out[j] = at_least(a[j] + b[j] + c[j], min);
-    for (size_t j = 0; terms > 3 && j < width; j++) {
+    for (size_t j = 0; in_place && j < width; j++) {
         float sum = a[j] + b[j] + c[j];
         for (size_t t = 3; t < terms; t++) sum += term[t][j];
         out[j] = at_least(sum, min);
     }
+    if (terms < 3 || in_place) return;
+    const float first_min = terms == 3 ? min : -INFINITY;
+    for (size_t j = 0; j < width; j++) out[j] = at_least(a[j] + b[j] + c[j], first_min);
+    for (size_t t = 3; t < terms; t++)
+        for (size_t j = 0; j < width; j++) out[j] = at_least(out[j] + term[t][j], t + 1 == terms ? min : -INFINITY);
 }
 
 /* Sum the present terms of each row in order. */

@@ -1,9 +1,10 @@
 /* attention.c (vector): multi-head attention: scores of a slot's keys, softmax, then the weighted sum of its values.
  *
  * Adjacent rows of one slot are processed as a group of up to QUERIES rows, so that a vector of memory is loaded once
- * for all of them. Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed tree;
- * the softmax runs over the row's own scores; a context element is one FMA chain over t ascending. A group only
- * interleaves the chains of its rows.
+ * for all of them.
+ * Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed tree; the softmax runs
+ * over the row's own scores; a context element is one FMA chain over t ascending. A group only interleaves the chains
+ * of its rows.
  *
  * Sections: dot products, additive scores, softmax, context, narrow heads, groups of rows. */
 #include <assert.h>

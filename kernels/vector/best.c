@@ -443,8 +443,8 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
         for (size_t v = 0; v < r->symbols; v += VL) {
             collect_vector(r, &c, v, norm, low);
             for (size_t i = 0; i < c.count; i++) {
-                const uint64_t bucket_of_key = (rill_best_key(c.logp[i]) - key_limit.first) >>
-                                               key_limit.shift; /* wraps around for keys below `first`: no bucket */
+                /* the difference wraps around for keys below `first`: no bucket */
+                const uint64_t bucket_of_key = (rill_best_key(c.logp[i]) - key_limit.first) >> key_limit.shift;
                 if (bucket_of_key < BUCKETS) have[bucket_of_key]++;
             }
         }

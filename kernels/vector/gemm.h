@@ -58,8 +58,8 @@ typedef void (*tile_fn)(const strip *s, const tile_rows *t);
 typedef struct tile_set {
     tile_fn tile[9][MR + 1];
     size_t max_rows[9];
-    size_t (*vectors)(size_t remaining,
-                      size_t rows); /* nv of the panel's next strip; `remaining`: vectors left in the panel */
+    /* nv of the panel's next strip; `remaining`: vectors left in the panel */
+    size_t (*vectors)(size_t remaining, size_t rows);
 } tile_set;
 
 /* Quantised rows of A for U8S8; NULL for other weight types. */

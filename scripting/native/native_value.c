@@ -182,8 +182,8 @@ int native_push(lua_State *L, signature_type type, const native_value *value)
     case SIGNATURE_STRING: lua_pushstring(L, value->pointer); break; /* nil for NULL */
     default:
         if (type == SIGNATURE_U64 && value->u64 > INT64_MAX)
-            lua_pushnumber(L,
-                           (lua_Number)value->u64); /* push the nearest float, since a Lua integer would be negative */
+            /* push the nearest float, since a Lua integer would be negative */
+            lua_pushnumber(L, (lua_Number)value->u64);
         else if (type < SIGNATURE_FLOAT)
             lua_pushinteger(L, native_integer(type, value));
         else if (value->pointer == NULL)

@@ -124,9 +124,8 @@ static const char *compile_reference(const pattern_match *m, pattern_item *item,
     if (number < 0 || number >= m->captures || m->states[number] == CAPTURE_OPEN)
         return bad_item(item, "invalid capture index %%%d", end);
     item->number = (uint8_t)number;
-    item->kind = m->states[number] == CAPTURE_POSITION
-                     ? ITEM_SINGLE
-                     : ITEM_BACKREFERENCE; /* ITEM_SINGLE has an empty set, which never matches */
+    /* ITEM_SINGLE has an empty set, which never matches */
+    item->kind = m->states[number] == CAPTURE_POSITION ? ITEM_SINGLE : ITEM_BACKREFERENCE;
     return p + 2;
 }
 

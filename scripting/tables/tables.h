@@ -49,8 +49,8 @@ typedef struct script_declaration {
     const char *functions[SCRIPT_MAX_FUNCTIONS + 1];
     /* the table may have the key `arguments`; if it is missing or empty, the plugin takes no arguments */
     int has_arguments;
-    const char
-        *number_key;      /* key of an optional integer, default 0; NULL: none. If max_number is 1, of a boolean too */
+    /* key of an optional integer, default 0; NULL: none. If max_number is 1, of an optional boolean */
+    const char *number_key;
     int32_t max_number;   /* maximum of that integer */
     size_t instance_size; /* bytes of an instance, a struct whose first member is script_instance */
     void (*instance_finish)(script_instance *instance); /* frees other memory of the instance; NULL: there is none */

@@ -121,9 +121,9 @@ sys_root = root
 pkg_config_libdir = [usr / 'pkgconfig', root / 'usr/share/pkgconfig']
 END
   build_for --cross-file "$build.ini" -Dcuda=disabled -Donednn=disabled -Dtests=enabled -- rill tests/golden/kernel_set \
-    tests/golden/vary_model tests/device/test_device_programs tests/device/test_device_plan
+    tests/golden/vary_model tests/device/test_device_graphs tests/device/test_device_network
   export QEMU_LD_PREFIX=$root
-  for program in "test_device_programs --iterations 60" test_device_plan; do
+  for program in "test_device_graphs --iterations 60" test_device_network; do
     # shellcheck disable=SC2086
     set -- $program
     QEMU_CPU=$all "$(wrapper "tests/device/$1")" "${@:2}"

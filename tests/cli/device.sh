@@ -156,7 +156,7 @@ refused 'mt: device: expected cpu, cuda, cuda:NUMBER or auto, found "gpu"' --dev
 refused 'mt: device: cuda-host:7: GPU 7' --device cuda-host:7
 refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"' --device cuda-host:x
 refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
-refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
+refused 'weights: cpu does not multiply in f16: use bf16 or f32' --weights f16
 refused 'mt: device: cuda-host:2: GPU 2' --device cuda-host:0,cuda-host:2
 refused 'device: cuda-host:0 and cpu are of different kinds, whose scores differ: list devices of one kind' --device cuda-host:0,cpu
 refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1

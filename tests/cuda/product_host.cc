@@ -1,9 +1,9 @@
 /* product_host.cc: weights row by row, multiplied with as many rows as there are.
  *
  * 16 outputs at a time are laid side by side, so that the processor's vectors run along outputs and each sum keeps its order. The
- * weights are laid out anew for each product, since they may have changed. Invariant: a sum is ((0 + a0 w0) + a1 w1) + ..., each
- * operation rounded, whatever the rows and the vectors are; but where a matrix is `fast`, more than FAST_ROWS rows are summed from the
- * last to the first. */
+ * weights are laid out anew for each product, since they may have changed.
+ * Invariant: a sum is ((0 + a0 w0) + a1 w1) + ..., each operation rounded, whatever the rows and the vectors are; but where a matrix
+ * is `fast`, more than FAST_ROWS rows are summed from the last to the first. */
 #include "product_host.h"
 
 #include "half.h"
@@ -21,8 +21,7 @@ static inline float number(const void *from, size_t i, gpu_type type)
 }
 
 /* tile[k][TILE] of outputs first..first + count - 1; beyond them the last one again. */
-template <gpu_type TYPE>
-static void lay_out(const gpu_matrix *m, bool back, size_t first, size_t count, float *tile)
+template <gpu_type TYPE> static void lay_out(const gpu_matrix *m, bool back, size_t first, size_t count, float *tile)
 {
     const size_t k = (size_t)m->k;
     size_t row[TILE];
@@ -50,8 +49,8 @@ __attribute__((always_inline)) static inline void multiply(const float *tile, si
     }
 }
 
-__attribute__((always_inline)) static inline void tile_rows(const float *tile, size_t k, size_t rows, const float *a, float *c,
-                                                            size_t ldc, size_t count)
+__attribute__((always_inline)) static inline void tile_rows(const float *tile, size_t k, size_t rows, const float *a,
+                                                            float *c, size_t ldc, size_t count)
 {
     float sums[ROWS * TILE];
     for (size_t r = 0, n; r < rows; r += n) {
@@ -104,8 +103,8 @@ static void widen(const gpu_matrix *m, const gpu_product *p, bool back, float *a
 static void multiply_all(const gpu_matrix *m, size_t rows, bool back, const float *a, float *tile, float *sums)
 {
     const size_t n = (size_t)m->n, k = (size_t)m->k;
-    static void (*const lay_out_as[])(const gpu_matrix *, bool, size_t, size_t, float *) = {lay_out<GPU_F32>, lay_out<GPU_BF16>,
-                                                                                     lay_out<GPU_F16>};
+    static void (*const lay_out_as[])(const gpu_matrix *, bool, size_t, size_t,
+                                      float *) = {lay_out<GPU_F32>, lay_out<GPU_BF16>, lay_out<GPU_F16>};
     void (*tile_of)(const float *, size_t, size_t, const float *, float *, size_t, size_t) = tile_plain;
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx")) tile_of = tile_avx;

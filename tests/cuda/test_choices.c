@@ -213,8 +213,8 @@ typedef struct answer {
 
 /* A call: which rows, in which order, and their memory layout. */
 typedef struct batch_layout {
-    int32_t rows, order[MAX_ROWS], beyond, row_gap,
-        off;        /* beyond: surplus rows of the grid; row_gap: floats between rows */
+    /* beyond: surplus rows of the grid; row_gap: floats between rows */
+    int32_t rows, order[MAX_ROWS], beyond, row_gap, off;
     int32_t longer; /* announced number of symbols beyond the longest list, if there are lists */
 } batch_layout;
 

@@ -122,8 +122,8 @@ static void build_pairs(layer *l)
     add_product_pair(l, 0, RILL_LINEAR);
     add_product_pair(l, 1, RILL_LINEAR);
     add_product_pair(l, 0, RILL_TANH); /* different from the other's */
-    product(l, 32, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR,
-            rill_view_value(l->gates)); /* without an epilogue */
+    /* without an epilogue */
+    product(l, 32, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR, rill_view_value(l->gates));
     product(l, 8, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR, rill_view_value(l->part));
     product_to_table(l);
 }

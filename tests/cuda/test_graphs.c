@@ -126,10 +126,10 @@ static void check_problem(rill_context *ctx, uint64_t seed)
     free_problem(p);
 }
 
-static void programs_mean_what_they_say(void **state)
+static void graphs_mean_what_they_say(void **state)
 {
     (void)state;
-    const int64_t n = harness_problems(PROGRAMS, check_problem);
+    const int64_t n = harness_problems(GRAPHS, check_problem);
     assert_true(n_unstable * 10 <= n);
 }
 
@@ -355,7 +355,7 @@ static void odd_operands(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(odd_operands),
-    cmocka_unit_test(programs_mean_what_they_say),
+    cmocka_unit_test(graphs_mean_what_they_say),
     cmocka_unit_test(ragged_lengths_alternate),
     cmocka_unit_test(runs_are_replayed),
     cmocka_unit_test(slots_are_filled_in_order),

@@ -47,8 +47,8 @@ static problem draw(dice *d, int32_t width, int32_t vocabulary)
     }
     p.longest += dice_range(d, 0, 40);
     for (int32_t r = 0; r < p.rows; r++) {
-        p.slot[r] = r > 0 && dice_chance(d, 60) ? p.slot[r - 1]
-                                                : dice_range(d, 0, SLOTS - 1); /* several rows share a slot */
+        /* several rows share a slot */
+        p.slot[r] = r > 0 && dice_chance(d, 60) ? p.slot[r - 1] : dice_range(d, 0, SLOTS - 1);
         p.a_row[r] = dice_range(d, -1, TABLE - 1);
         p.out_row[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* distinct */
     }

@@ -1,7 +1,8 @@
 /* Random networks and worlds.
  *
  * Each row of a run writes nodes and slots of its own, and otherwise reads only old ones that no row writes. So any
- * split of the run gives the same results. Sections: the world · the skeleton · views · requests · the whole. */
+ * split of the run gives the same results.
+ * Sections: the world · the skeleton · views · requests · the whole. */
 #include "random_network_internal.h"
 
 #include <math.h>

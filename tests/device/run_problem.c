@@ -1,5 +1,5 @@
-/* Runs problems with the interpreter and the executor. Sections: outcomes · the interpreter · the executor ·
- * comparing. */
+/* Runs problems with the interpreter and the executor.
+ * Sections: outcomes · the interpreter · the executor · comparing. */
 #include "run_problem.h"
 
 #include <math.h>

@@ -322,7 +322,7 @@ static const struct {
     {"(copy): x: rows of this index space have no number", own_number_of_rows, RILL_ERR_ARGUMENT},
     {"(copy): x: column 99", no_such_column, RILL_ERR_ARGUMENT},
     {"(copy): index space 99", no_such_space, RILL_ERR_ARGUMENT},
-    {"(copy): x: value 99 does not exist", no_such_value, RILL_ERR_ARGUMENT},
+    {"(copy): x: tensor 99 does not exist", no_such_value, RILL_ERR_ARGUMENT},
     {"(product): a: some rows have no matching row in this index space", some_rows_only, RILL_ERR_ARGUMENT},
     {"no index space can be derived from one of distinct values", space_of_distinct, RILL_ERR_ARGUMENT},
     {"columns must belong to the run's rows or to units", column_of_where, RILL_ERR_ARGUMENT},
@@ -348,7 +348,7 @@ static const struct {
     {"a matrix of 4 x 4 with a row stride of 3: invalid", narrow_stride, RILL_ERR_ARGUMENT},
     {"too large", endless_matrix, RILL_ERR_FORMAT},
     {"vocabulary subset shortlist: its bias must be one row", list_bias, RILL_ERR_ARGUMENT},
-    {"f16 is for GPUs", list_in_f16, RILL_ERR_OPTION},
+    {"cpu does not multiply in f16", list_in_f16, RILL_ERR_OPTION},
 };
 
 static void each_mistake_is_reported(void **state)

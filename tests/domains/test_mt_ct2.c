@@ -382,8 +382,8 @@ static void tables_of_unequal_length(void **state)
     for (int i = 0; i < 31; i++) strcat(text, "a ");
     for (int i = 0; i < 2; i++) {
         fill_folder();
-        replace("\3\0\0\0\32\0decoder/projection/weight", 31, "\2\0\0\0\32\0decoder/projection/weight",
-                31); /* renames it */
+        /* renames it */
+        replace("\3\0\0\0\32\0decoder/projection/weight", 31, "\2\0\0\0\32\0decoder/projection/weight", 31);
         size_t length, offset = 0, out;
         char *bytes = read_bytes(folder, "model.bin", &length), *edited = malloc(length + 4000);
         assert_non_null(edited);

@@ -146,10 +146,11 @@ static void bytes_stand_for_characters(void **state)
                      "a <0xC3> <0xA9> b </s>",
                      "a\xC3\xA9"
                      "b");
+    /* one of its bytes has no token */
     reads_and_writes("m2m_100", "a\xC3\xA8",
                      "eng_Latn \xE2\x96\x81"
                      "a <unk> </s>",
-                     "a"); /* one of its bytes has no token */
+                     "a");
 }
 
 /* A Strip normalizer removes spaces at both ends; punctuation loses the space before it if the directory asks for that. */

@@ -134,8 +134,8 @@ static rill_status step_in_stages(void *self, const rill_rows *rows)
         const int step = stages.steps++;
         if (step < LAST_STAGE) await_stage(step + 1);
         if (stages.test_clock != NULL && step < LAST_STAGE - 1) {
-            nanosleep(&a_moment,
-                      NULL); /* gives the other worker time to start waiting; if it does not, the test shows less */
+            /* gives the other worker time to start waiting; if it does not, the test shows less */
+            nanosleep(&a_moment, NULL);
             ++*stages.test_clock;
         }
     }

@@ -164,8 +164,8 @@ static void inputs_take_memory(void **state)
     s.workers = s.own_thread = 1;
     engine_run(&p, &s, NULL, &record);
     problem_expect(&p, &s, 9, &record);
-    assert_in_range(record.toy.slots_peak, 2,
-                    10); /* as many as their known lengths allow; more than if lengths were unknown */
+    /* as many as their known lengths allow; more than if lengths were unknown */
+    assert_in_range(record.toy.slots_peak, 2, 10);
     engine_record_clear(&record);
     s.workers = s.own_thread = 0;
     s.memory = 4 * (TOY_SLOT_BYTES - 1);

@@ -197,8 +197,8 @@ typedef struct bench {
     rill_context *ctx;
     rill_modifiers asks;
     topk selector;
-    int64_t sets, picks, legal_sets, plain,
-        shared; /* calls of each kind; shared: with fewer sets than rows that have one */
+    /* calls of each kind; shared: with fewer sets than rows that have one */
+    int64_t sets, picks, legal_sets, plain, shared;
 } bench;
 
 /* Check which parts of the contract a request uses: a domain must get no more than necessary. */

@@ -112,10 +112,9 @@ typedef struct naive_problem {
     int32_t min_width; /* heuristics leave at least this many candidates, counting outputs too */
     int require_end;   /* 1: hypotheses that are truncated at max_length are not output */
     int cube;          /* 0: no cube pruning; 1: naive cube pruning; 2: accelerated */
-    int64_t (*cube_key)(
-        int32_t
-            last_action); /* class for cube pruning; NULL: equal last actions are one class. Before the first action: -1 */
-    int ignore_limits;    /* 1: ignore the limits that scorers set, for enumeration */
+    /* class for cube pruning; NULL: equal last actions are one class. Before the first action: -1 */
+    int64_t (*cube_key)(int32_t last_action);
+    int ignore_limits; /* 1: ignore the limits that scorers set, for enumeration */
     int32_t unknown;
     double unknown_penalty; /* for the action `unknown`; 0: none */
     int32_t no_repeat_ngram;
@@ -157,8 +156,8 @@ typedef struct naive_result {
     int32_t truncated;    /* outputs truncated at max_length */
     int64_t candidates;   /* candidates after merging, summed over all phases of all timesteps */
     int64_t pruned;       /* how many of these candidates heuristics have dropped */
-    int64_t classes,
-        rescored; /* for cube pruning: representatives that were expanded, and hypotheses rescored with their own states */
+    /* cube pruning: representatives that were expanded; hypotheses rescored with their own states */
+    int64_t classes, rescored;
     naive_width *width; /* [timesteps] */
 } naive_result;
 

@@ -1,5 +1,5 @@
-/* See problem.h. Sections: the space · drawing · solving · comparing · describing and failing. engine_run.c runs the
- * engine. */
+/* See problem.h. engine_run.c runs the engine.
+ * Sections: the space · drawing · solving · comparing · describing and failing. */
 #include "support/problem.h"
 
 #include <math.h>

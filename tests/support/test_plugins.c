@@ -1,4 +1,5 @@
-/* See test_plugins.h. Sections: random decisions · heuristics · scorers · schedulers · registration. */
+/* See test_plugins.h.
+ * Sections: random decisions · heuristics · scorers · schedulers · registration. */
 #include "support/test_plugins.h"
 
 #include <math.h>

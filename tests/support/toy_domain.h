@@ -29,8 +29,8 @@ typedef struct toy_report {
     int64_t encode_calls; /* calls with at least one input */
     int64_t max_rows;     /* most rows of one score call */
     int64_t max_choices;  /* most choices per row that one score call requested */
-    int64_t set_calls, pick_calls,
-        part_calls;             /* score calls with allowed sets, with picks, with only some of the stepped rows */
+    /* score calls with allowed sets; with picks; with only some of the stepped rows */
+    int64_t set_calls, pick_calls, part_calls;
     int64_t finalized_anywhere; /* outputs finalized without a state */
     int64_t violations;
     char first_violation[512]; /* the first violation */

@@ -1,5 +1,6 @@
 /* Constraints on outputs: lines of text, each for one input's output, and files of all allowed outputs.
- * Threads: as the context. Stability: stable within a major version. */
+ * Threads: as the context.
+ * Stability: stable within a major version. */
 #ifndef RILL_CONSTRAINTS_H
 #define RILL_CONSTRAINTS_H
 

@@ -18,10 +18,10 @@
  * Life of a runner: start, any mix of the decoding calls, stop; before the model is closed. A domain without start and stop is its own
  * runner: the model decodes, for one engine at a time.
  * Life of an item: encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a
- * memory limit an item may lose all its nodes, or its slot too, and restart from a first node, or from encode() by any worker. Life of a
- * node: step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it. With
- * RILL_STATE_PARENT the engine frees it as soon as its children have been stepped or pruned; with RILL_STATE_PATH as soon as no live or
- * unfinished hypothesis passes through it.
+ * memory limit an item may lose all its nodes, or its slot too, and restart from a first node, or from encode() by any worker.
+ * Life of a node: step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it.
+ * With RILL_STATE_PARENT the engine frees it as soon as its children have been stepped or pruned; with RILL_STATE_PATH as soon as no live
+ * or unfinished hypothesis passes through it.
  *
  * Self and threads: `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
  * get the model as their first argument, all other methods get the runner. A domain with `start` must treat the model as const from open

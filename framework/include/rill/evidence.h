@@ -16,7 +16,8 @@
  *     rill_evidence_writer_finish(writer);
  *
  * A file is a header, a record per input, and an index at the end for random access; docs/algorithms.md documents the bytes. Nothing is
- * mapped. One thread at a time per object. Stability: structs are only appended to, and so are versions of the file. */
+ * mapped. One thread at a time per object.
+ * Stability: structs are only appended to, and so are versions of the file. */
 #ifndef RILL_EVIDENCE_H
 #define RILL_EVIDENCE_H
 

@@ -4,7 +4,8 @@
  * truncated while it is read. Therefore only regular files are accepted unless the caller passes another rill_file_kind, and reading a
  * whole file has a limit. Files are never mapped (mmap), since reading a mapped page of a truncated file kills the process.
  * The context remembers the latest 256 regular files that were opened, so that a program can refuse to overwrite its inputs.
- * Every error names the file. One thread at a time per context. Stability: stable within a major version. */
+ * Every error names the file. One thread at a time per context.
+ * Stability: stable within a major version. */
 #ifndef RILL_FILE_H
 #define RILL_FILE_H
 

@@ -6,7 +6,8 @@
  * Keys of "options" are options of rill_option_source_set(), with "-" or "_". The keys absolute, relative and relative_local make up the
  * model's list of heuristics, in this file's order, and "heuristics" adds others. All options are defaults. Options of rill_output_table()
  * are refused, since they are the user's choice. Paths (RILL_OPTION_PATH) are relative to the directory. A directory that names no domain
- * is read by the domain that supports its "model_type" (rill_domain.model_types). Stability: structs are only appended to. */
+ * is read by the domain that supports its "model_type" (rill_domain.model_types).
+ * Stability: structs are only appended to. */
 #ifndef RILL_FOLDER_H
 #define RILL_FOLDER_H
 

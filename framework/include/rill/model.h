@@ -1,7 +1,8 @@
 /* Models: how to open a model, and to query its properties, actions, texts and tokens.
  *
  * A model belongs to a domain, such as "mt", which is registered by name (registry.h).
- * Threads: see engine.h. Stability: structs are only appended to. */
+ * Threads: see engine.h.
+ * Stability: structs are only appended to. */
 #ifndef RILL_MODEL_H
 #define RILL_MODEL_H
 

@@ -85,9 +85,9 @@ enum { RILL_N_ACTIVATIONS = 0 RILL_ACTIVATIONS(RILL_ENTRY) };
 
 /* --- operations on rows ------------------------------------------------------------------------------------------- */
 
-/* Lists of operands have entries X(OPERATION, member, times, width, use). An operation has one width or several, numbered from 0; width 0
- * is the one in RILL_OPERATIONS, and a comment at the list names the others. A row of the operand has `times` floats for each float of its
- * width. */
+/* Lists of operands have entries X(OPERATION, member, times, width, use). `width` is the number of one of the operation's widths. A row
+ * operation has width 0 only: the member that RILL_ROW_OPERATIONS names, or what a comment at that member says if it is 0. A comment at
+ * another operation's list names its widths in order, from 0 on. A row of the operand has `times` floats for each float of its width. */
 enum rill_operand_use {
     RILL_OUT = 1 << 0,           /* written; all other operands are read */
     RILL_OPTIONAL = 1 << 1,      /* may be none */
@@ -301,6 +301,7 @@ typedef struct rill_mask {
     rill_view x;  /* [R, V], in place: a tensor of the operation's space */
     size_t width; /* V; 0: width of x */
 } rill_mask;
+/* widths: V */
 #define RILL_MASK_OPERANDS(X) X(MASK, x, 1, 0, RILL_OWN_SPACE | RILL_UNCOUNTED)
 RILL_API void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op);
 
@@ -322,6 +323,7 @@ typedef struct rill_best_choices {
     rill_column tag_column;
     int32_t raw; /* 1: return x itself, without softmax */
 } rill_best_choices;
+/* widths: V */
 #define RILL_BEST_OPERANDS(X)                                               \
     X(BEST, logits, 1, 0, RILL_OWN_SPACE | RILL_SUBSET)                     \
     X(BEST, add, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT | RILL_UNCOUNTED) \
@@ -341,15 +343,16 @@ typedef struct rill_mix {
     rill_column vocab_subset_slot;
     size_t symbols;
 } rill_mix;
+/* widths: V */
 #define RILL_MIX_OPERANDS(X) X(MIX, logits, 1, 0, RILL_REPEATED | RILL_OWN_SPACE | RILL_SUBSET)
 RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op);
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
 /* X(OPERATION, word, description, width, flops): rill_op_word() adds the operation to a graph, to run on all rows of an index space;
- * rill_network_finish() reports mismatches. `width` is the member of a row operation that has width 0 of the list of operands (none for
- * others, which compute it), `flops` the number of floating-point operations per float of its operands. A row operation computes a row of
- * its outputs from its operands' rows alone: devices need no code for it besides its kernel. */
+ * rill_network_finish() reports mismatches. `width` is the member with a row operation's width; other operations name none. `flops` is the
+ * number of floating-point operations per float of the operands. A row operation computes a row of its outputs from its operands' rows
+ * alone: devices need no code for it besides its kernel. */
 #define RILL_ROW_OPERATIONS(X)                        \
     X(LSTM, lstm, rill_lstm_cell, hidden, 1)          \
     X(GRU, gru, rill_gru_cell, hidden, 1)             \

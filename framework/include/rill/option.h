@@ -2,7 +2,8 @@
  *
  * rill_setting_table() has the search settings (settings.h), rill_chain_table() the options that name heuristics, scorers and schedulers
  * (search_config.h), rill_domain.options a domain's own. Command lines, scripts, configuration files, reports and servers all use these
- * tables. Stability: rows are only appended to. */
+ * tables.
+ * Stability: rows are only appended to. */
 #ifndef RILL_OPTION_H
 #define RILL_OPTION_H
 

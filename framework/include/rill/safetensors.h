@@ -12,7 +12,8 @@
  * Element types: the file may have any type of the format; F32, F16 and BF16 can be read and are converted to fp32.
  * Every error names the file and the tensor, what was expected and what was found.
  * Memory: each tensor is read into the caller's memory on demand and not kept; header entries come from the context, the header's
- * document from malloc(). One thread at a time. Stability: stable within a major version. */
+ * document from malloc(). One thread at a time.
+ * Stability: stable within a major version. */
 #ifndef RILL_SAFETENSORS_H
 #define RILL_SAFETENSORS_H
 

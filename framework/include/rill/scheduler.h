@@ -11,8 +11,7 @@
  * passed over eight times: it did not fit in the budget, and a later item was taken. It is also overdue if it was not expanded for four
  * rounds, even if the scheduler omits it. A round is as many expansions as there are live candidates in flight.
  *
- * Stability: members are only appended.
- */
+ * Stability: members are only appended. */
 #ifndef RILL_SCHEDULER_H
 #define RILL_SCHEDULER_H
 

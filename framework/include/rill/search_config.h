@@ -10,7 +10,8 @@
  * Order of use: rill_option_source_create(), rill_option_source_set() and similar, rill_search_config_make(), an engine from
  * config->setup, then rill_search_config_free() and rill_option_source_free(): sources must outlive the configurations made from them. A
  * source keeps pointers to rows of rill_domain.options, so domains' tables must outlive the sources that set their options.
- * One thread at a time; sources are used with the context that made them. Stability: structs are only appended to. */
+ * One thread at a time; sources are used with the context that made them.
+ * Stability: structs are only appended to. */
 #ifndef RILL_SEARCH_CONFIG_H
 #define RILL_SEARCH_CONFIG_H
 

@@ -49,8 +49,8 @@ typedef struct rill_stats {
     rill_seconds seconds;
     int64_t nodes_bound; /* limit on model states, from the setting max_nodes or memory; 0: none */
     int64_t restarted;   /* number of times that an item restarted because nodes_bound left too few states */
-    int64_t
-        cube_hypotheses;   /* live hypotheses of inputs with cube pruning, summed over all timesteps and their phases */
+    /* live hypotheses of inputs with cube pruning, summed over all timesteps and their phases */
+    int64_t cube_hypotheses;
     int64_t cube_classes;  /* equivalence classes expanded in place of these hypotheses */
     int64_t cube_rescored; /* hypotheses expanded in addition, for exact scores of children (cube pruning) */
     int64_t certified;     /* inputs whose best output is proven to be the model's best (setting certify) */

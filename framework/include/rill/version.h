@@ -5,8 +5,8 @@
  *
  * Structs grow only at the end. Structs that a program makes store their size in struct_size, so that a program built against an older
  * header runs with this library: members that it lacks take their defaults (rill_copy_struct()). A struct of a newer header is refused with
- * RILL_ERR_ABI. Structs that the library makes are reached by pointers and functions, never by an index into an array. Stability: the names
- * in this header never change. */
+ * RILL_ERR_ABI. Structs that the library makes are reached by pointers and functions, never by an index into an array.
+ * Stability: the names in this header never change. */
 #ifndef RILL_VERSION_H
 #define RILL_VERSION_H
 
