@@ -22,7 +22,7 @@
 #include "machine.h"
 #include "unfused.h"
 #if defined(RILL_HAVE_ONEDNN)
-#include "yardstick.h"
+#include "onednn_gemm.h"
 #endif
 
 #define ROTATE_BYTES ((size_t)12 << 20)

@@ -187,7 +187,7 @@ class Bench:
 
     def programs(self):
         host = self.args.device == "cuda-host"
-        self.tests(["cuda_programs_7", "cuda_fuse"] if host else ["gpu_programs", "gpu_fuse", "gpu_runs"], 150)
+        self.tests(["cuda_executor_7", "cuda_fuse"] if host else ["gpu_executor", "gpu_fuse", "gpu_runs"], 150)
 
     def golden(self):
         self.tests([f"golden_{self.prefix()}{name}" for name in GOLDEN], 120)

@@ -8,7 +8,7 @@
   trace    how full a batch is, by `rill decode --trace`: a bar per timestep, a panel per run; a triangle is where new inputs come in
   rows     how many rows timesteps had, by `rill bench --json`: a panel per method
   methods  what methods took, by `rill bench --json`: median seconds with half the range of the runs, and expansions per timestep
-  cube     seconds over beam width, by bench/cube.py
+  cube     seconds over beam width, by bench/cube_pruning.py
 
 Of traces standard error says what the picture shows, a line per run: the timesteps, the expansions, and the share of timesteps that were
 at least nine tenths as full as the fullest of all runs.

@@ -1,6 +1,6 @@
-"""Runs of the command and of Python by turns; python.sh says what for.
+"""Runs of the command and of Python by turns; python_overhead.sh says what for.
 
-usage: python.py RILL MODEL INPUTS ROUNDS THREADS WORKERS
+usage: python_overhead.py RILL MODEL INPUTS ROUNDS THREADS WORKERS
 """
 
 import statistics

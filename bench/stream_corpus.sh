@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A corpus through the German-English model: 200,000 lines of the shared texts, repeated and shuffled, from a pipe into a file.
 # Every tenth of the way: lines done, lines per second since the last, and what the process holds of memory. It should not grow.
-# usage: bench/stream.sh [--save] [--lines N] [--threads T] [SEARCH OPTION OF rill decode...]     RILL_MT_MODEL: another model
+# usage: bench/stream_corpus.sh [--save] [--lines N] [--threads T] [SEARCH OPTION OF rill decode...]     RILL_MT_MODEL: another model
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """rill.compat.ctranslate2 against CTranslate2 itself: option sets, inputs, and how many lists of outputs are the same.
 
-usage: facade.py [--model examples/models/de-en] [--data DIR] [--inputs 100] [--only WORD]
+usage: compat_ctranslate2.py [--model examples/models/de-en] [--data DIR] [--inputs 100] [--only WORD]
 Takes the packages rill, ctranslate2 and sentencepiece. The data are a folder with mt/multi30k/val.de, $RILL_DATA or ../shared/data;
 without them the inputs are examples/questions/de-en.txt. No figure here is a time.
 
@@ -140,7 +140,7 @@ def main():
     lines = lines if lines.exists() else ROOT / "examples" / "questions" / "de-en.txt"
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(args.model / "source.spm"))
     sources = [pieces.encode(line, out_type=str) for line in lines.read_text(encoding="utf-8").splitlines()[: args.inputs]]
-    print(f"command: bench/facade.py --inputs {args.inputs}" + (f" --only {args.only}" if args.only else ""))
+    print(f"command: bench/compat_ctranslate2.py --inputs {args.inputs}" + (f" --only {args.only}" if args.only else ""))
     print(f"{lines.name}, {len(sources)} inputs, {args.model.name}; CTranslate2 {ctranslate2.__version__}, float32")
     print("\n| options | best | list | rounding | differ | score |\n| --- | --- | --- | --- | --- | --- |")
     total, refused = {"best": 0, "list": 0, "rounding": 0, "differ": 0}, []

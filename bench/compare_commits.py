@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Do two commits answer alike? What the golden files' cases give, and random requests in one batch, byte by byte.
 
-usage: commits.py OLDER [NEWER] [--requests N] [--seed S] [--renamed FILE] [--work DIR]
+usage: compare_commits.py OLDER [NEWER] [--requests N] [--seed S] [--renamed FILE] [--work DIR]
 
 OLDER, NEWER (default HEAD): commits, each checked out and built under DIR (default build-commits), where builds are kept. Each decodes the
 cases of its own tests/golden, so that a case may have other options than before and still must have the same answer; then the same N
 requests (default 2000): lines of JSON with settings and constraints drawn at random, all searches mixed in one run, for each of four
 models.
 With --renamed, FILE is a script for `sed -E` that is applied to OLDER's answers first: for results whose names have changed.
-bench/identical.sh compares schedules of one build, and bench/pair.py the time of two.
+bench/identical.sh compares schedules of one build, and bench/compare_builds.py the time of two.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-import mixes  # noqa: E402
+import random_requests  # noqa: E402
 
 RUNS_OWN = {"certify", "exact", "exact-rows", "unknown-penalty"}  # a run has these, and no request
 
@@ -66,11 +66,11 @@ def make_golden(tree):
 
 def draw(model, n, seed):
     """Lines of JSON, and a line of constraints for each."""
-    rng, lines = random.Random(f"{model} {seed}"), mixes.lines_of(ROOT, model)
-    values = {name: those for name, those in mixes.OF_REQUESTS.items() if name not in RUNS_OWN}
-    requests = [json.dumps({"text": rng.choice(lines), "options": mixes.draw(rng, values)}) for _ in range(n)]
-    constraints = ["" if rng.random() < 0.75 else f"{rng.choice(['require', 'ban', 'allow', 'prefix'])}:{rng.choice(mixes.WORDS[model])}"
-                   for _ in range(n)]
+    rng, lines = random.Random(f"{model} {seed}"), random_requests.lines_of(ROOT, model)
+    values = {name: those for name, those in random_requests.OF_REQUESTS.items() if name not in RUNS_OWN}
+    requests = [json.dumps({"text": rng.choice(lines), "options": random_requests.draw(rng, values)}) for _ in range(n)]
+    kinds, words = ["require", "ban", "allow", "prefix"], random_requests.WORDS[model]
+    constraints = ["" if rng.random() < 0.75 else f"{rng.choice(kinds)}:{rng.choice(words)}" for _ in range(n)]
     return "\n".join(requests) + "\n", "\n".join(constraints) + "\n"
 
 
@@ -109,14 +109,14 @@ def compare_golden(trees, script):
 
 def compare_requests(trees, n, seed, script):
     total = 0
-    for model in mixes.MODELS:
-        requests, constraints = draw(model, n // len(mixes.MODELS), seed)
+    for model in random_requests.MODELS:
+        requests, constraints = draw(model, n // len(random_requests.MODELS), seed)
         older, newer = (answer(tree, model, requests, constraints).splitlines() for tree in trees)
         older = rename(script, "\n".join(older)).split("\n")
         differ = [pair for pair in zip(older, newer) if pair[0] != pair[1]]
         failed = sum('"error": ' in line for line in newer)
         wrong = max(len(differ), abs(len(older) - len(newer)))
-        print(f"{model}: {n // len(mixes.MODELS)} requests, {failed} of them refused or without output, {wrong} lines differ", flush=True)
+        print(f"{model}: {len(requests)} requests, {failed} of them refused or without output, {wrong} lines differ", flush=True)
         for one, other in differ[:3]:
             print(f"  {one[:300]}\n  {other[:300]}")
         total += wrong

@@ -1,7 +1,7 @@
-/* oneDNN's products; see yardstick.h.
+/* oneDNN's products; see onednn_gemm.h.
  *
  * Sections: plain sgemm, packed matmul. */
-#include "yardstick.h"
+#include "onednn_gemm.h"
 
 #include <dnnl.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 """What exact search costs and finds, on the shipped models: rows of the beam search and of exact search behind it, inputs whose best output
 is certified by either, and the model's true best outputs beside the beam's.
 
-usage: exact.py [--rill build/rill] [--data DIR] [--only WORD] [--lines N] [--rows N]
+usage: exact_search.py [--rill build/rill] [--data DIR] [--only WORD] [--lines N] [--rows N]
 Of the certified best outputs: "other" rank above the beam's output, "empty" have no action, "short" have fewer than half the beam's. One
 worker; the seconds are those of one run.
 """

@@ -3,7 +3,7 @@
 or write slowly, some are no requests. Whoever asks properly gets what `rill decode` gives; the server's memory and descriptors are told
 as it goes. Exit code 1: an answer was lost or wrong, or the server is not as it was.
 
-usage: bench/serve_storm.py [--rill build/rill] [--model examples/models/de-en] [--requests 10000] [--lines FILE] [--cache SIZE]
+usage: bench/serve_stress.py [--rill build/rill] [--model examples/models/de-en] [--requests 10000] [--lines FILE] [--cache SIZE]
 """
 
 import argparse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What searches that nobody set find: the shipped models with their recommendation and without, and how many lists are short.
 
-usage: defaults.py [--rill build/rill] [--data DIR] [--only WORD]
+usage: default_search.py [--rill build/rill] [--data DIR] [--only WORD]
 No figure here is a time: all are the same on every machine with the same kernels. Quality is exact match (semparse), BLEU (mt) or
 labelled bracketing F1 (shiftreduce), in percent.
 """

@@ -1,7 +1,7 @@
-/* yardstick.h: oneDNN's own products, beside which bench_kernels puts rill's. Built where the library is there. Threads: one caller per
+/* onednn_gemm.h: oneDNN's own products, beside which bench_kernels puts rill's. Built where the library is there. Threads: one caller per
  * matmul object. */
-#ifndef BENCH_YARDSTICK_H
-#define BENCH_YARDSTICK_H
+#ifndef BENCH_ONEDNN_GEMM_H
+#define BENCH_ONEDNN_GEMM_H
 
 #include "kernels.h"
 

@@ -5,7 +5,7 @@ The client is open-loop: requests come at times drawn before the run (Poisson), 
 counts from the time at which a request was due. Servers run on one processor, the client on another. A rate counts as sustained when
 at least 97 % of its requests are answered within its time and 2 s.
 
-usage: serve.py --rill RILL --model DIR --ct2 DIR --input FILE [--rates 25,50,...] [--seconds 8] [--rounds 1] [--out JSON]
+usage: serve_load.py --rill RILL --model DIR --ct2 DIR --input FILE [--rates 25,50,...] [--seconds 8] [--rounds 1] [--out JSON]
 """
 
 import argparse
@@ -52,7 +52,7 @@ class Server:
                 return
             except OSError:
                 await asyncio.sleep(0.1)
-        sys.exit(f"serve.py: {self.name} does not come up")
+        sys.exit(f"serve_load.py: {self.name} does not come up")
 
     def stop(self):
         self.process.terminate()

@@ -2,7 +2,7 @@
 # The Python package against the command: the same model, settings and inputs, whole processes by turns, on test_2016_flickr.
 # Python reads lines and prints texts, as the command does. A row more has the heuristic `absolute` as a function over NumPy arrays, and the
 # built-in one beside it. The package is installed into an environment that is thrown away; RILL_BENCH_PYTHON=PYTHON takes one that has it.
-# usage: bench/python.sh [--save] [--rounds R] [--threads T] [--workers W]
+# usage: bench/python_overhead.sh [--save] [--rounds R] [--threads T] [--workers W]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
@@ -27,7 +27,7 @@ fi
 
 {
   describe_machine
-  echo "command: bench/python.sh --rounds $rounds --threads $threads --workers $workers"
-  "$python" bench/python.py build/rill "$model" "$inputs" "$rounds" "$threads" "$workers"
+  echo "command: bench/python_overhead.sh --rounds $rounds --threads $threads --workers $workers"
+  "$python" bench/python_overhead.py build/rill "$model" "$inputs" "$rounds" "$threads" "$workers"
 } | tee "$work/result.txt"
 if [ "$save" = 1 ]; then mkdir -p bench/results && cp "$work/result.txt" "bench/results/python-$suffix.txt"; fi

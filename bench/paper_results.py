@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the sources of rill's methods measured, on models of rill's: fused output layers, top-up, sorting, lengths that vary, early pruning.
 
-usage: sources.py [--model DIR] [--data DIR] [--lines N] [--rounds R] [--save NAME] [PART...]
+usage: paper_results.py [--model DIR] [--data DIR] [--lines N] [--rounds R] [--save NAME] [PART...]
   grid     {unfused, fused} x {var-batch, top-up} x {unsorted, sorted by windows of 1,280} at n = 128, k = 1 and 5
   lengths  var-batch, var-batch sorted and top-up over batch sizes, on captions cut and joined to two spreads of length
   early    a beam that drops what is 100 times less likely than its best, against one that drops nothing
@@ -172,7 +172,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         texts = prepare(args, folder)
         machine = subprocess.run(["bash", "-c", ". bench/common.sh; describe_machine"], capture_output=True, text=True, check=False).stdout
-        out = ["# " + " ".join(["python3", "bench/sources.py", *sys.argv[1:]]), *("# " + line for line in machine.splitlines()),
+        out = ["# " + " ".join(["python3", "bench/paper_results.py", *sys.argv[1:]]), *("# " + line for line in machine.splitlines()),
                f"# {os.path.basename(args.model)}, {args.lines} sentences; {texts}"]
         for part in args.part or PARTS:
             out += ["", *PARTS[part](args, Runs(args, folder))]

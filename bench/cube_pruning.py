@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cube pruning against the plain beam, over beam widths: the source's figure on a model of rill's.
 
-usage: cube.py [--model DIR] [--data DIR] [--lines N] [--widths 1,2,...] [--batch N] [--repeat R] [--scores logits] [--save NAME]
+usage: cube_pruning.py [--model DIR] [--data DIR] [--lines N] [--widths 1,2,...] [--batch N] [--repeat R] [--scores logits] [--save NAME]
 Every width is one `rill bench` in which the forms take turns: the plain beam, naive and accelerated, each unpruned and pruned
 (absolute 1.5, max-candidates 5). Beams shrink as hypotheses end (finish shrink), lengths are normalised. Prints a table; with --save
 writes bench/results/NAME.json and .txt, and tools/figures.py draws NAME.svg. Quality is BLEU on Multi30K's test_2016_flickr.
@@ -86,7 +86,7 @@ def main():
     args = options()
     with tempfile.TemporaryDirectory() as folder:
         results = measure(args, folder)
-    command = " ".join(["python3", "bench/cube.py", *sys.argv[1:]])
+    command = " ".join(["python3", "bench/cube_pruning.py", *sys.argv[1:]])
     head = f"# {command}\n# {os.path.basename(args.model)}, {args.lines} sentences, one thread\n"
     print(head + table(results), end="")
     if args.save is None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two builds of rill in turn on the shipped models: the older one's seconds by the newer one's.
 
-usage: pair.py OLDER [--rill build/rill] [--data DIR] [--rounds R] [--threads T] [--workers W] [--only WORD] [--clock wall|cpu]
+usage: compare_builds.py OLDER [--rill build/rill] [--data DIR] [--rounds R] [--threads T] [--workers W] [--only WORD] [--clock wall|cpu]
                [--busy]
 OLDER runs with --threads T times W, the newer one with --threads T and, where W is not 1, --workers W.
 A ratio of more than 1 says that the newer one is faster. It is the median over the rounds; behind it stand the least and the most.

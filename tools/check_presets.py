@@ -2,8 +2,8 @@
 """Does `rill decode --like ct2` search as CTranslate2 does, and `--like marian` as marian-decoder? The same model, the same
 lines, n-best lists side by side, under several beams, penalties and lengths.
 
-usage: check_like.py --peer ct2|marian --rill build/rill --text test_2016_flickr.de [--model examples/models/de-en]
-       check_like.py --peer ct2 --folder float32|int8|... the same: rill reads the folder that CTranslate2 reads, with such weights
+usage: check_presets.py --peer ct2|marian --rill build/rill --text test_2016_flickr.de [--model examples/models/de-en]
+       check_presets.py --peer ct2 --folder float32|int8|... the same: rill reads the folder that CTranslate2 reads, with such weights
 
 Needs sentencepiece, NumPy and the peer's Python package: ctranslate2, or pymarian, which has all of marian-decoder. The
 directory is converted by ct2_model.py or marian_model.py. All compute in fp32 and add up in orders of their own, so sums
