@@ -1,6 +1,6 @@
 /* random_network.h: random networks and worlds for the executor's property test. Everything is determined by the dice. */
-#ifndef TEST_DEVICE_MAKER_H
-#define TEST_DEVICE_MAKER_H
+#ifndef TEST_RANDOM_NETWORK_H
+#define TEST_RANDOM_NETWORK_H
 
 #include "interpreter.h"
 #include "support/dice.h"

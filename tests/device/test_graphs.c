@@ -54,7 +54,7 @@ static void check_problem(rill_context *ctx, uint64_t seed)
 static void executor_equals_interpreter(void **state)
 {
     (void)state;
-    harness_problems(PROGRAMS, check_problem);
+    harness_problems(GRAPHS, check_problem);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -12,15 +12,15 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
 #include "mt.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 #include "reference.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 
-#include "fixture.h"
+#include "context_fixture.h"
 
 /* The last one's values are those of an ensemble with the first. */
 static const char *const models[] = {

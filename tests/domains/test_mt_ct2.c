@@ -1,5 +1,5 @@
 /* domains/mt: CTranslate2 directories that differ from the expected, with the message for each; all forms of
- * vocabularies, special tokens of inputs, texts; and each allocation failing once. test_mt_like.c decodes with them. */
+ * vocabularies, special tokens of inputs, texts; and each allocation failing once. test_mt_presets.c decodes with them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 #include "rill/folder.h"
 #include "rill/plugin.h"
 

@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 #include "rill/safetensors.h"
 
 static const rill_domain *const domain = &rill_mt_domain;

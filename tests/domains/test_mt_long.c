@@ -8,11 +8,11 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 
-#include "fixture.h"
+#include "context_fixture.h"
 
 static char *folder;
 

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
-#include "model_maker.h"
+#include "random_parser.h"
 #include "reference.h"
 #include "semparse.h"
 

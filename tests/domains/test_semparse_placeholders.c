@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
-#include "model_maker.h"
+#include "random_parser.h"
 #include "semparse.h"
 
 enum { ACTIONS = 9, C0 = 3, C1 = 4, ANY = 5, SLOTS = 4 };

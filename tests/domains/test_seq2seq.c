@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "config_json.h"
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
 #include "rill/constraints.h"
 #include "rill/engine.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
 #include "reference.h"
 

@@ -480,7 +480,7 @@ static void bad_names_of_actions(void **state)
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
 
-/* A bare name resolves to a file in the working directory; tests/cli/kit.sh covers the directory of installed plugins. */
+/* A bare name resolves to a file in the working directory; tests/cli/plugin_templates.sh covers the directory of installed plugins. */
 static void plugins_are_found(void **state)
 {
     (void)state;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "segmenters.h"
-#include "target.h"
 #include "utf8.h"
 
 /* The pieces of a text, kept as one text with a place for each. */

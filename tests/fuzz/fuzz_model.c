@@ -18,9 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz_target.h"
 #include "rill/registry.h"
 #include "rill/run.h"
-#include "target.h"
 
 enum { MOST_FILES = 8, LARGEST = 1 << 18 };
 

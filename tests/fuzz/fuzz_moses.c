@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "moses.h"
-#include "target.h"
 #include "utf8.h"
 
 static void read_prefixes(rill_context *ctx, const char *bytes, size_t length)

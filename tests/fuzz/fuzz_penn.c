@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "penn_tokenizer.h"
-#include "target.h"
 #include "utf8.h"
 
 static void check_words(const rill_sentence *s)

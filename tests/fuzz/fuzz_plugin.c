@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "fuzz_target.h"
 #include "rill/run.h"
 #include "support/dice.h"
 #include "support/tables.h"
 #include "support/toy_domain.h"
-#include "target.h"
 
 enum { INPUTS = 6, MAX_MEMORY = 64 << 20 };
 enum { FAULTY_DOMAIN = 1, FAULTY_HEURISTIC = 2, FAULTY_SCORER = 4, FAULTY_SCHEDULER = 8 };

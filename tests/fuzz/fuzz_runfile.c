@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "fuzz_target.h"
 #include "session.h"
-#include "target.h"
 
 static const char *const names[] = {"run.lua", "plugin.lua", "model/config.json", "native.so"};
 enum { FILES = sizeof names / sizeof *names, TOP_FILES = 4 };

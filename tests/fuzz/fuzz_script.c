@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
 #include "rill/run.h"
 #include "rill/script.h"
 #include "support/toy_domain.h"
-#include "target.h"
 
 /* --- using what was declared -------------------------------------------------------------------------------------- */
 

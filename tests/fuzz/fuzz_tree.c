@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target.h"
+#include "fuzz_target.h"
 #include "tree.h"
 
 static void check_spans(const rill_tree *tree)

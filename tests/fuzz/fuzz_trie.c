@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target.h"
+#include "fuzz_target.h"
 #include "text_constraints.h"
 
 enum { CAPACITY = 1 << 12 };

@@ -5,7 +5,7 @@
  * context element's error is that times sum p|v|, plus T roundings. */
 #include <math.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 #define UNIT 0x1p-24
 

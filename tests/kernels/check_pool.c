@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 typedef struct job {
     uint32_t *seen; /* count per chunk; not atomic, on purpose */

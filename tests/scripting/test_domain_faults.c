@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "domain_run.h"
+#include "lua_domain_run.h"
 #include "rill/plugin.h"
 #include "state/state.h"
 
