@@ -2,7 +2,7 @@
  * letter by letter.
  *
  * The code here contains no arithmetic: graphs (rill/device.h) describe the computation for a row, and the device
- * performs it for all rows of a call at once. So another architecture needs only another build_programs(). Sizes are
+ * performs it for all rows of a call at once. So another architecture needs only another build_graphs(). Sizes are
  * read from the tensors' shapes in the model file.
  *
  * Source of the architecture: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation,
@@ -35,7 +35,7 @@ enum { LETTERS = 26, END = LETTERS, ACTIONS = LETTERS + 1, START = ACTIONS, LONG
 typedef struct neural {
     rill_context *ctx;
     rill_device *device;
-    rill_network *plan;
+    rill_network *network;
     size_t embedding, hidden; /* E, H */
     /* tensors read from the file, owned by the model; the network refers to biases and embeddings */
     float *tensor[TENSORS];
@@ -109,58 +109,58 @@ static rill_status load_weights(neural *m, const rill_tensor_file *file, weights
  * of a constant. */
 static rill_constant gate_table(neural *m, const gru *g, const float *embedding, size_t rows)
 {
-    return rill_network_product(m->plan, embedding, rows, m->embedding, g->input, 3 * m->hidden, m->embedding,
+    return rill_network_product(m->network, embedding, rows, m->embedding, g->input, 3 * m->hidden, m->embedding,
                                 g->input_bias);
 }
 
 static rill_matrix network_matrix(neural *m, const float *w, size_t n, size_t k)
 {
-    return rill_network_matrix(m->plan, RILL_WEIGHT_F32, n, k, w, k);
+    return rill_network_matrix(m->network, RILL_WEIGHT_F32, n, k, w, k);
 }
 
 /* The encoder. Input columns: slot and length of each word; letter of each position. */
 static void build_encode(neural *m, const weights *w)
 {
-    rill_network *plan = m->plan;
-    const rill_graph p = m->encode = rill_graph_begin(plan, "encode");
-    const rill_column slot = rill_column_input(plan, p, RILL_ROWS, "slot");
-    const rill_column length = rill_column_input(plan, p, RILL_ROWS, "length");
-    const rill_index_space letters = rill_index_space_ragged(plan, p, length);
-    const rill_column letter = rill_column_input(plan, p, letters, "letter");
+    rill_network *network = m->network;
+    const rill_graph p = m->encode = rill_graph_begin(network, "encode");
+    const rill_column slot = rill_column_input(network, p, RILL_ROWS, "slot");
+    const rill_column length = rill_column_input(network, p, RILL_ROWS, "length");
+    const rill_index_space letters = rill_index_space_ragged(network, p, length);
+    const rill_column letter = rill_column_input(network, p, letters, "letter");
     const rill_scan read = {
         .cell = RILL_CELL_GRU,
         .space = letters,
         .hidden = m->hidden,
         .recurrent = network_matrix(m, w->encoder.hidden, 3 * m->hidden, m->hidden),
-        .recurrent_bias = rill_network_constant(plan, w->encoder.hidden_bias, 1, 3 * m->hidden),
+        .recurrent_bias = rill_network_constant(network, w->encoder.hidden_bias, 1, 3 * m->hidden),
         .gates = rill_view_constant(gate_table(m, &w->encoder, w->source, LETTERS), letter),
         .out = rill_view_ragged(m->memory, slot, RILL_OWN),
         .last_h = rill_view_table(m->last, slot),
     };
-    rill_op_scan(plan, p, &read);
+    rill_op_scan(network, p, &read);
 }
 
 /* The decoder's step. Input columns: state id; slot if the row starts a hypothesis, else -1; state id of the parent,
  * or the row's own if it starts a hypothesis; symbol. */
 static void build_step(neural *m, const weights *w)
 {
-    rill_network *plan = m->plan;
+    rill_network *network = m->network;
     const size_t gates = 3 * m->hidden;
-    const rill_graph p = m->step = rill_graph_begin(plan, "step");
-    const rill_column node = rill_column_input(plan, p, RILL_ROWS, "node");
-    const rill_column first = rill_column_input(plan, p, RILL_ROWS, "slot of an empty hypothesis");
-    const rill_column origin = rill_column_input(plan, p, RILL_ROWS, "origin");
-    const rill_column symbol = rill_column_input(plan, p, RILL_ROWS, "symbol");
-    const rill_index_space firsts = rill_index_space_where(plan, p, RILL_ROWS, first);
+    const rill_graph p = m->step = rill_graph_begin(network, "step");
+    const rill_column node = rill_column_input(network, p, RILL_ROWS, "node");
+    const rill_column first = rill_column_input(network, p, RILL_ROWS, "slot of an empty hypothesis");
+    const rill_column origin = rill_column_input(network, p, RILL_ROWS, "origin");
+    const rill_column symbol = rill_column_input(network, p, RILL_ROWS, "symbol");
+    const rill_index_space firsts = rill_index_space_where(network, p, RILL_ROWS, first);
     /* Rows with the same parent share the product of its state. */
-    const rill_index_space parents = rill_index_space_distinct(plan, p, RILL_ROWS, origin);
-    const rill_tensor shared = rill_tensor_make(plan, p, parents, gates),
-                      input = rill_tensor_make(plan, p, RILL_ROWS, gates),
-                      hidden = rill_tensor_make(plan, p, RILL_ROWS, gates);
+    const rill_index_space parents = rill_index_space_distinct(network, p, RILL_ROWS, origin);
+    const rill_tensor shared = rill_tensor_make(network, p, parents, gates),
+                      input = rill_tensor_make(network, p, RILL_ROWS, gates),
+                      hidden = rill_tensor_make(network, p, RILL_ROWS, gates);
     const rill_copy begin = {
         .width = m->hidden, .x = rill_view_table(m->last, first), .out = rill_view_table(m->state, node)};
     const rill_product multiply = {.matrix = network_matrix(m, w->decoder.hidden, gates, m->hidden),
-                                   .bias = rill_network_constant(plan, w->decoder.hidden_bias, 1, gates),
+                                   .bias = rill_network_constant(network, w->decoder.hidden_bias, 1, gates),
                                    .a = rill_view_table(m->state, RILL_OWN),
                                    .out = rill_view_value(shared)};
     const rill_constant symbols = gate_table(m, &w->decoder, w->target, ACTIONS + 1);
@@ -171,24 +171,24 @@ static void build_step(neural *m, const weights *w)
                                 .hidden_gates = rill_view_value(hidden),
                                 .h = rill_view_table(m->state, origin),
                                 .h_out = rill_view_table(m->state, node)};
-    rill_op_copy(plan, p, firsts, &begin);
-    rill_op_product(plan, p, parents, &multiply);
-    rill_op_copy(plan, p, RILL_ROWS, &read);
-    rill_op_copy(plan, p, RILL_ROWS, &spread);
-    rill_op_gru(plan, p, RILL_ROWS, &cell);
+    rill_op_copy(network, p, firsts, &begin);
+    rill_op_product(network, p, parents, &multiply);
+    rill_op_copy(network, p, RILL_ROWS, &read);
+    rill_op_copy(network, p, RILL_ROWS, &spread);
+    rill_op_gru(network, p, RILL_ROWS, &cell);
 }
 
 /* Attention and the output layer. Input columns: state id, slot. */
 static void build_score(neural *m, const weights *w)
 {
-    rill_network *plan = m->plan;
+    rill_network *network = m->network;
     const size_t width = m->hidden;
-    const rill_graph p = m->score = rill_graph_begin(plan, "score");
-    const rill_column node = rill_column_input(plan, p, RILL_ROWS, "node");
-    const rill_column slot = rill_column_input(plan, p, RILL_ROWS, "slot");
-    const rill_tensor context = rill_tensor_make(plan, p, RILL_ROWS, width),
-                      joined = rill_tensor_make(plan, p, RILL_ROWS, width),
-                      logits = rill_tensor_make(plan, p, RILL_ROWS, ACTIONS);
+    const rill_graph p = m->score = rill_graph_begin(network, "score");
+    const rill_column node = rill_column_input(network, p, RILL_ROWS, "node");
+    const rill_column slot = rill_column_input(network, p, RILL_ROWS, "slot");
+    const rill_tensor context = rill_tensor_make(network, p, RILL_ROWS, width),
+                      joined = rill_tensor_make(network, p, RILL_ROWS, width),
+                      logits = rill_tensor_make(network, p, RILL_ROWS, ACTIONS);
     const rill_attend attend = {.heads = 1,
                                 .width = width,
                                 .scale = 1.0f,
@@ -198,7 +198,7 @@ static void build_score(neural *m, const weights *w)
                                 .values = rill_view_ragged(m->memory, slot, RILL_OWN),
                                 .out = rill_view_value(context)};
     const rill_product join = {.matrix = network_matrix(m, w->attention, width, 2 * width),
-                               .bias = rill_network_constant(plan, w->attention_bias, 1, width),
+                               .bias = rill_network_constant(network, w->attention_bias, 1, width),
                                .a = rill_view_value(context),
                                .a2 = rill_view_table(m->state, node),
                                .k2 = width,
@@ -209,23 +209,23 @@ static void build_score(neural *m, const weights *w)
                                  .out = rill_view_value(logits)};
     const rill_best_choices best = {.logits = rill_view_value(logits),
                                     .symbols = ACTIONS,
-                                    .bias = rill_network_constant(plan, w->output_bias, 1, ACTIONS)};
-    rill_op_attend(plan, p, RILL_ROWS, &attend);
-    rill_op_product(plan, p, RILL_ROWS, &join);
-    rill_op_product(plan, p, RILL_ROWS, &output);
-    rill_op_best(plan, p, RILL_ROWS, &best);
+                                    .bias = rill_network_constant(network, w->output_bias, 1, ACTIONS)};
+    rill_op_attend(network, p, RILL_ROWS, &attend);
+    rill_op_product(network, p, RILL_ROWS, &join);
+    rill_op_product(network, p, RILL_ROWS, &output);
+    rill_op_best(network, p, RILL_ROWS, &best);
 }
 
 /* Build the three graphs. rill_network_finish() reports all errors of construction, so no call before it is checked. */
-static rill_status build_programs(neural *m, const weights *w)
+static rill_status build_graphs(neural *m, const weights *w)
 {
-    m->memory = rill_network_table(m->plan, RILL_TABLE_RAGGED, m->hidden, "the encoder's outputs");
-    m->last = rill_network_table(m->plan, RILL_TABLE_SLOTS, m->hidden, "the encoder's last state");
-    m->state = rill_network_table(m->plan, RILL_TABLE_NODES, m->hidden, "the decoder's states");
+    m->memory = rill_network_table(m->network, RILL_TABLE_RAGGED, m->hidden, "the encoder's outputs");
+    m->last = rill_network_table(m->network, RILL_TABLE_SLOTS, m->hidden, "the encoder's last state");
+    m->state = rill_network_table(m->network, RILL_TABLE_NODES, m->hidden, "the decoder's states");
     build_encode(m, w);
     build_step(m, w);
     build_score(m, w);
-    return rill_network_finish(m->plan);
+    return rill_network_finish(m->network);
 }
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ static void close_model(void *self)
 {
     neural *m = self;
     if (m == NULL) return;
-    rill_network_close(m->plan);
+    rill_network_close(m->network);
     rill_device_close(m->device);
     for (size_t i = 0; i < m->tensors; i++) rill_free(m->ctx, m->tensor[i], m->floats[i] * sizeof(float));
     rill_free(m->ctx, m, sizeof *m);
@@ -248,11 +248,11 @@ static rill_status load_model(neural *m, const rill_open_options *options)
     if (options->path == NULL)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "neural: the path of a safetensors file was expected (-m FILE)");
     TRY(rill_device_open(&m->device, m->ctx, &device));
-    TRY(rill_network_open(&m->plan, m->ctx, m->device));
+    TRY(rill_network_open(&m->network, m->ctx, m->device));
     TRY(rill_tensor_file_open(&file, m->ctx, options->path));
     const rill_status status = load_weights(m, file, &w);
     rill_tensor_file_close(file);
-    return status == RILL_OK ? build_programs(m, &w) : status;
+    return status == RILL_OK ? build_graphs(m, &w) : status;
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -267,7 +267,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
         close_model(m);
         return status;
     }
-    const rill_network_bytes bytes = rill_network_sizes(m->plan);
+    const rill_network_bytes bytes = rill_network_sizes(m->network);
     snprintf(m->description, sizeof m->description, "GRU %zu/%zu, %s", m->embedding, m->hidden,
              rill_device_name(m->device));
     *info = (rill_domain_info){.actions = ACTIONS,
@@ -291,7 +291,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 
 /* A runner: a session of the network, and buffers for the columns of one call. */
 typedef struct runner {
-    rill_session *stream; /* first member, as rill_runner_drop() requires */
+    rill_session *session; /* first member, as rill_runner_drop() requires */
     rill_context *ctx;
     const neural *m;
     int32_t *column; /* [3, rows] columns of a call */
@@ -303,7 +303,7 @@ static void stop(void *self)
 {
     runner *r = self;
     if (r == NULL) return;
-    rill_session_close(r->stream);
+    rill_session_close(r->session);
     rill_free(r->ctx, r->column, r->column_capacity * sizeof *r->column);
     rill_free(r->ctx, r->letter, r->letter_capacity * sizeof *r->letter);
     rill_free(r->ctx, r, sizeof *r);
@@ -315,7 +315,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     runner *r = rill_calloc(ctx, 1, sizeof *r);
     if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a runner");
     *r = (runner){.ctx = ctx, .m = m};
-    const rill_status status = rill_session_open(&r->stream, ctx, m->plan, threads);
+    const rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
     if (status == RILL_OK)
         *out = r;
     else
@@ -325,17 +325,17 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
-    return rill_session_reserve(((runner *)self)->stream, nodes, slots);
+    return rill_session_reserve(((runner *)self)->session, nodes, slots);
 }
 
 /* Run a graph over n rows. late: 1 + the rows' group if the device may return results later; 0: the results are
  * there when the call returns. */
-static rill_status run(runner *r, rill_graph program, int32_t n, const int32_t *const *columns,
+static rill_status run(runner *r, rill_graph graph, int32_t n, const int32_t *const *columns,
                        const rill_selection *selection, int32_t late)
 {
     const rill_run_arguments arguments = {
         .struct_size = sizeof arguments, .n = n, .columns = columns, .selection = selection, .async_group = late};
-    return rill_session_run(r->stream, program, &arguments);
+    return rill_session_run(r->session, graph, &arguments);
 }
 
 static rill_status grow_columns(runner *r, int32_t n)
@@ -381,7 +381,7 @@ static rill_status encode(void *self, int32_t n, rill_input *inputs)
         used += (size_t)length[words];
         slot[words++] = inputs[i].slot;
     }
-    TRY(rill_session_set_slots(r->stream, words, slot, length));
+    TRY(rill_session_set_slots(r->session, words, slot, length));
     const int32_t *columns[] = {slot, length, r->letter};
     return run(r, r->m->encode, words, columns, NULL, 0);
 }

@@ -20,13 +20,13 @@ static int note_refusal(rill_status status)
 /* A device with the problem's network. */
 typedef struct bench {
     rill_device *device;
-    rill_network *plan;
-    rill_graph program;
+    rill_network *network;
+    rill_graph graph;
 } bench;
 
 static void end(bench *b)
 {
-    rill_network_close(b->plan);
+    rill_network_close(b->network);
     rill_device_close(b->device);
     *b = (bench){0};
 }
@@ -36,8 +36,8 @@ static rill_status begin(rill_context *ctx, const problem *p, bench *b)
     const rill_device_options options = {.struct_size = sizeof options, .name = "cuda-host:1", .kernels = "ref"};
     *b = (bench){0};
     rill_status status = rill_device_open(&b->device, ctx, &options);
-    if (status == RILL_OK) status = rill_network_open(&b->plan, ctx, b->device);
-    if (status == RILL_OK) status = build_network(&p->t, b->plan, &b->program);
+    if (status == RILL_OK) status = rill_network_open(&b->network, ctx, b->device);
+    if (status == RILL_OK) status = build_network(&p->t, b->network, &b->graph);
     if (status != RILL_OK) end(b);
     return status;
 }
@@ -65,12 +65,12 @@ static void run_with_faults(rill_context *ctx, problem *p, const bench *b, const
                             uint64_t more)
 {
     const dice old_dice = p->d;
-    outcome truth = run_problem(ctx, p, b->plan, b->program, v);
+    outcome truth = run_problem(ctx, p, b->network, b->graph, v);
     for (uint64_t n = 1, taken = n; taken >= n; n++) {
         taken = gpu.count(call);
         gpu.refuse(call, n, more);
         p->d = old_dice;
-        outcome o = run_problem(ctx, p, b->plan, b->program, v);
+        outcome o = run_problem(ctx, p, b->network, b->graph, v);
         taken = gpu.count(call) - taken;
         const char *what = compare_outcomes(p, &truth, &o, (tolerance){0});
         if (what != NULL) fail_msg("call %llu failed: %s differ", (unsigned long long)n, what);
@@ -116,33 +116,33 @@ static void reading_asks_for_no_memory(void **state)
     rill_context *ctx = harness_context(NULL);
     const rill_device_options options = {.struct_size = sizeof options, .name = "cuda-host"};
     rill_device *device;
-    rill_network *plan;
-    rill_session *stream;
+    rill_network *network;
+    rill_session *session;
     assert_int_equal(rill_device_open(&device, ctx, &options), RILL_OK);
-    assert_int_equal(rill_network_open(&plan, ctx, device), RILL_OK);
-    const rill_table host = rill_network_table(plan, RILL_TABLE_HOST, 3, "rows");
-    assert_int_equal(rill_network_finish(plan), RILL_OK);
-    assert_int_equal(rill_session_open(&stream, ctx, plan, 1), RILL_OK);
+    assert_int_equal(rill_network_open(&network, ctx, device), RILL_OK);
+    const rill_table host = rill_network_table(network, RILL_TABLE_HOST, 3, "rows");
+    assert_int_equal(rill_network_finish(network), RILL_OK);
+    assert_int_equal(rill_session_open(&session, ctx, network, 1), RILL_OK);
     enum { ROWS = 9000 };
     static float rows[3 * ROWS], found[3 * ROWS];
     for (int i = 0; i < 3 * ROWS; i++) rows[i] = (float)i;
     for (int i = 0; i < ROWS; i += 10)
-        assert_int_equal(rill_session_fill(stream, host, i, 10, rows + (ptrdiff_t)3 * i), RILL_OK);
+        assert_int_equal(rill_session_fill(session, host, i, 10, rows + (ptrdiff_t)3 * i), RILL_OK);
     const uint64_t old_count = gpu.count(CUDA_HOST_MEMORY);
     for (int i = 0; i < ROWS - 3; i++) {
-        assert_int_equal(rill_session_read(stream, host, i, 0, 3, found), RILL_OK);
+        assert_int_equal(rill_session_read(session, host, i, 0, 3, found), RILL_OK);
         assert_memory_equal(found, rows + (ptrdiff_t)3 * i, 9 * sizeof *rows);
     }
     assert_int_equal(gpu.count(CUDA_HOST_MEMORY), old_count);
     gpu.refuse(CUDA_HOST_MEMORY, 1, 1); /* reading all at once would need more memory, and fails; row by row succeeds */
-    assert_int_equal(rill_session_read(stream, host, 0, 0, ROWS, found), RILL_ERR_MEMORY);
+    assert_int_equal(rill_session_read(session, host, 0, 0, ROWS, found), RILL_ERR_MEMORY);
     gpu.refuse(CUDA_HOST_MEMORY, 0, 0);
-    assert_int_equal(rill_session_read(stream, host, 7, 0, 3, found), RILL_OK);
+    assert_int_equal(rill_session_read(session, host, 7, 0, 3, found), RILL_OK);
     assert_memory_equal(found, rows + 21, 9 * sizeof *rows);
-    assert_int_equal(rill_session_read(stream, host, 0, 0, ROWS, found), RILL_OK);
+    assert_int_equal(rill_session_read(session, host, 0, 0, ROWS, found), RILL_OK);
     assert_memory_equal(found, rows, sizeof rows);
-    rill_session_close(stream);
-    rill_network_close(plan);
+    rill_session_close(session);
+    rill_network_close(network);
     rill_device_close(device);
     rill_context_destroy(ctx);
 }

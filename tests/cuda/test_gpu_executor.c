@@ -56,13 +56,13 @@ static tolerance problem_tolerance(const problem *p)
 {
     float max = 2e-4f;
     for (int32_t m = 1; m <= p->t.matrices; m++) max = fmaxf(max, tolerance_for(p->t.matrix[m].type));
-    for (int32_t l = 1; l <= p->t.lists; l++)
-        if (p->t.list[l].rows != 0) max = fmaxf(max, tolerance_for(p->t.list[l].type));
+    for (int32_t l = 1; l <= p->t.vocab_subsets; l++)
+        if (p->t.vocab_subset[l].rows != 0) max = fmaxf(max, tolerance_for(p->t.vocab_subset[l].type));
     return (tolerance){.absolute = max, .relative = max};
 }
 
 /* `truth` may be NULL if it is not certain. */
-static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const rill_network *plan, rill_graph program,
+static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const rill_network *network, rill_graph graph,
                            const outcome *truth)
 {
     const variant variants[] = {
@@ -75,7 +75,7 @@ static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const r
     };
     outcome first = {0};
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        outcome o = run_problem(ctx, p, plan, program, &variants[i]);
+        outcome o = run_problem(ctx, p, network, graph, &variants[i]);
         const char *what = NULL;
         if (i == 0 && truth != NULL) what = compare_outcomes(p, truth, &o, problem_tolerance(p));
         if (i > 0) what = compare_outcomes(p, &first, &o, (tolerance){0});
@@ -101,15 +101,15 @@ static void check_problem(rill_context *ctx, uint64_t seed)
     problem *p = make_problem(seed, RILL_WEIGHT_F16);
     const rill_device_options options = {.struct_size = sizeof options, .name = device_name(), .kernels = "ref"};
     rill_device *device;
-    rill_network *plan;
-    rill_graph program;
+    rill_network *network;
+    rill_graph graph;
     if (rill_device_open(&device, ctx, &options) != RILL_OK) {
         puts(rill_error(ctx));
         if (strcmp(options.name, "cuda") == 0) exit(77); /* Meson's exit code for a skipped test */
         fail();
     }
-    assert_int_equal(rill_network_open(&plan, ctx, device), RILL_OK);
-    const rill_status status = build_network(&p->t, plan, &program);
+    assert_int_equal(rill_network_open(&network, ctx, device), RILL_OK);
+    const rill_status status = build_network(&p->t, network, &graph);
     if (status != RILL_OK && strstr(rill_error(ctx), "from the host") == NULL &&
         strstr(rill_error(ctx), "f16 has numbers up to 65504") == NULL)
         fail_msg("seed %llu: %s", (unsigned long long)seed, rill_error(ctx));
@@ -117,16 +117,16 @@ static void check_problem(rill_context *ctx, uint64_t seed)
         outcome truth = interpret_with(p, RILL_ISA_REF), other = interpret_with(p, RILL_ISA_AVX2 | RILL_ISA_NEON);
         const int unsteady = compare_outcomes(p, &truth, &other, (tolerance){1e-5f, 1e-5f}) != NULL;
         n_unstable += unsteady;
-        check_variants(ctx, p, seed, plan, program, unsteady ? NULL : &truth);
+        check_variants(ctx, p, seed, network, graph, unsteady ? NULL : &truth);
         free_outcome(&truth);
         free_outcome(&other);
     }
-    rill_network_close(plan);
+    rill_network_close(network);
     rill_device_close(device);
     free_problem(p);
 }
 
-static void programs_mean_what_they_say(void **state)
+static void graphs_equal_the_interpreter(void **state)
 {
     (void)state;
     const int64_t n = harness_problems(GRAPHS, check_problem);
@@ -136,9 +136,9 @@ static void programs_mean_what_they_say(void **state)
 /* A graph that copies row which[r] of a constant to node node[r], with a number of unrelated ragged spaces. */
 typedef struct copies {
     rill_device *device;
-    rill_network *plan;
-    rill_session *stream;
-    rill_graph program;
+    rill_network *network;
+    rill_session *session;
+    rill_graph graph;
     rill_table table;
 } copies;
 
@@ -148,26 +148,26 @@ static copies open_copies(rill_context *ctx, int ragged)
     const rill_device_options options = {.struct_size = sizeof options, .name = device_name()};
     copies c;
     if (rill_device_open(&c.device, ctx, &options) != RILL_OK) exit(77);
-    assert_int_equal(rill_network_open(&c.plan, ctx, c.device), RILL_OK);
-    const rill_constant constant = rill_network_constant(c.plan, rows, 4, 1);
-    c.table = rill_network_table(c.plan, RILL_TABLE_NODES, 1, "nodes");
-    c.program = rill_graph_begin(c.plan, "copies");
+    assert_int_equal(rill_network_open(&c.network, ctx, c.device), RILL_OK);
+    const rill_constant constant = rill_network_constant(c.network, rows, 4, 1);
+    c.table = rill_network_table(c.network, RILL_TABLE_NODES, 1, "nodes");
+    c.graph = rill_graph_begin(c.network, "copies");
     rill_column column[4];
-    for (int i = 0; i < 4; i++) column[i] = rill_column_input(c.plan, c.program, RILL_ROWS, "a column");
-    for (int i = 0; i < ragged; i++) rill_index_space_ragged(c.plan, c.program, column[2 + i]);
+    for (int i = 0; i < 4; i++) column[i] = rill_column_input(c.network, c.graph, RILL_ROWS, "a column");
+    for (int i = 0; i < ragged; i++) rill_index_space_ragged(c.network, c.graph, column[2 + i]);
     const rill_copy copy = {
         .width = 1, .x = rill_view_constant(constant, column[0]), .out = rill_view_table(c.table, column[1])};
-    rill_op_copy(c.plan, c.program, RILL_ROWS, &copy);
-    assert_int_equal(rill_network_finish(c.plan), RILL_OK);
-    assert_int_equal(rill_session_open(&c.stream, ctx, c.plan, 1), RILL_OK);
-    assert_int_equal(rill_session_reserve(c.stream, 8, 1), RILL_OK);
+    rill_op_copy(c.network, c.graph, RILL_ROWS, &copy);
+    assert_int_equal(rill_network_finish(c.network), RILL_OK);
+    assert_int_equal(rill_session_open(&c.session, ctx, c.network, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(c.session, 8, 1), RILL_OK);
     return c;
 }
 
 static void close_copies(copies *c)
 {
-    rill_session_close(c->stream);
-    rill_network_close(c->plan);
+    rill_session_close(c->session);
+    rill_network_close(c->network);
     rill_device_close(c->device);
 }
 
@@ -179,10 +179,10 @@ static void check_copies(const copies *c, int32_t n, int32_t shift)
     for (int32_t r = 0; r < n; r++) rows_read[r] = (r + shift) % 4;
     const int32_t *const columns[] = {rows_read, node, first, second};
     const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = n, .columns = columns};
-    assert_int_equal(rill_session_run(c->stream, c->program, &arguments), RILL_OK);
+    assert_int_equal(rill_session_run(c->session, c->graph, &arguments), RILL_OK);
     for (int32_t r = 0; r < n; r++) {
         float x;
-        assert_int_equal(rill_session_read(c->stream, c->table, node[r], 0, 1, &x), RILL_OK);
+        assert_int_equal(rill_session_read(c->session, c->table, node[r], 0, 1, &x), RILL_OK);
         assert_float_equal(x, 10 + rows_read[r], 0);
     }
 }
@@ -212,8 +212,8 @@ static void runs_are_replayed(void **state)
 /* Slots are filled ahead of their readers, but not before readers of the old contents are done. */
 typedef struct slots {
     rill_device *device;
-    rill_network *plan;
-    rill_session *stream;
+    rill_network *network;
+    rill_session *session;
     rill_graph fill, read;
     rill_table nodes;
 } slots;
@@ -226,43 +226,43 @@ static slots open_slots(rill_context *ctx, int tagged)
     const rill_device_options options = {.struct_size = sizeof options, .name = device_name()};
     slots s;
     if (rill_device_open(&s.device, ctx, &options) != RILL_OK) exit(77);
-    assert_int_equal(rill_network_open(&s.plan, ctx, s.device), RILL_OK);
-    const rill_constant constant = rill_network_constant(s.plan, rows, 4, 1);
-    const rill_table memory = rill_network_table(s.plan, RILL_TABLE_SLOTS, 1, "memory");
-    s.nodes = rill_network_table(s.plan, RILL_TABLE_NODES, 1, "nodes");
-    s.fill = rill_graph_begin(s.plan, "fill");
-    const rill_column slot_column = rill_column_input(s.plan, s.fill, RILL_ROWS, "which"),
-                      into = rill_column_input(s.plan, s.fill, RILL_ROWS, "slot"),
-                      tag = rill_column_input(s.plan, s.fill, RILL_ROWS, "tag");
-    const rill_tensor value = rill_tensor_make(s.plan, s.fill, RILL_ROWS, 1);
+    assert_int_equal(rill_network_open(&s.network, ctx, s.device), RILL_OK);
+    const rill_constant constant = rill_network_constant(s.network, rows, 4, 1);
+    const rill_table memory = rill_network_table(s.network, RILL_TABLE_SLOTS, 1, "memory");
+    s.nodes = rill_network_table(s.network, RILL_TABLE_NODES, 1, "nodes");
+    s.fill = rill_graph_begin(s.network, "fill");
+    const rill_column slot_column = rill_column_input(s.network, s.fill, RILL_ROWS, "which"),
+                      into = rill_column_input(s.network, s.fill, RILL_ROWS, "slot"),
+                      tag = rill_column_input(s.network, s.fill, RILL_ROWS, "tag");
+    const rill_tensor value = rill_tensor_make(s.network, s.fill, RILL_ROWS, 1);
     rill_op_copy(
-        s.plan, s.fill, RILL_ROWS,
+        s.network, s.fill, RILL_ROWS,
         &(rill_copy){.width = 1, .x = rill_view_constant(constant, slot_column), .out = rill_view_value(value)});
     if (tagged)
-        rill_op_best(s.plan, s.fill, RILL_ROWS,
+        rill_op_best(s.network, s.fill, RILL_ROWS,
                      &(rill_best_choices){.logits = rill_view_value(value), .symbols = 1, .tag_column = tag});
-    rill_op_copy(s.plan, s.fill, RILL_ROWS,
+    rill_op_copy(s.network, s.fill, RILL_ROWS,
                  &(rill_copy){.width = 1, .x = rill_view_value(value), .out = rill_view_table(memory, into)});
-    s.read = rill_graph_begin(s.plan, "read");
-    const rill_column from = rill_column_input(s.plan, s.read, RILL_ROWS, "slot"),
-                      node = rill_column_input(s.plan, s.read, RILL_ROWS, "node");
-    const rill_tensor copied = rill_tensor_make(s.plan, s.read, RILL_ROWS, 1);
-    rill_op_copy(s.plan, s.read, RILL_ROWS,
+    s.read = rill_graph_begin(s.network, "read");
+    const rill_column from = rill_column_input(s.network, s.read, RILL_ROWS, "slot"),
+                      node = rill_column_input(s.network, s.read, RILL_ROWS, "node");
+    const rill_tensor copied = rill_tensor_make(s.network, s.read, RILL_ROWS, 1);
+    rill_op_copy(s.network, s.read, RILL_ROWS,
                  &(rill_copy){.width = 1, .x = rill_view_table(memory, from), .out = rill_view_value(copied)});
-    rill_op_copy(s.plan, s.read, RILL_ROWS,
+    rill_op_copy(s.network, s.read, RILL_ROWS,
                  &(rill_copy){.width = 1, .x = rill_view_value(copied), .out = rill_view_table(s.nodes, node)});
-    assert_int_equal(rill_network_finish(s.plan), RILL_OK);
-    assert_int_equal(rill_session_open(&s.stream, ctx, s.plan, 1), RILL_OK);
-    assert_int_equal(rill_session_reserve(s.stream, 64, 2), RILL_OK);
+    assert_int_equal(rill_network_finish(s.network), RILL_OK);
+    assert_int_equal(rill_session_open(&s.session, ctx, s.network, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(s.session, 64, 2), RILL_OK);
     return s;
 }
 
-static void run_slots(const slots *s, rill_graph program, int32_t a, int32_t b)
+static void run_slots(const slots *s, rill_graph graph, int32_t a, int32_t b)
 {
     int32_t tag = 0;
     const int32_t *const columns[] = {&a, &b, &tag};
     const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = 1, .columns = columns};
-    assert_int_equal(rill_session_run(s->stream, program, &arguments), RILL_OK);
+    assert_int_equal(rill_session_run(s->session, graph, &arguments), RILL_OK);
 }
 
 static void slots_are_filled_in_order(void **state)
@@ -277,11 +277,11 @@ static void slots_are_filled_in_order(void **state)
         }
         for (int32_t i = 0; i < 60; i++) {
             float x;
-            assert_int_equal(rill_session_read(s.stream, s.nodes, i, 0, 1, &x), RILL_OK);
+            assert_int_equal(rill_session_read(s.session, s.nodes, i, 0, 1, &x), RILL_OK);
             assert_float_equal(x, 10 + (i - (i > 0 && i % 3 == 0)) % 4, 0);
         }
-        rill_session_close(s.stream);
-        rill_network_close(s.plan);
+        rill_session_close(s.session);
+        rill_network_close(s.network);
         rill_device_close(s.device);
     }
     rill_context_destroy(ctx);
@@ -298,46 +298,47 @@ static void run_odd(rill_context *ctx, const char *name, float *out)
                          unit_rows[UNITS] = {5, 1, 4, 0, 2, 3, 3, 6, 7};
     const rill_device_options options = {.struct_size = sizeof options, .name = name, .kernels = "ref"};
     rill_device *device;
-    rill_network *plan;
-    rill_session *stream;
+    rill_network *network;
+    rill_session *session;
     if (rill_device_open(&device, ctx, &options) != RILL_OK) exit(77);
-    assert_int_equal(rill_network_open(&plan, ctx, device), RILL_OK);
-    const rill_constant inputs = rill_network_constant(plan, weights, 8, 4);
-    const rill_matrix two = rill_network_matrix(plan, RILL_WEIGHT_F32, 2, 4, weights + 3, 4),
-                      eight = rill_network_matrix(plan, RILL_WEIGHT_F32, 8, 4, weights, 4);
-    const rill_table table = rill_network_table(plan, RILL_TABLE_NODES, 16, "nodes");
-    const rill_graph p = rill_graph_begin(plan, "odd");
-    const rill_column lengths = rill_column_input(plan, p, RILL_ROWS, "length"),
-                      column_of_rows = rill_column_input(plan, p, RILL_ROWS, "row"),
-                      tag = rill_column_input(plan, p, RILL_ROWS, "tag");
-    const rill_index_space units = rill_index_space_ragged(plan, p, lengths);
-    const rill_column symbol = rill_column_input(plan, p, units, "symbol");
-    const rill_tensor unit = rill_tensor_make(plan, p, units, 4), logits = rill_tensor_make(plan, p, RILL_ROWS, 2),
-                      sums = rill_tensor_make(plan, p, RILL_ROWS, 20);
+    assert_int_equal(rill_network_open(&network, ctx, device), RILL_OK);
+    const rill_constant inputs = rill_network_constant(network, weights, 8, 4);
+    const rill_matrix two = rill_network_matrix(network, RILL_WEIGHT_F32, 2, 4, weights + 3, 4),
+                      eight = rill_network_matrix(network, RILL_WEIGHT_F32, 8, 4, weights, 4);
+    const rill_table table = rill_network_table(network, RILL_TABLE_NODES, 16, "nodes");
+    const rill_graph p = rill_graph_begin(network, "odd");
+    const rill_column lengths = rill_column_input(network, p, RILL_ROWS, "length"),
+                      column_of_rows = rill_column_input(network, p, RILL_ROWS, "row"),
+                      tag = rill_column_input(network, p, RILL_ROWS, "tag");
+    const rill_index_space units = rill_index_space_ragged(network, p, lengths);
+    const rill_column symbol = rill_column_input(network, p, units, "symbol");
+    const rill_tensor unit = rill_tensor_make(network, p, units, 4),
+                      logits = rill_tensor_make(network, p, RILL_ROWS, 2),
+                      sums = rill_tensor_make(network, p, RILL_ROWS, 20);
     const rill_view x = rill_view_constant(inputs, column_of_rows), node = rill_view_table(table, column_of_rows);
-    rill_op_copy(plan, p, units,
+    rill_op_copy(network, p, units,
                  &(rill_copy){.width = 4, .x = rill_view_constant(inputs, symbol), .out = rill_view_value(unit)});
-    rill_op_product(plan, p, RILL_ROWS, &(rill_product){.matrix = two, .a = x, .out = rill_view_value(logits)});
-    rill_op_best(plan, p, RILL_ROWS,
+    rill_op_product(network, p, RILL_ROWS, &(rill_product){.matrix = two, .a = x, .out = rill_view_value(logits)});
+    rill_op_best(network, p, RILL_ROWS,
                  &(rill_best_choices){.logits = rill_view_value(logits), .symbols = 2, .tag_column = tag});
-    rill_op_copy(plan, p, RILL_ROWS, &(rill_copy){.width = 4, .x = rill_view_unit(unit, tag), .out = node});
-    rill_op_product(plan, p, RILL_ROWS,
+    rill_op_copy(network, p, RILL_ROWS, &(rill_copy){.width = 4, .x = rill_view_unit(unit, tag), .out = node});
+    rill_op_product(network, p, RILL_ROWS,
                     &(rill_product){.matrix = eight, .a = x, .out = rill_view_offset(rill_view_value(sums), 10)});
     rill_op_copy(
-        plan, p, RILL_ROWS,
+        network, p, RILL_ROWS,
         &(rill_copy){.width = 8, .x = rill_view_offset(rill_view_value(sums), 10), .out = rill_view_offset(node, 5)});
-    if (rill_network_finish(plan) != RILL_OK) fail_msg("%s", rill_error(ctx));
-    assert_int_equal(rill_session_open(&stream, ctx, plan, 1), RILL_OK);
-    assert_int_equal(rill_session_reserve(stream, N, 1), RILL_OK);
+    if (rill_network_finish(network) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    assert_int_equal(rill_session_open(&session, ctx, network, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(session, N, 1), RILL_OK);
     int32_t tags[N] = {0};
     const int32_t *const columns[] = {length, row, tags, unit_rows};
     const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = N, .columns = columns};
-    if (rill_session_run(stream, p, &arguments) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    if (rill_session_run(session, p, &arguments) != RILL_OK) fail_msg("%s", rill_error(ctx));
     float rows[N * 16];
-    assert_int_equal(rill_session_read(stream, table, 0, 0, N, rows), RILL_OK);
+    assert_int_equal(rill_session_read(session, table, 0, 0, N, rows), RILL_OK);
     for (int32_t i = 0; i < N * 16; i++) out[i] = i % 16 == 4 || i % 16 >= 13 ? (float)tags[i / 16] : rows[i];
-    rill_session_close(stream);
-    rill_network_close(plan);
+    rill_session_close(session);
+    rill_network_close(network);
     rill_device_close(device);
 }
 
@@ -355,7 +356,7 @@ static void odd_operands(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(odd_operands),
-    cmocka_unit_test(programs_mean_what_they_say),
+    cmocka_unit_test(graphs_equal_the_interpreter),
     cmocka_unit_test(ragged_lengths_alternate),
     cmocka_unit_test(runs_are_replayed),
     cmocka_unit_test(slots_are_filled_in_order),

@@ -58,8 +58,8 @@ void answer_free(answer *a)
     free(a->out.ends), free(a->out.terminal), free(a->out.pick_logp);
 }
 
-static void answer_ask(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows,
-                       const rill_score_request *request, answer *a)
+static void answer_request(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows,
+                           const rill_score_request *request, answer *a)
 {
     memset(a->out.ends, RILL_ENDS_BY_ACTION, (size_t)rows->n);
     assert_ok(ctx, domain->score(self, rows, request, &a->out));
@@ -68,8 +68,8 @@ static void answer_ask(rill_context *ctx, const rill_domain *domain, void *self,
 void answer_rows(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows, answer *a)
 {
     assert_ok(ctx, domain->step(self, rows));
-    answer_ask(ctx, domain, self, rows,
-               &(rill_score_request){.max_choices = a->actions, .legal_words = words_of(a->actions)}, a);
+    answer_request(ctx, domain, self, rows,
+                   &(rill_score_request){.max_choices = a->actions, .legal_words = words_of(a->actions)}, a);
 }
 
 answer answer_row(rill_context *ctx, const rill_domain *domain, void *self, int32_t actions, one_row row)
@@ -108,15 +108,15 @@ rill_terminal answer_ends(const answer *a, int32_t r)
 
 enum { MANY_ROWS = 150, SETS = 3 }; /* more rows than a domain scores at once */
 
-typedef struct asked {
+typedef struct drawn_request {
     rill_score_request request;
     int32_t wanted[MANY_ROWS], legal_set[MANY_ROWS];
     uint64_t *legal;                 /* [SETS, words] */
     int32_t *pick_row, *pick_action; /* [rows * actions] */
     float *logp;                     /* [actions] of the row that is compared */
-} asked;
+} drawn_request;
 
-static void draw_sets(asked *x, const rill_domain_info *info, int32_t n, uint64_t *state)
+static void draw_sets(drawn_request *x, const rill_domain_info *info, int32_t n, uint64_t *state)
 {
     const size_t words = words_of(info->actions);
     for (size_t w = 0; w < SETS * words; w++) {
@@ -132,7 +132,7 @@ static void draw_sets(asked *x, const rill_domain_info *info, int32_t n, uint64_
     x->request.legal_set = x->legal_set;
 }
 
-static void draw_ask(asked *x, const rill_domain_info *info, int32_t n, uint64_t *state)
+static void draw_request(drawn_request *x, const rill_domain_info *info, int32_t n, uint64_t *state)
 {
     const int32_t actions = info->actions;
     x->request = (rill_score_request){.legal_words = words_of(actions)};
@@ -154,7 +154,7 @@ static void draw_ask(asked *x, const rill_domain_info *info, int32_t n, uint64_t
     x->request.pick_action = x->pick_action;
 }
 
-static void compare_row(asked *x, const rill_score_result *all, const rill_score_result *found, int32_t r,
+static void compare_row(drawn_request *x, const rill_score_result *all, const rill_score_result *found, int32_t r,
                         int32_t actions)
 {
     const rill_score_request *request = &x->request;
@@ -180,26 +180,26 @@ static void compare_row(asked *x, const rill_score_result *all, const rill_score
         assert_memory_equal(&found->pick_logp[q], &x->logp[request->pick_action[q]], sizeof *x->logp);
 }
 
-void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
-                      const rill_rows *rows, int rounds)
+void check_random_requests(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
+                           const rill_rows *rows, int rounds)
 {
     const size_t entries = (size_t)MANY_ROWS * (size_t)info->actions + 1;
     answer all = answer_make(MANY_ROWS, info->actions), found = answer_make(MANY_ROWS, info->actions);
-    asked x = {.legal = calloc(SETS * words_of(info->actions), sizeof(uint64_t)),
-               .pick_row = calloc(entries, sizeof(int32_t)),
-               .pick_action = calloc(entries, sizeof(int32_t)),
-               .logp = calloc((size_t)info->actions, sizeof(float))};
+    drawn_request x = {.legal = calloc(SETS * words_of(info->actions), sizeof(uint64_t)),
+                       .pick_row = calloc(entries, sizeof(int32_t)),
+                       .pick_action = calloc(entries, sizeof(int32_t)),
+                       .logp = calloc((size_t)info->actions, sizeof(float))};
     uint64_t state = 7;
     int32_t node[MANY_ROWS], slot[MANY_ROWS], depth[MANY_ROWS];
     assert_true(x.legal && x.pick_row && x.pick_action && x.logp);
     for (int32_t r = 0; r < MANY_ROWS; r++) node[r] = rows->node[r % rows->n], slot[r] = rows->slot[r % rows->n];
     for (int32_t r = 0; r < MANY_ROWS; r++) depth[r] = rows->depth != NULL ? rows->depth[r % rows->n] : 1;
     const rill_rows many = {.n = MANY_ROWS, .phase = rows->phase, .node = node, .slot = slot, .depth = depth};
-    answer_ask(ctx, domain, self, &many,
-               &(rill_score_request){.max_choices = info->actions, .legal_words = words_of(info->actions)}, &all);
+    answer_request(ctx, domain, self, &many,
+                   &(rill_score_request){.max_choices = info->actions, .legal_words = words_of(info->actions)}, &all);
     for (int round = 0; round < rounds; round++) {
-        draw_ask(&x, info, MANY_ROWS, &state);
-        answer_ask(ctx, domain, self, &many, &x.request, &found);
+        draw_request(&x, info, MANY_ROWS, &state);
+        answer_request(ctx, domain, self, &many, &x.request, &found);
         for (int32_t r = 0; r < MANY_ROWS; r++) compare_row(&x, &all.out, &found.out, r, info->actions);
     }
     free(x.legal), free(x.pick_row), free(x.pick_action), free(x.logp);

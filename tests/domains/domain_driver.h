@@ -42,7 +42,7 @@ rill_terminal answer_ends(const answer *a, int32_t r);
 
 /* Score stepped rows with varied requests, each row several times per call: any M including 0, different per row,
  * allowed sets, picks. Every answer must equal the corresponding part of the answer for all actions, to the bit. */
-void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
-                      const rill_rows *rows, int rounds);
+void check_random_requests(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
+                           const rill_rows *rows, int rounds);
 
 #endif

@@ -67,12 +67,12 @@ static void put_variable(image *f, const char *name, int rank, const uint32_t *s
 
 #define SHAPE(...) (sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)), ((uint32_t[]){__VA_ARGS__})
 
-static const int8_t eight[3][2] = {{127, -64}, {-127, 1}, {0, -128}};
-static const float eight_scale[3] = {127.0f, 2.0f, 0.5f};
-static const int16_t sixteen[2][2] = {{1024, -32768}, {3, 32767}};
-static const float sixteen_scale = 8.0f, number = 1.5f;
+static const int8_t int8_values[3][2] = {{127, -64}, {-127, 1}, {0, -128}};
+static const float int8_scale[3] = {127.0f, 2.0f, 0.5f};
+static const int16_t int16_values[2][2] = {{1024, -32768}, {3, 32767}};
+static const float int16_scale = 8.0f, number = 1.5f;
 static const float full[2] = {1.5f, -2e-40f};
-static const uint16_t half[2] = {0x3C00, 0x0001}, brain[2] = {0xC020, 0x3F80};
+static const uint16_t f16_values[2] = {0x3C00, 0x0001}, bf16_values[2] = {0xC020, 0x3F80};
 static const int32_t whole = -70000;
 static const int16_t heads = 8;
 static const int8_t flag = 1;
@@ -81,13 +81,13 @@ static const int8_t flag = 1;
 static image sample(void)
 {
     image f = head(12);
-    put_variable(&f, "b/weight", SHAPE(3, 2), I8, eight, sizeof eight);
-    put_variable(&f, "b/weight_scale", SHAPE(3), F32, eight_scale, sizeof eight_scale);
-    put_variable(&f, "a/weight", SHAPE(2, 2), I16, sixteen, sizeof sixteen);
-    put_variable(&f, "a/weight_scale", 0, NULL, F32, &sixteen_scale, sizeof sixteen_scale);
+    put_variable(&f, "b/weight", SHAPE(3, 2), I8, int8_values, sizeof int8_values);
+    put_variable(&f, "b/weight_scale", SHAPE(3), F32, int8_scale, sizeof int8_scale);
+    put_variable(&f, "a/weight", SHAPE(2, 2), I16, int16_values, sizeof int16_values);
+    put_variable(&f, "a/weight_scale", 0, NULL, F32, &int16_scale, sizeof int16_scale);
     put_variable(&f, "full", SHAPE(2), F32, full, sizeof full);
-    put_variable(&f, "half", SHAPE(1, 2), F16, half, sizeof half);
-    put_variable(&f, "brain", SHAPE(2), BF16, brain, sizeof brain);
+    put_variable(&f, "half", SHAPE(1, 2), F16, f16_values, sizeof f16_values);
+    put_variable(&f, "brain", SHAPE(2), BF16, bf16_values, sizeof bf16_values);
     put_variable(&f, "distance", 0, NULL, I32, &whole, sizeof whole);
     put_variable(&f, "heads", 0, NULL, I16, &heads, sizeof heads);
     put_variable(&f, "pre_norm", 0, NULL, I8, &flag, sizeof flag);
@@ -439,7 +439,7 @@ static void scales_are_checked(void **state)
         image f = head(2);
         char sentence[120];
         rill_tensor_file *t;
-        put_variable(&f, "w", SHAPE(3, 2), I8, eight, sizeof eight);
+        put_variable(&f, "w", SHAPE(3, 2), I8, int8_values, sizeof int8_values);
         put_variable(&f, "w_scale", SHAPE(3), F32, scales[i], sizeof scales[i]);
         put_number(&f, 0, 4);
         assert_ok(ctx, parse(&t, &f));
@@ -449,12 +449,12 @@ static void scales_are_checked(void **state)
         rill_tensor_file_close(t);
     }
     image f = head(2), other = f;
-    put_variable(&f, "w", SHAPE(3, 2), I8, eight, sizeof eight);
+    put_variable(&f, "w", SHAPE(3, 2), I8, int8_values, sizeof int8_values);
     other = f;
-    put_variable(&f, "w_scale", SHAPE(2), F32, eight_scale, 8);
+    put_variable(&f, "w_scale", SHAPE(2), F32, int8_scale, 8);
     put_number(&f, 0, 4);
     refuses(&f, "m: tensor \"w_scale\": expected one scale in F32, or one for each row");
-    put_variable(&other, "w_scale", SHAPE(3), F16, eight_scale, 6);
+    put_variable(&other, "w_scale", SHAPE(3), F16, int8_scale, 6);
     put_number(&other, 0, 4);
     refuses(&other, "m: tensor \"w_scale\": expected one scale in F32, or one for each row");
 }

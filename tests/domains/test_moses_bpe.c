@@ -50,11 +50,11 @@ static rill_moses_bpe *open_language(const char *language)
 
 /* --- against the reference ---------------------------------------------------------------------------------------- */
 
-static rill_status collect(void *user, const char *piece, size_t length)
+static rill_status collect(void *user, const char *subword, size_t length)
 {
     rill_text *out = user;
     if (out->length > 0) assert_int_equal(rill_text_append(out, " ", 1), RILL_OK);
-    return rill_text_append(out, piece, length);
+    return rill_text_append(out, subword, length);
 }
 
 /* Both texts are NULL where nothing was appended. */
@@ -65,11 +65,11 @@ static void assert_same(const char *language, const char *input, const rill_text
     fail_msg("%s: [%s]\n  expected [%s]\n  found    [%s]", language, input, expected, text);
 }
 
-static void check_numbers(const rill_vocabulary *v, const char *pieces, const json_t *expected)
+static void check_numbers(const rill_vocabulary *v, const char *subwords, const json_t *expected)
 {
     size_t count = 0;
     const int32_t unknown = rill_vocabulary_id(v, "<unk>", 5);
-    for (const char *subword = pieces; *subword != '\0';) {
+    for (const char *subword = subwords; *subword != '\0';) {
         size_t length = strcspn(subword, " ");
         int32_t id = rill_vocabulary_id(v, subword, length);
         assert_int_equal(id >= 0 ? id : unknown, json_integer_value(json_array_get(expected, count++)));
@@ -95,11 +95,11 @@ static void check_language(const char *language, const json_t *cases, const rill
     assert_true(i > 100);
     json_array_foreach(json_object_get(cases, "join"), i, one)
     {
-        const char *pieces = json_string_value(json_array_get(one, 0));
-        const size_t length = strlen(pieces);
+        const char *subwords = json_string_value(json_array_get(one, 0));
+        const size_t length = strlen(subwords);
         rill_text_reset(&out); /* spaces in tokens are dropped: all tokens as one give the same text */
-        assert_ok(ctx, rill_moses_bpe_join(fsmt, 1, &pieces, &length, &out));
-        assert_same(language, pieces, &out, json_string_value(json_array_get(one, 1)));
+        assert_ok(ctx, rill_moses_bpe_join(fsmt, 1, &subwords, &length, &out));
+        assert_same(language, subwords, &out, json_string_value(json_array_get(one, 1)));
     }
     assert_true(i > 200);
     rill_text_clear(&out);
@@ -233,7 +233,7 @@ static void numbers_of_all_kinds(void **state)
 
 /* --- byte pairs --------------------------------------------------------------------------------------------------- */
 
-static void assert_pieces(const char *merges, const char *word, const char *expected)
+static void assert_subwords(const char *merges, const char *word, const char *expected)
 {
     rill_vocabulary *own;
     rill_text out = {.ctx = ctx};
@@ -249,17 +249,17 @@ static void assert_pieces(const char *merges, const char *word, const char *expe
 static void merges_by_rank(void **state)
 {
     (void)state;
-    assert_pieces("x y\n", "a", "a</w>");
-    assert_pieces("x y\n", "xyxy", "xy x y</w>");
-    assert_pieces("a a\n", "aaaaa", "aa aa a</w>");
-    assert_pieces("a a\naa aa\n", "aaaaaaaaa", "aaaa aaaa a</w>");
-    assert_pieces("b c</w>\na b\n", "abc", "a bc</w>");
-    assert_pieces("a b\nb c</w>\nab c</w>", "abc", "abc</w>");
-    assert_pieces("é é\n", "éééé", "éé é é</w>");
+    assert_subwords("x y\n", "a", "a</w>");
+    assert_subwords("x y\n", "xyxy", "xy x y</w>");
+    assert_subwords("a a\n", "aaaaa", "aa aa a</w>");
+    assert_subwords("a a\naa aa\n", "aaaaaaaaa", "aaaa aaaa a</w>");
+    assert_subwords("b c</w>\na b\n", "abc", "a bc</w>");
+    assert_subwords("a b\nb c</w>\nab c</w>", "abc", "abc</w>");
+    assert_subwords("é é\n", "éééé", "éé é é</w>");
     /* A pair that arises in a round waits for its end, although its line comes earlier in the file: all ab are merged
      * before aba. */
-    assert_pieces("ab a\na b\n", "abab", "aba b</w>");
-    assert_pieces("ab a\na b\n", "ababx", "ab ab x</w>");
+    assert_subwords("ab a\na b\n", "abab", "aba b</w>");
+    assert_subwords("ab a\na b\n", "ababx", "ab ab x</w>");
 }
 
 /* Among segmentations of equal score, that of the tokenizers library: the one whose last token is longer. */
@@ -268,15 +268,15 @@ static void cuts_that_are_worth_the_same(void **state)
     (void)state;
     int32_t sorted[] = {0, 1, 2, 3, 4};
     double score[] = {-9, -1, -1, -1, -1};
-    rill_vocabulary *pieces;
+    rill_vocabulary *subwords;
     rill_text out = {.ctx = ctx};
-    assert_ok(ctx, rill_vocabulary_parse(&pieces, ctx, "v", "?\nb\nbo\nm\nom\n", 12, 5));
+    assert_ok(ctx, rill_vocabulary_parse(&subwords, ctx, "v", "?\nb\nbo\nm\nom\n", 12, 5));
     const rill_pipeline p = {
-        .vocabulary = pieces, .sorted_ids = sorted, .score = score, .n_scores = 5, .unk_score = -9, .unk_id = 0};
+        .vocabulary = subwords, .sorted_ids = sorted, .score = score, .n_scores = 5, .unk_score = -9, .unk_id = 0};
     assert_ok(ctx, rill_unigram_split(&p, ctx, "bom", 3, collect, &out));
     assert_string_equal(out.data, "b om");
     rill_text_clear(&out);
-    rill_vocabulary_close(pieces);
+    rill_vocabulary_close(subwords);
 }
 
 static void merges_that_are_refused(void **state)
@@ -375,7 +375,7 @@ static void missing_files(void **state)
 }
 
 /* Tokenized input needs neither merges nor languages. */
-static void pieces_need_no_tokeniser(void **state)
+static void subwords_need_no_tokenizer(void **state)
 {
     (void)state;
     remove_one("merges.txt");
@@ -423,7 +423,7 @@ int main(void)
         CASE(long_words_take_no_long),
         CASE(languages_of_a_folder),
         CASE(missing_files),
-        CASE(pieces_need_no_tokeniser),
+        CASE(subwords_need_no_tokenizer),
         CASE(contexts_are_apart),
     };
     return cmocka_run_group_tests_name("domains_moses_bpe", tests, NULL, NULL);

@@ -462,7 +462,7 @@ static void sines_go_on(void **state)
     char *from = data_path("mt/fsmt");
     for (size_t i = 0; i < 5; i++) copy_file(from, folder, names[i]);
     free(from);
-    for (int pieces = 0; pieces < 16 * 40 - 1; pieces++) strcat(text, pieces % 3 ? "a " : "e ");
+    for (int subwords = 0; subwords < 16 * 40 - 1; subwords++) strcat(text, subwords % 3 ? "a " : "e ");
     assert_int_equal(first_choice(text, &action[0], &logp[0], why[0]), RILL_OK);
     set_positions(few, many);
     assert_int_equal(first_choice(text, &action[1], &logp[1], why[1]), RILL_OK);

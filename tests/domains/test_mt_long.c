@@ -52,11 +52,11 @@ static int remove_folder(void **state)
 }
 
 /* "a a a ...", malloc()ed. */
-static char *make_line(size_t pieces)
+static char *make_line(size_t subwords)
 {
-    char *line = calloc(pieces, 2);
+    char *line = calloc(subwords, 2);
     assert_non_null(line);
-    for (size_t i = 0; i + 1 < 2 * pieces; i++) line[i] = i % 2 == 0 ? 'a' : ' ';
+    for (size_t i = 0; i + 1 < 2 * subwords; i++) line[i] = i % 2 == 0 ? 'a' : ' ';
     return line;
 }
 

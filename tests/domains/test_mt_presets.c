@@ -52,10 +52,10 @@ static rill_model *open_model(const char *path)
 typedef struct place {
     const char *model, *file, *method;
     size_t search, input, output;
-    long slips, lists; /* lists allowed to differ and that differed so far; all lists */
+    long n_differ, n_lists; /* lists allowed to differ and that differed so far; all lists */
 } place;
 
-static void wrong(const place *where, const char *what)
+static void fail_at(const place *where, const char *what)
 {
     fail_msg("%s/%s, method %s, search %zu, input %zu, output %zu: %s", where->model, where->file, where->method,
              where->search, where->input, where->output, what);
@@ -77,14 +77,14 @@ static void check_result(place *where, const rill_result *result, const json_t *
     const char *what = NULL;
     assert_int_equal(result->status, RILL_OK);
     where->output = 0;
-    where->lists++;
-    if ((size_t)result->n_outputs != json_array_size(expected)) wrong(where, "another number of outputs");
+    where->n_lists++;
+    if ((size_t)result->n_outputs != json_array_size(expected)) fail_at(where, "another number of outputs");
     for (; where->output < json_array_size(expected) && what == NULL; where->output++)
         what = differs(rill_result_output(result, where->output), json_array_get(expected, where->output));
-    if (what != NULL && where->slips-- <= 0) wrong(where, what);
+    if (what != NULL && where->n_differ-- <= 0) fail_at(where, what);
 }
 
-static void check_search(place *where, rill_model *model, const json_t *pieces, const json_t *search)
+static void check_search(place *where, rill_model *model, const json_t *subwords, const json_t *search)
 {
     rill_engine_setup setup;
     rill_engine_setup_default(&setup);
@@ -97,15 +97,15 @@ static void check_search(place *where, rill_model *model, const json_t *pieces, 
         assert_ok(ctx, rill_settings_set(ctx, &setup.settings, name, json_string_value(value)));
     rill_engine *engine;
     assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
-    for (size_t i = 0; i < json_array_size(pieces); i++) {
-        char *text = reference_text(json_array_get(pieces, i));
+    for (size_t i = 0; i < json_array_size(subwords); i++) {
+        char *text = reference_text(json_array_get(subwords, i));
         while (rill_engine_free_slots(engine) <= 0) assert_ok(ctx, rill_engine_step(engine));
         assert_ok(ctx, rill_engine_submit(engine, text, strlen(text)));
         free(text);
     }
     rill_engine_close_input(engine);
     const rill_result *result;
-    for (where->input = 0; where->input < json_array_size(pieces);) {
+    for (where->input = 0; where->input < json_array_size(subwords);) {
         assert_ok(ctx, rill_engine_step(engine));
         for (; rill_engine_next(engine, &result) == RILL_OK; where->input++)
             check_result(where, result, json_array_get(json_object_get(search, "found"), where->input));
@@ -197,9 +197,9 @@ static void ctranslate2s_own_searches_in_int8(void **state)
     for (size_t i = 0; i < sizeof quantised / sizeof *quantised; i++) {
         char *path = data_path(quantised[i]);
         json_t *file = reference_load(path, "search-int8.json");
-        place where = {.model = quantised[i], .file = "search-int8.json", .slips = 12};
+        place where = {.model = quantised[i], .file = "search-int8.json", .n_differ = 12};
         check_model_searches(open_in(path, "int8"), &where, file, "searches", 6);
-        assert_int_equal(where.lists, 120);
+        assert_int_equal(where.n_lists, 120);
         json_decref(file);
         free(path);
     }
@@ -256,7 +256,7 @@ static rill_settings recommended_settings(const char *generation, const char *li
 }
 
 /* The maker's lengths count the start token and the end. */
-static void makers_recommend(void **state)
+static void models_recommend_settings(void **state)
 {
     (void)state;
     rill_settings s = recommended_settings(
@@ -283,7 +283,7 @@ static void makers_recommend(void **state)
     assert_true(s.k == 5 && s.max_length == 200);
 }
 
-static void advises(const char *generation, const char *expected)
+static void expect_default_search(const char *generation, const char *expected)
 {
     rill_text text = {.ctx = ctx};
     if (generation != NULL) write_string(folder, "generation_config.json", generation);
@@ -293,19 +293,23 @@ static void advises(const char *generation, const char *expected)
 }
 
 /* A directory without a "rill" object is searched with its maker's beam size and length penalty, with pruning. */
-static void makers_are_asked_without_a_recommendation(void **state)
+static void defaults_come_from_the_generation_config(void **state)
 {
     (void)state;
-    advises(NULL, "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3");
-    advises("{\"num_beams\": 4, \"length_penalty\": 0.6}", "n=32 k=4 length-penalty=0.6 absolute=2.5 max-candidates=3");
-    advises("{\"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.25}",
-            "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 no-repeat-ngram=3 repetition-penalty=1.25");
-    advises("{\"min_length\": 3}", "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=2");
-    advises("{\"min_length\": 2}", "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=1");
+    expect_default_search(NULL, "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3");
+    expect_default_search("{\"num_beams\": 4, \"length_penalty\": 0.6}",
+                          "n=32 k=4 length-penalty=0.6 absolute=2.5 max-candidates=3");
+    expect_default_search(
+        "{\"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.25}",
+        "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 no-repeat-ngram=3 repetition-penalty=1.25");
+    expect_default_search("{\"min_length\": 3}",
+                          "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=2");
+    expect_default_search("{\"min_length\": 2}",
+                          "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=1");
 }
 
 /* Directories without generation_config.json; FSMT's then have a forced end without a key for it. */
-static void older_folders_say_it_in_config(void **state)
+static void older_folders_have_it_in_config(void **state)
 {
     (void)state;
     rill_settings s = recommended_settings(NULL, "hf");
@@ -314,7 +318,7 @@ static void older_folders_say_it_in_config(void **state)
     assert_int_equal(s.at_limit, RILL_LIMIT_END_FREE);
 }
 
-static void nonsense_is_refused(void **state)
+static void bad_generation_configs_are_refused(void **state)
 {
     (void)state;
     rill_model *model;
@@ -410,10 +414,10 @@ int main(void)
         CASE(ctranslate2s_own_searches),
         CASE(ctranslate2s_own_languages),
         CASE(ctranslate2s_own_searches_in_int8),
-        IN_FOLDER(makers_recommend),
-        IN_FOLDER(makers_are_asked_without_a_recommendation),
-        IN_FOLDER(older_folders_say_it_in_config),
-        IN_FOLDER(nonsense_is_refused),
+        IN_FOLDER(models_recommend_settings),
+        IN_FOLDER(defaults_come_from_the_generation_config),
+        IN_FOLDER(older_folders_have_it_in_config),
+        IN_FOLDER(bad_generation_configs_are_refused),
         IN_FOLDER(nothing_stays_nothing),
         IN_FOLDER(padding_leaves_the_softmax),
         cmocka_unit_test_setup_teardown(padding_leaves_the_softmax_of_marian, fill_marian, remove_folder),

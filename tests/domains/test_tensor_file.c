@@ -62,14 +62,14 @@ static void tensors_convert_all_float_types(void **state)
                                 "[24,30]") "," TENSOR("long", "I64", "[1]",
                                                       "[30,38]") "," TENSOR("none", "F32", "[0,5]", "[8,8]") "} ";
     static const float full[2] = {1.5f, -2e-40f};
-    static const uint16_t half[8] = {0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001, 0x83FF, 0x8000, 0x3555};
+    static const uint16_t f16_values[8] = {0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001, 0x83FF, 0x8000, 0x3555};
     static const float half_value[8] = {1, -2, 65504, 0x1p-14f, 0x1p-24f, -0x1.FF8p-15f, -0.0f, 0x1.554p-2f};
-    static const uint16_t brain[3] = {0x3F80, 0xC020, 0x0000};
+    static const uint16_t bf16_values[3] = {0x3F80, 0xC020, 0x0000};
     char *bytes, *data;
     rill_tensor_file *t = parse_image(header, 38, &bytes, &data);
     memcpy(data, full, 8);
-    memcpy(data + 8, half, 16);
-    memcpy(data + 24, brain, 6);
+    memcpy(data + 8, f16_values, 16);
+    memcpy(data + 24, bf16_values, 6);
     float out[8];
     assert_int_equal(rill_tensor_file_read(t, "full", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out), RILL_OK);
     assert_memory_equal(out, full, sizeof full);

@@ -28,7 +28,7 @@ static json_t *read_expected(const char *name)
     return expected;
 }
 
-static rill_tokenizer_files codec_files(const json_t *expected, const char *path)
+static rill_tokenizer_files tokenizer_files(const json_t *expected, const char *path)
 {
     rill_tokenizer_files files = {.source_vocab_size = (int32_t)json_integer_value(json_object_get(expected, "words")),
                                   .eos = (int32_t)json_integer_value(json_object_get(expected, "end")),
@@ -85,7 +85,7 @@ static void check_folder(const char *name)
     json_t *expected = read_expected(name), *cases = json_object_get(expected, "cases"), *one;
     rill_tokenizer *codec;
     snprintf(path, sizeof path, "%s/%s", texts, name);
-    const rill_tokenizer_files files = codec_files(expected, path);
+    const rill_tokenizer_files files = tokenizer_files(expected, path);
     if (rill_tokenizer_open(&codec, ctx, &files) != RILL_OK) fail_msg("%s", rill_error(ctx));
     json_array_foreach(cases, i, one) wrong += check_case(codec, name, expected, one);
     if (wrong > 0) fail_msg("%s: %zu of %zu texts differ", name, wrong, 2 * json_array_size(cases));
@@ -138,7 +138,7 @@ static void a_language_is_asked_for(void **state)
 {
     (void)state;
     copy_folder("nllb");
-    rill_tokenizer_files files = asked("m2m_100");
+    rill_tokenizer_files files = required_files("m2m_100");
     missing_file(
         &files,
         "%s: the model has 6 languages, such as ace_Arab and zul_Latn: set source-lang to the language of the inputs "
@@ -167,7 +167,7 @@ static void folders_name_languages(void **state)
     copy_folder("mbart50");
     write_string(folder, "tokenizer_config.json",
                  "{\"tokenizer_class\": \"MBart50Tokenizer\", \"src_lang\": \"de_DE\", \"tgt_lang\": \"fr_XX\"}");
-    rill_tokenizer_files files = asked("mbart");
+    rill_tokenizer_files files = required_files("mbart");
     rill_tokenizer *codec;
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
@@ -190,7 +190,7 @@ static void a_start_names_the_target(void **state)
 {
     (void)state;
     copy_folder("mbart");
-    rill_tokenizer_files files = asked("mbart");
+    rill_tokenizer_files files = required_files("mbart");
     rill_tokenizer *codec;
     files.source_language = "en_XX";
     missing_file(
@@ -218,7 +218,7 @@ static void columns_name_languages(void **state)
 {
     (void)state;
     copy_folder("m2m");
-    rill_tokenizer_files files = asked("m2m_100");
+    rill_tokenizer_files files = required_files("m2m_100");
     rill_tokenizer *codec;
     files.language_columns = 1;
     files.source_language = "__de__"; /* used if a column is empty */
@@ -253,12 +253,12 @@ static void columns_name_languages(void **state)
 }
 
 /* Special tokens surround tokenized input as they do texts; outputs keep theirs. */
-static void pieces_have_languages_too(void **state)
+static void subwords_have_languages_too(void **state)
 {
     static const int32_t none[] = {0};
     (void)state;
     copy_folder("nllb");
-    rill_tokenizer_files files = asked("m2m_100");
+    rill_tokenizer_files files = required_files("m2m_100");
     rill_tokenizer *codec;
     rill_text out = {.ctx = ctx};
     files.tokenized = 1;
@@ -297,12 +297,12 @@ static void take_away(const char *name)
 }
 
 /* Tokens listed in vocab.json need no SentencePiece model. */
-static void listed_pieces_need_no_model_of_texts(void **state)
+static void listed_subwords_need_no_tokenizer_model(void **state)
 {
     (void)state;
     copy_folder("m2m");
     take_away("sentencepiece.bpe.model");
-    rill_tokenizer_files files = asked("m2m_100");
+    rill_tokenizer_files files = required_files("m2m_100");
     rill_tokenizer *codec;
     files.source_language = files.target_language = "en";
     refuse(&files, RILL_ERR_NOT_FOUND, "%s: expected sentencepiece.bpe.model and vocab.json, or tokenizer.json");
@@ -325,7 +325,7 @@ static void a_length_of_any_size(void **state)
     write_string(
         folder, "tokenizer_config.json",
         "{\"model_max_length\": 1000000000000000019884624838656, \"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": 2}");
-    rill_tokenizer_files files = asked("t5");
+    rill_tokenizer_files files = required_files("t5");
     rill_tokenizer *codec;
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     assert_int_equal(rill_vocabulary_count(codec->source), 302);
@@ -338,7 +338,7 @@ static void tokens_without_a_symbol(void **state)
     (void)state;
     copy_folder("t5");
     write_string(folder, "tokenizer_config.json", "{\"additional_special_tokens\": [\"<x>\", \"<y>\"]}");
-    rill_tokenizer_files files = asked("t5");
+    rill_tokenizer_files files = required_files("t5");
     rill_tokenizer *codec;
     files.source_vocab_size = files.target_vocab_size = 301; /* for 300 tokens */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
@@ -354,7 +354,7 @@ static void tags_are_optional(void **state)
 {
     (void)state;
     copy_folder("mt5");
-    rill_tokenizer_files files = asked("mt5");
+    rill_tokenizer_files files = required_files("mt5");
     rill_tokenizer *codec;
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
@@ -373,7 +373,7 @@ static void tags_are_optional(void **state)
     files.source_language = "en";
     refuse(&files, RILL_ERR_OPTION, "source-lang: this model has no language token for inputs: leave it out");
     copy_folder("t5");
-    files = asked("t5");
+    files = required_files("t5");
     files.target_language = "de";
     refuse(&files, RILL_ERR_OPTION, "target-lang: the model is not multilingual: it has no language tokens");
     files.target_language = NULL;
@@ -396,10 +396,10 @@ static void folders_that_are_refused(void **state)
         "%s/tokenizer_config.json: tokenizer_class: of a model of type t5 T5Tokenizer is read, found \"ByT5Tokenizer\"",
         folder);
     write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 100}");
-    files = asked("t5");
+    files = required_files("t5");
     files.source_vocab_size = 200;
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 200 tokens, as config.json says");
-    files = asked("t5");
+    files = required_files("t5");
     write_string(folder, "tokenizer_config.json", "{\"extra_ids\": true}");
     refuse(&files, RILL_ERR_FORMAT, "%s/tokenizer_config.json: extra_ids: expected an integer from 0 to 100000");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
@@ -419,9 +419,9 @@ static void folders_that_are_refused(void **state)
     refuse(&files, RILL_ERR_NOT_FOUND, "%s: expected spiece.model, or tokenizer.json");
 }
 
-static const char *living_type;
+static const char *family_type;
 
-static rill_status live(rill_context *own, const char *path)
+static rill_status open_use_close(rill_context *own, const char *path)
 {
     rill_tokenizer_files files = {
         .source_vocab_size = 2000, .target_vocab_size = 2000, .eos = 2, .decoder_start = -1, .forced_bos = -1};
@@ -431,8 +431,8 @@ static rill_status live(rill_context *own, const char *path)
     size_t capacity = 0;
     rill_ids to = {.ctx = own, .ids = &ids, .capacity = &capacity};
     rill_output_prefix opening;
-    files.language_columns = strcmp(living_type, "m2m_100") == 0;
-    rill_status status = rill_family_files(own, living_type, path, &files);
+    files.language_columns = strcmp(family_type, "m2m_100") == 0;
+    rill_status status = rill_family_files(own, family_type, path, &files);
     if (status == RILL_OK) status = rill_tokenizer_open(&codec, own, &files);
     if (status == RILL_OK) {
         const char *text = files.language_columns ? "eng_Latn\tfra_Latn\tA  beam <mask>" : "A  beam <mask>";
@@ -454,8 +454,8 @@ static void memory_may_run_out(void **state)
         folder_remove(folder);
         folder = folder_make();
         copy_folder(folders[i][0]);
-        living_type = folders[i][1];
-        assert_true(refuse_each_call(&memory, ctx, live, folder) > 10);
+        family_type = folders[i][1];
+        assert_true(refuse_each_call(&memory, ctx, open_use_close, folder) > 10);
     }
 }
 
@@ -467,8 +467,8 @@ int main(void)
         CASE(folders_name_languages),
         CASE(a_start_names_the_target),
         CASE(columns_name_languages),
-        CASE(pieces_have_languages_too),
-        CASE(listed_pieces_need_no_model_of_texts),
+        CASE(subwords_have_languages_too),
+        CASE(listed_subwords_need_no_tokenizer_model),
         CASE(a_length_of_any_size),
         CASE(tokens_without_a_symbol),
         CASE(tags_are_optional),

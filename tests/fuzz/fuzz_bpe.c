@@ -25,10 +25,10 @@ static void read_vocabulary(rill_context *ctx, const char *bytes, size_t length)
     rill_vocabulary_close(v);
 }
 
-static rill_status collect(void *user, const char *piece, size_t length)
+static rill_status collect(void *user, const char *subword, size_t length)
 {
     require(length > 0);
-    return rill_text_append(user, piece, length);
+    return rill_text_append(user, subword, length);
 }
 
 static void read_merges(rill_context *ctx, const char *bytes, size_t length, const char *word, size_t n)

@@ -1,5 +1,5 @@
-/* Any text as a script with small limits. What it declares is then used: heuristics, scorers and schedulers on the toy domain,
- * domains by themselves. Whatever the text: no crash, no hang, nothing left over, and a failure says why. */
+/* Any text as a script with small limits. Its declarations are then used: heuristics, scorers and schedulers on the
+ * toy domain, domains alone. For any text: no crash, no hang, no leak, and a message for each failure. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What fuzz targets share: the entry that a driver calls, and conditions that must hold whatever the bytes. */
+/* Shared by fuzz targets: the entry that a driver calls, and checks that must hold for any bytes. */
 #ifndef TEST_FUZZ_TARGET_H
 #define TEST_FUZZ_TARGET_H
 
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Says what did not hold before it ends the process. */
+/* Prints the failed check before it aborts. */
 #define require(condition) require_true((condition) != 0, #condition, __FILE__, __LINE__)
 static inline void require_true(int held, const char *condition, const char *file, int line)
 {

@@ -1,8 +1,9 @@
-/* Runs a fuzz target without any fuzzing engine: how corpora are replayed as ordinary tests, how a crash is looked at, and a short run
- * of random inputs, the same every time.
- *   usage: fuzz_NAME [--mutate N] FILE|FOLDER...
- * First all files are replayed, then N mutations of files drawn from them. `--mutate N@SEED` draws others. A mutation that kills the
- * process is left behind in the file that RILL_FUZZ_LEAVE names. */
+/* Runs a fuzz target without a fuzzing engine: to replay corpora as ordinary tests, to debug a crash, and for a
+ * short run of reproducible random inputs.
+ *
+ * usage: fuzz_NAME [--mutate N] FILE|FOLDER...
+ * First all files are replayed, then N mutations of files drawn from them. `--mutate N@SEED` draws others. A
+ * mutation that crashes the process is left in the file that RILL_FUZZ_LEAVE names. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static size_t n_seeds;
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* An exact copy, so that the address sanitizer sees a read behind the end. */
+/* An exact copy, so that the address sanitizer detects a read beyond the end. */
 static void run_exactly(const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size > 0 ? size : 1);
