@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The models and questions of examples/: whatever stands in an n-best list, no placeholder is left in it.
+# The models and inputs of examples/: no output of an n-best list contains a placeholder.
 set -eu
 . "${0%/*}/lib.sh"
 examples=$data/../../examples
 
-# Placeholders as the lexicon's types say: a name with a number, or the bare name of a plain type.
+# Placeholders by the lexicon's types: a name with a number, or the bare name of a plain type.
 unbound() { # unbound MODEL: words of "out" that are placeholders
   local types plain
   types=$(awk -F '\t' '$1 == "@type" && $3 == "" {print $2}' "$1/lexicon.tsv" | paste -sd '|')
@@ -38,7 +38,7 @@ for name in geo jobs atis gum de-en de-en-rnn; do
   done
 done
 
-# --- a question that mentions nothing, and one in token form, which is none of our business
+# --- a question without a mention, and one in token form, whose placeholders stay
 echo 'a b' >nothing
 feed nothing "$rill" decode -m "$examples/models/geo" -q --n-best 10
 exits 0
@@ -50,7 +50,7 @@ echo 'which rivers run through c0' >typed
 feed typed "$rill" decode -m "$examples/models/geo" -q
 exits 0; prints "c0"
 
-# --- a test set in token form, and nothing that says so: another figure than with --tokenized, and a warning
+# --- a test set in token form without --tokenized: a different figure than with it, and a warning
 printf '%s\t%s\n' 'where is c0' '( lambda $0 e ( loc:t c0 $0 ) )' 'river in s0' '( lambda $0 e ( and ( river:t $0 ) ( loc:t $0 s0 ) ) )' \
   'where are mountain' '( lambda $0 e ( exists $1 ( and ( mountain:t $1 ) ( loc:t $1 $0 ) ) ) )' >set
 printf 'return { sweep = rill.sweep{ k = { 1, 2 } } }\n' >own.lua

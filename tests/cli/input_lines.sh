@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What lines mean whatever the domain: blank ones, byte order marks, and names that a model does not know.
+# Lines of every domain: blank lines, byte order marks, and names that a model does not know.
 set -eu
 . "${0%/*}/lib.sh"
 models=$data/../../examples/models
@@ -16,7 +16,7 @@ rill.domain{
 END
 
 # --- a blank line is an empty line, and no error
-# Blanks of ASCII, of Unicode, and control characters.
+# ASCII spaces, Unicode spaces, and control characters.
 printf '\n  \nw1\n\t\r\n\302\240\342\200\203\343\200\200\357\273\277\342\200\213\n\001\037\177\n' >blanks
 for options in "-m $tiny" "-m $tiny --tokenized" "-m $data/mt/shared" "-m $data/mt/shared --tokenized" "-m $data/mt/fsmt" \
   "-m $data/shiftreduce/tiny" "-m $data/shiftreduce/tiny --tokenized" "-m $data/shiftreduce/tiny --input-format tree" \
@@ -127,7 +127,7 @@ de-en|Ein Hund läuft schnell .|
 de-en-rnn|Ein Hund läuft schnell .|
 END
 
-  # --- names that neither the lexicon nor the vocabulary has are told, once per line
+  # --- names that neither the lexicon nor the vocabulary has are reported once per line
   cat >asked <<'END'
 flights from London to Paris
 Show me flights from Boston to Denver, I want them on Monday.
@@ -162,7 +162,7 @@ END
   feed asked "$rill" decode -q -m "$models/atis" --tokenized
   exits 0; silent
 
-  # --- a model without its lexicon says so where it matters
+  # --- a semantic parser without its lexicon warns where that changes results
   rm -rf copy; mkdir copy; cp "$models/geo"/* copy; rm copy/lexicon.tsv
   printf 'where is c0\n' >placed
   feed placed "$rill" decode -q -m copy

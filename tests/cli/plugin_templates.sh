@@ -29,7 +29,7 @@ run rill convert --no-such
 verdict "$(good [ "$status" != 0 ])" "the installed converter runs"
 says_not "cannot find the converters"
 
-# --- the lines of the page, as they stand there, with the compiler of this build for `cc`
+# --- the commands of the page, verbatim, with the compiler of this build for `cc`
 mkdir tools && printf '#!/bin/sh\nexec %s "$@"\n' "${compiler[*]}" >tools/cc && chmod +x tools/cc
 export PATH="$work/tools:$PATH"
 block() { # block KIND NUMBER: that block of the page

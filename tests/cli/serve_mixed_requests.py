@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Requests to `rill serve` whose settings are drawn at random, several at once: each has the answer, to the last digit, that it has when it
-is alone, and is refused with the same words. By hand with --n 1000.
+"""Concurrent requests to `rill serve` with random settings: each has the response, to the last digit, that it has alone, and is
+refused with the same message. By hand with --n 1000.
 
-usage: serve_mixed_requests.py RILL SOURCE_ROOT [--n MIXES] [--seed S]
+usage: serve_mixed_requests.py RILL SOURCE_ROOT [--n REQUESTS] [--seed S]
 """
 
 import argparse
@@ -76,7 +76,7 @@ def main():
                 model = random_requests.MODELS[i % len(random_requests.MODELS)]
                 drawn = random_requests.lines_of(given.root, model), random_requests.WORDS[model], values
                 totals = [a + b for a, b in zip(totals, mix(server, pool, rng, model, *drawn))]
-        check(server.code == 0, server.said)
+        check(server.code == 0, server.log)
         check(totals[0] < 0.9 * totals[1], f"requests shared timesteps: {totals}")
         check(totals[2] * 3 > given.n // 2 * AT_ONCE, f"enough are answered: {totals}")
         print(f"{' '.join(options)}: {given.n // 2} mixes, {totals[2]} answered, timesteps together {totals[0]:.0f}, alone {totals[1]:.0f}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`rill serve` with a model that breaks: what it had is told so, other models lose nothing, and it is opened again.
+"""`rill serve` with a model whose plugin fails: requests in flight get the error, other models are unaffected, and the model is opened
+again.
 
 usage: serve_reopen.py RILL SOURCE_ROOT PLUGIN
 """
@@ -38,30 +39,30 @@ def opened_again(folder):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             beside = [pool.submit(others) for _ in range(2)]
             for round_ in range(3):
-                before = s.said.count("is open again")
+                before = s.log.count("is open again")
                 code, body, _ = request("break")
                 check(code == 500 and "broken" in body["error"]["message"], f"round {round_}: it breaks: {code} {body}")
                 check(until(lambda: s.request("GET", "/ready")[0] == 200 and request("abc")[:2] == (200, first)),
                       f"round {round_}: it decodes again")
                 check(s.request("GET", "/health")[0] == 200, f"round {round_}: healthy")
-                check(until(lambda: s.said.count("is open again") == before + 1), f"round {round_}: it says so")
+                check(until(lambda: s.log.count("is open again") == before + 1), f"round {round_}: it says so")
             stop.set()
             for future in beside:
                 future.result()
         check(not wrong and len(answered) > 3, f"the other model answers all along: {len(answered)} {wrong[:1]}")
         check(s.decode(input=line) == known and s.counts_of("de-en")["cache_entries"] >= kept, "and keeps what it has")
         s.process.send_signal(signal.SIGHUP)
-        check(until(lambda: "the models are reloaded" in s.said) and request("abc")[:2] == (200, first), "a reload behind it")
-    check(s.code == 0, f"what was mended is no failure: {s.code} {s.said}")
+        check(until(lambda: "the models are reloaded" in s.log) and request("abc")[:2] == (200, first), "a reload behind it")
+    check(s.code == 0, f"what was mended is no failure: {s.code} {s.log}")
 
 
 def cannot_be_opened(folder):
-    """A model whose folder is gone stays failed, and says so; when it is there again, it is opened."""
+    """A model without its folder stays failed, with a message; when the folder is back, it is opened."""
     other = folder + ".gone"
     with Server("--plugin", PLUGIN, models=(folder,)) as s:
         os.rename(folder, other)
         check(s.decode(input="break")[0] == 500, "it breaks")
-        check(until(lambda: "config.json" in s.said or folder in s.said.split("decodes no more")[-1]), "it cannot be opened")
+        check(until(lambda: "config.json" in s.log or folder in s.log.split("decodes no more")[-1]), "it cannot be opened")
         code, body, headers = s.request("POST", "/v1/decode", {"input": "abc"})
         check(code == 503 and headers["Retry-After"] == "1" and "broken" in body["error"]["message"], f"so it is not there: {code} {body}")
         check(s.request("GET", "/ready")[0] == 500 and s.request("GET", "/health")[0] == 500, "and is not ready")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Parsers through the command: trees, tagged words and text in, a tree out for every line in, whatever the lines are.
+# Constituency parsing on the command line: trees, tagged words and text in, a tree out for every line in.
 set -eu
 . "${0%/*}/lib.sh"
 model=$data/shiftreduce/tiny
@@ -8,7 +8,7 @@ model=$data/shiftreduce/tiny
 has_words() { verdict "$(good [ "$(sed -n "$1p" out | grep -o ' [^ ()]*)' | tr -d ')\n')" = " $2" ])" "words of line $1: $2"; }
 has_tagged() { verdict "$(good [ "$(sed -n "$1p" out | grep -o '([^ ()]* [^ ()]*)' | tr -d '\n')" = "$2" ])" "line $1: $2"; }
 
-# --- lines of all kinds: each gives one line, those that cannot be parsed an empty one and a message
+# --- lines of all kinds: each gives one line; those that cannot be parsed give an empty one and a message
 {
   printf '(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat))))\n'
   printf 'The_DT cat_NN sat_VBD ._.\n'
@@ -44,7 +44,7 @@ has_words 12 "-LRB- TOP -LRB- NN a -RRB- b -RRB-"
 has_words 13 "the last -LRB- line -RRB-"
 verdict "$(good [ "$(grep -c '^(TOP' out)" -eq 6 ])" "every tree begins with the root"
 
-# --- the form is what the option says
+# --- the format is the option's
 printf '(see below)\n' >bracket
 feed bracket "$rill" decode -m "$model" -q -k 2
 exits 0; has_words 1 "-LRB- see below -RRB-"
@@ -68,7 +68,7 @@ feed bracket "$rill" run run.lua -q
 exits 0
 prints "0 ||| (TOP"
 
-# --- an object says how it is read itself: as a run that is opened so reads its text
+# --- an object's option for reading: the same result as from a run opened with that option
 opened() { printf '%s\n' "$1" | "$rill" decode -m "${@:2}" -q -k 2 2>/dev/null; }
 cat >own <<'JSON'
 {"text": "The_DT cat_NN", "options": {"input_format": "text"}}
@@ -150,7 +150,7 @@ says 'line 2: the encoded input needs'
 says 'raise memory'
 line_is 2 ""
 
-# --- trees for people say the same in more lines
+# --- indented trees are the same trees over more lines
 run "$rill" decode -m "$model" -q -i text -o flat
 run "$rill" decode -m "$model" -q -i text -o indented --pretty
 exits 0

@@ -1,5 +1,5 @@
-/* Watching connections (cli/serve/connection_watch.c): who has gone is told once, of the connection and the request that it was watched
- * for, and of no other that has the descriptor by then. */
+/* Watching connections (cli/serve/connection_watch.c): a disconnected client is reported once, for the connection
+ * and request that were watched, and never for another connection that reuses the descriptor. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include "server.h"
 
-/* The watching thread's epoll_wait(): what it has found can be held back until the test says so. */
+/* The watching thread's epoll_wait(): its events can be held back until the test releases them. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t news;
@@ -64,7 +64,7 @@ static void release_events(void)
     pthread_mutex_unlock(&gate.lock);
 }
 
-/* A client, counted when it is said to be gone. */
+/* A client; counts the reports that it is gone. */
 typedef struct client {
     int gone;
 } client;
@@ -121,7 +121,7 @@ static void tells_who_has_gone(void **state)
     shutdown(one[1], SHUT_WR);
     wait_until_gone(&first);
     watch_stop_wait(w, one[0]);
-    /* The connection's next request is watched anew, and its client is still gone. */
+    /* The connection's next request is watched again, and its client is still disconnected. */
     first.gone = 0;
     watch_wait(w, one[0], &first);
     wait_until_gone(&first);
@@ -133,7 +133,7 @@ static void tells_who_has_gone(void **state)
     close(two[0]);
 }
 
-/* The event of a client that has gone is on its way while its connection ends and another one takes the descriptor. */
+/* The event of a disconnected client is pending while its connection ends and another one takes the descriptor. */
 static void stale_event_of_a_reused_descriptor(void **state)
 {
     client gone = {0}, stays = {0};
@@ -162,7 +162,7 @@ static void stale_event_of_a_reused_descriptor(void **state)
     close(again[0]);
 }
 
-/* The same of a connection whose next request has not come: there is nobody to tell. */
+/* The same with a connection whose next request has not come: there is nobody to report to. */
 static void event_after_the_answer(void **state)
 {
     client first = {0};
@@ -191,7 +191,8 @@ static int is_open(int fd)
     return recv(fd, &byte, 1, MSG_DONTWAIT) < 0;
 }
 
-/* Where all places are taken, the connection that idles longest is shut down, and one that is being answered only when none idles. */
+/* When all slots are taken, the connection that is idle for longest is shut down, and a busy one only if none is
+ * idle. */
 static void idle_connections_are_closed(void **state)
 {
     enum { N = 5 };
@@ -214,7 +215,7 @@ static void idle_connections_are_closed(void **state)
     static const int order[] = {3, 2, 1};
     for (int turn = 0; turn < 3; turn++) {
         watch_limit(w, end[4][0], N - turn);
-        watch_limit(w, end[4][0], N - turn); /* there is room already */
+        watch_limit(w, end[4][0], N - turn); /* a slot is free already */
         for (int i = 0; i < N; i++) {
             int is_gone = 0;
             for (int i_gone = 0; i_gone <= turn; i_gone++) is_gone |= order[i_gone] == i;
