@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Two builds of rill in turn on the shipped models: the older one's seconds by the newer one's.
+"""Speed of two builds of rill on the shipped models, in alternating runs: the older one's seconds over the newer one's.
 
 usage: compare_builds.py OLDER [--rill build/rill] [--data DIR] [--rounds R] [--threads T] [--workers W] [--only WORD] [--clock wall|cpu]
                [--busy]
 OLDER runs with --threads T times W, the newer one with --threads T and, where W is not 1, --workers W.
-A ratio of more than 1 says that the newer one is faster. It is the median over the rounds; behind it stand the least and the most.
---clock cpu takes the processes' own seconds, which others on the machine disturb less; --busy keeps one of the processors at work with
-something else.
+A ratio above 1: the newer build is faster. It is the median over the rounds, followed by the minimum and the maximum.
+--clock cpu measures processor time, which other load disturbs less; --busy keeps one processor busy.
 """
 
 import argparse
@@ -34,9 +33,9 @@ CASES = [
 ]
 
 
-def lines_of(path, most, copies):
+def lines_of(path, max_lines, copies):
     with open(path, encoding="utf-8") as source:
-        lines = [line.rstrip("\n").split("\t")[0] for line in source][:most]
+        lines = [line.rstrip("\n").split("\t")[0] for line in source][:max_lines]
     return "".join(line + "\n" for line in lines) * copies
 
 
@@ -77,12 +76,12 @@ def main():
     print(f"{'model':16}{'search':12}{'older s':>8}{'newer s':>8}{'ratio':>8}{'least':>8}{'most':>6}")
     other = subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"]) if args.busy else None
     try:
-        for name, model, options, source, most, copies, k, searches in CASES:
+        for name, model, options, source, max_lines, copies, k, searches in CASES:
             path = os.path.join(args.data, source)
             if args.only not in name or not os.path.exists(path):
                 continue
             with tempfile.NamedTemporaryFile("w", encoding="utf-8") as inputs:
-                inputs.write(lines_of(path, most, copies))
+                inputs.write(lines_of(path, max_lines, copies))
                 inputs.flush()
                 for search in searches.split():
                     command = f"decode -q -m examples/models/{model} {options} {SEARCHES[search].format(k=k)}"

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Do two commits answer alike? What the golden files' cases give, and random requests in one batch, byte by byte.
+"""Compare the results of two commits, byte by byte: the cases of the golden files, and random requests in one batch.
 
 usage: compare_commits.py OLDER [NEWER] [--requests N] [--seed S] [--renamed FILE] [--work DIR]
 
 OLDER, NEWER (default HEAD): commits, each checked out and built under DIR (default build-commits), where builds are kept. Each decodes the
-cases of its own tests/golden, so that a case may have other options than before and still must have the same answer; then the same N
-requests (default 2000): lines of JSON with settings and constraints drawn at random, all searches mixed in one run, for each of four
-models.
-With --renamed, FILE is a script for `sed -E` that is applied to OLDER's answers first: for results whose names have changed.
+cases of its own tests/golden; a case may have other options than before and must still have the same results. Then both decode the
+same N requests (default 2000): lines of JSON with random settings and constraints, all mixed in one run, for each of four models.
+With --renamed, FILE is a script for `sed -E` that is applied to OLDER's results first: for renamed keys.
 bench/identical.sh compares schedules of one build, and bench/compare_builds.py the time of two.
 """
 
@@ -48,7 +47,7 @@ def build(work, commit):
 
 
 def make_golden(tree):
-    """The answers to the cases, in the place of those that the commit has."""
+    """The results of the cases, in place of the commit's expected files."""
     groups = [line.split("()")[0][len("group_"):] for line in open(os.path.join(tree, "tests", "golden", "cases.sh"), encoding="utf-8")
               if line.startswith("group_")]
     groups = [group for group in groups if not group.startswith(("brief", "f16"))]
@@ -56,7 +55,7 @@ def make_golden(tree):
     made = os.path.join(tree, "tests", "golden", "expected")
     shutil.rmtree(made)
     os.mkdir(made)
-    # Cases of this machine's instructions are exact here, whatever made the files of the commit.
+    # # The comparison must be exact here, for any kernels that made the commit's files.
     with open(os.path.join(made, "kernels"), "w", encoding="utf-8") as file:
         file.write(run(programs[1]).strip().removesuffix("vnni") + "\n")
     for group in groups:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""rill.compat.ctranslate2 against CTranslate2 itself: option sets, inputs, and how many lists of outputs are the same.
+"""rill.compat.ctranslate2 against CTranslate2: for each set of options, how many n-best lists are the same.
 
 usage: compat_ctranslate2.py [--model examples/models/de-en] [--data DIR] [--inputs 100] [--only WORD]
-Takes the packages rill, ctranslate2 and sentencepiece. The data are a folder with mt/multi30k/val.de, $RILL_DATA or ../shared/data;
-without them the inputs are examples/questions/de-en.txt. No figure here is a time.
+Needs the packages rill, ctranslate2 and sentencepiece. The data are a folder with mt/multi30k/val.de, $RILL_DATA or ../shared/data;
+without them the inputs are examples/questions/de-en.txt. No times are measured.
 
 best      inputs whose first output has the same tokens
 list      inputs whose outputs all have the same tokens, in the same order
-rounding  of the others: those where in every place that differs both lists' scores are nearer than 1e-4: sums in another order
+rounding  of the others: wherever the lists differ, their scores are within 1e-4: sums in another order
 differ    the rest
-score     the largest difference of two scores in the same place of lists that are the same
+score     the largest difference of scores in lists that are the same
 """
 
 import argparse
@@ -112,19 +112,19 @@ def compare(mine, theirs, counts):
         counts["rounding" if rounding else "differ"] += 1
 
 
-def run(translators, sources, said):
-    """What becomes of all inputs under one set of options: counts, or why it is refused."""
-    said = {"return_scores": True, **said}
-    if "coverage_penalty" in said or "return_attention" in said:
-        said["max_batch_size"] = 1  # CTranslate2's attention of a beam depends on the batch
-    if "target_prefix" in said:
-        said["target_prefix"] = [said["target_prefix"]] * len(sources)
+def run(translators, sources, kwargs):
+    """The outcome for all inputs under one set of options: counts, or why it is refused."""
+    kwargs = {"return_scores": True, **kwargs}
+    if "coverage_penalty" in kwargs or "return_attention" in kwargs:
+        kwargs["max_batch_size"] = 1  # CTranslate2's attention of a beam depends on the batch
+    if "target_prefix" in kwargs:
+        kwargs["target_prefix"] = [kwargs["target_prefix"]] * len(sources)
     counts = {"best": 0, "list": 0, "rounding": 0, "differ": 0, "score": 0.0}
     try:
-        mine = translators[0].translate_batch(sources, **said)
+        mine = translators[0].translate_batch(sources, **kwargs)
     except NotImplementedError as refused:
         return str(refused)
-    for a, b in zip(mine, translators[1].translate_batch(sources, **said), strict=True):
+    for a, b in zip(mine, translators[1].translate_batch(sources, **kwargs), strict=True):
         compare(a, b, counts)
     return counts
 
@@ -148,11 +148,11 @@ def main():
         folder = os.path.join(name, "model")
         subprocess.run([sys.executable, str(ROOT / "tools" / "ct2_model.py"), str(args.model), folder], check=True)
         translators = [package.Translator(folder, compute_type="float32", intra_threads=1) for package in (facade, ctranslate2)]
-        for said in SETS:
-            shown = ", ".join(f"{key}={value}" for key, value in said.items()) or "none"
+        for kwargs in SETS:
+            shown = ", ".join(f"{key}={value}" for key, value in kwargs.items()) or "none"
             if args.only not in shown:
                 continue
-            found = run(translators, sources, said)
+            found = run(translators, sources, kwargs)
             if isinstance(found, str):
                 refused.append(f"| {shown} | {found} |")
                 continue

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Cube pruning against the plain beam, over beam widths: the source's figure on a model of rill's.
+"""Cube pruning against the plain beam, over beam widths: the paper's figure, on a model of rill's.
 
 usage: cube_pruning.py [--model DIR] [--data DIR] [--lines N] [--widths 1,2,...] [--batch N] [--repeat R] [--scores logits] [--save NAME]
-Every width is one `rill bench` in which the forms take turns: the plain beam, naive and accelerated, each unpruned and pruned
+Every width is one `rill bench` in which the forms alternate: the plain beam, naive and accelerated, each unpruned and pruned
 (absolute 1.5, max-candidates 5). Beams shrink as hypotheses end (finish shrink), lengths are normalised. Prints a table; with --save
 writes bench/results/NAME.json and .txt, and tools/figures.py draws NAME.svg. Quality is BLEU on Multi30K's test_2016_flickr.
 """
@@ -59,8 +59,8 @@ def measure(args, folder):
     results = []
     for width in map(int, args.widths.split(",")):
         plain = None
-        for pruned, threshold, most in ((0, "1e30", width), (1, "1.5", 5)):
-            pruning = ["--absolute", threshold, "--max-candidates", str(most)]
+        for pruned, threshold, children in ((0, "1e30", width), (1, "1.5", 5)):
+            pruning = ["--absolute", threshold, "--max-candidates", str(children)]
             for form, method in zip(FORMS, bench(args, folder, width, pruning)):
                 plain = plain or method["seconds_median"]
                 results.append({"k": width, "pruned": pruned, **row_of(form, method, plain)})

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How late answers come at a deadline of one second: every setting of a request with its extremes, within `rill serve`'s own bounds.
+"""Response times of requests with a deadline of one second: every setting with its extremes, within `rill serve`'s limits.
 
 usage: deadline_latency.py [--rill build/rill] [--models de-en,gum] [--least 1.2]
-A line for each request that took longer than --least seconds, the longest first, then how many there were. Refused ones take no time.
+A line for each request that took longer than --least seconds, the longest first, then their number. Refused requests take no time.
 """
 
 import argparse

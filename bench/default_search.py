@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What searches that nobody set find: the shipped models with their recommendation and without, and how many lists are short.
+"""Results of default searches: the shipped models with and without their own options, and how many n-best lists are short.
 
 usage: default_search.py [--rill build/rill] [--data DIR] [--only WORD]
-No figure here is a time: all are the same on every machine with the same kernels. Quality is exact match (semparse), BLEU (mt) or
+No times are measured: all figures are the same on every machine with the same kernels. Quality is exact match (semparse), BLEU (mt) or
 labelled bracketing F1 (shiftreduce), in percent.
 """
 
@@ -29,7 +29,7 @@ SEARCHES = [("unpruned, by sums, k = 10", True, UNPRUNED, ""), ("--like hf", Tru
 
 
 def plain_copy(model, folder):
-    """The model without what it recommends."""
+    """The model without its "rill" options."""
     os.makedirs(folder)
     for name in os.listdir(model):
         if name != "config.json":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What exact search costs and finds, on the shipped models: rows of the beam search and of exact search behind it, inputs whose best output
-is certified by either, and the model's true best outputs beside the beam's.
+"""Cost and results of exact search on the shipped models: rows of beam search and of the exact search after it, inputs whose best output
+is certified by either, and the model's true best outputs compared with the beam's.
 
 usage: exact_search.py [--rill build/rill] [--data DIR] [--only WORD] [--lines N] [--rows N]
 Of the certified best outputs: "other" rank above the beam's output, "empty" have no action, "short" have fewer than half the beam's. One

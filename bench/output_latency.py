@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How soon the n-th line comes out, in order, by method: what somebody sees who pipes a long file and takes the first lines.
+"""Time until the n-th line of a long file is written, in order, by method.
 
 usage: output_latency.py [--rill build/rill] [--data DIR] [--copies C] [--rounds R] [--model M] [OPTION...]
 The lines are test_2016_flickr's, C times over; OPTIONs go to rill decode. Figures are medians over the rounds, in seconds.

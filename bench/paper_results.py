@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What the sources of rill's methods measured, on models of rill's: fused output layers, top-up, sorting, lengths that vary, early pruning.
+"""The experiments of the papers that rill's methods come from, on rill's models: fused output layers, top-up, sorting, early pruning.
 
 usage: paper_results.py [--model DIR] [--data DIR] [--lines N] [--rounds R] [--save NAME] [PART...]
   grid     {unfused, fused} x {var-batch, top-up} x {unsorted, sorted by windows of 1,280} at n = 128, k = 1 and 5
   lengths  var-batch, var-batch sorted and top-up over batch sizes, on captions cut and joined to two spreads of length
-  early    a beam that drops what is 100 times less likely than its best, against one that drops nothing
-  rows     how many rows timesteps had, as a picture
-All parts without a PART. Runs take turns for R rounds; seconds are medians. With --save the text goes to bench/results/NAME.txt, and the
-rows beside it, which tools/figures.py draws.
+  early    a beam that drops candidates 100 times less likely than its best, against one without pruning
+  rows     rows per timestep, as a chart
+All parts by default. Runs alternate for R rounds; seconds are medians. With --save the text goes to bench/results/NAME.txt, and the
+rows to a second file, which tools/figures.py draws.
 
 "Unfused" is rill with bench/unfused.c for the output layer: a pass over the matrix of all rows for each of its steps
 (`ninja -C build unfused_rill` builds it).
@@ -25,7 +25,7 @@ import tempfile
 
 METHODS = ("var-batch:n=128", "var-batch:n=128:sort=length:1280", "top-up:n=128", "top-up:n=128:sort=length:1280")
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
-SPREADS = {"long": (21, 12), "short": (7.5, 5)}  # words: mean, deviation; about 26 +- 15 and 9 +- 6 pieces
+SPREADS = {"long": (21, 12), "short": (7.5, 5)}  # # words: mean, deviation; about 26 +- 15 and 9 +- 6 subword tokens
 OPEN = ["--absolute", "1e30", "--max-candidates", "1000"]
 
 
@@ -80,7 +80,7 @@ def lines_of(args, side):
 
 
 def spread(lines, mean, deviation, rng):
-    """As many texts, whose numbers of words are drawn; captions are cut and joined to fit."""
+    """As many texts, with random numbers of words; captions are cut and joined to fit."""
     words = [word for line in lines for word in line.split()]
     texts, at = [], 0
     while len(texts) < len(lines):
@@ -97,14 +97,14 @@ def prepare(args, folder):
     for side in ("de", "en"):
         with open(os.path.join(folder, f"captions.{side}"), "w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines_of(args, side))
-    said = []
+    spreads = []
     for name, (mean, deviation) in SPREADS.items():
         texts = spread(lines_of(args, "de"), mean, deviation, rng)
         lengths = [len(text.split()) for text in texts]
-        said.append(f"{name}: {statistics.mean(lengths):.1f} +- {statistics.pstdev(lengths):.1f} words")
+        spreads.append(f"{name}: {statistics.mean(lengths):.1f} +- {statistics.pstdev(lengths):.1f} words")
         with open(os.path.join(folder, name + ".de"), "w", encoding="utf-8") as file:
             file.writelines(text + "\n" for text in texts)
-    return "; ".join(said)
+    return "; ".join(spreads)
 
 
 def grid(args, runs):

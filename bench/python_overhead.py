@@ -1,4 +1,4 @@
-"""Runs of the command and of Python by turns; python_overhead.sh says what for.
+"""Alternating runs of the command and of Python; see python_overhead.sh.
 
 usage: python_overhead.py RILL MODEL INPUTS ROUNDS THREADS WORKERS
 """
@@ -23,11 +23,11 @@ def absolute(candidates):
 
 def main():
     rill, model, inputs, rounds, threads, workers = sys.argv[1:]
-    hands = ["--threads", threads, "--workers", workers]
-    said = ["-k", "5", "--heuristic", "absolute:1.5", "--max-candidates", "5"]
+    threads_options = ["--threads", threads, "--workers", workers]
+    options = ["-k", "5", "--heuristic", "absolute:1.5", "--max-candidates", "5"]
     given = [model, inputs, threads, workers]
     runs = {
-        "command": [rill, "decode", "--quiet", "-m", model, "-i", inputs, *hands, *said],
+        "command": [rill, "decode", "--quiet", "-m", model, "-i", inputs, *threads_options, *options],
         "python": [sys.executable, "-c", PROGRAM.replace("HEURISTIC", '"absolute:1.5"'), *given],
         "python, heuristic in Python": [sys.executable, "-c", IN_PYTHON + PROGRAM.replace("HEURISTIC", "absolute"), *given],
     }

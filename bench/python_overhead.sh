@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The Python package against the command: the same model, settings and inputs, whole processes by turns, on test_2016_flickr.
-# Python reads lines and prints texts, as the command does. A row more has the heuristic `absolute` as a function over NumPy arrays, and the
-# built-in one beside it. The package is installed into an environment that is thrown away; RILL_BENCH_PYTHON=PYTHON takes one that has it.
+# The Python package against the command: the same model, settings and inputs, whole processes in alternation, on test_2016_flickr.
+# Python reads lines and prints texts, as the command does. Another row compares the heuristic `absolute` as a function over NumPy arrays
+# with the built-in one. The package is installed into a temporary environment; RILL_BENCH_PYTHON=PYTHON uses one that has it.
 # usage: bench/python_overhead.sh [--save] [--rounds R] [--threads T] [--workers W]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,7 +17,7 @@ inputs=$data/mt/multi30k/test_2016_flickr.de
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE # Python as it is by itself: lines in blocks, modules compiled once
+unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE  # Python with its defaults: lines in blocks, modules compiled once
 python=${RILL_BENCH_PYTHON:-}
 if [ -z "$python" ]; then
   python3 -m venv "$work/venv"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`rill serve` under clients of all kinds: 10,000 requests, of which some are cut in the middle, some given up while they wait, some read
-or write slowly, some are no requests. Whoever asks properly gets what `rill decode` gives; the server's memory and descriptors are told
-as it goes. Exit code 1: an answer was lost or wrong, or the server is not as it was.
+"""`rill serve` with clients of all kinds: 10,000 requests, of which some are cut off, some abandoned while they wait, some read or written
+slowly, some invalid. Valid requests must get `rill decode`'s results; the server's memory and descriptors are printed on the way. Exit
+code 1: a response was lost or wrong, or the server is not in its initial state.
 
 usage: bench/serve_stress.py [--rill build/rill] [--model examples/models/de-en] [--requests 10000] [--lines FILE] [--cache SIZE]
 """
@@ -37,7 +37,7 @@ right = subprocess.run([args.rill, "decode", "-q", "-m", args.model], input="".j
 server = subprocess.Popen([args.rill, "serve", "--port", "0", "-m", args.model, "--cache-size", args.cache, "--request-timeout", "5"],
                           stderr=subprocess.PIPE, text=True)
 port = int(re.search(r":(\d+)$", server.stderr.readline().strip()).group(1))
-told = {"answered": 0, "streamed": 0, "slow": 0, "cut": 0, "given up": 0, "broken": 0, "lost": 0, "wrong": 0}
+counts = {"answered": 0, "streamed": 0, "slow": 0, "cut": 0, "given up": 0, "broken": 0, "lost": 0, "wrong": 0}
 
 
 def state():
@@ -52,15 +52,15 @@ def post(body):
 
 
 def answer_of(read):
-    """The texts of an answer, NULL where there is none."""
+    """The texts of a response; None for an error."""
     head, _, body = read.partition(b"\r\n\r\n")
     if b" 200 " not in head[:20]:
         return None
     if b"text/event-stream" in head:
         found = [json.loads(m) for m in re.findall(rb"event: result\ndata: (.*)\n", body)]
         return [r["outputs"][0]["text"] for r in found]
-    told_body = json.loads(body)
-    return [r["outputs"][0]["text"] for r in told_body.get("results", [told_body])]
+    response = json.loads(body)
+    return [r["outputs"][0]["text"] for r in response.get("results", [response])]
 
 
 async def one(kind):
@@ -91,11 +91,11 @@ async def one(kind):
                 if kind == "slow":
                     await asyncio.sleep(0.02)
             texts = answer_of(read)
-            told["lost"] += texts is None
-            told["wrong"] += texts is not None and texts != [right[i] for i in chosen]
-        told[kind] += 1
+            counts["lost"] += texts is None
+            counts["wrong"] += texts is not None and texts != [right[i] for i in chosen]
+        counts[kind] += 1
     except ConnectionError:
-        told[kind if kind in ("broken", "cut", "given up") else "lost"] += 1
+        counts[kind if kind in ("broken", "cut", "given up") else "lost"] += 1
     finally:
         writer.close()
 
@@ -105,7 +105,7 @@ async def main():
 
     async def next_one():
         async with gate:
-            await one(rng.choices(list(told)[:6], (60, 10, 5, 10, 10, 5))[0])
+            await one(rng.choices(list(counts)[:6], (60, 10, 5, 10, 10, 5))[0])
 
     before = state()
     print("before:", before)
@@ -122,6 +122,6 @@ time.sleep(1)
 after = state()
 server.send_signal(signal.SIGTERM)
 code = server.wait(60)
-print(f"{args.requests} requests in {time.monotonic() - begin:.0f} s: " + ", ".join(f"{n} {name}" for name, n in told.items()))
+print(f"{args.requests} requests in {time.monotonic() - begin:.0f} s: " + ", ".join(f"{n} {name}" for name, n in counts.items()))
 print(f"at rest: {after}; the server ended with {code}")
-sys.exit(bool(told["lost"] or told["wrong"] or code or before.split(", ")[1] != after.split(", ")[1]))
+sys.exit(bool(counts["lost"] or counts["wrong"] or code or before.split(", ")[1] != after.split(", ")[1]))

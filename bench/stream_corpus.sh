@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A corpus through the German-English model: 200,000 lines of the shared texts, repeated and shuffled, from a pipe into a file.
-# Every tenth of the way: lines done, lines per second since the last, and what the process holds of memory. It should not grow.
+# After each tenth: lines done, lines per second since the last tenth, and the process's memory, which should not grow.
 # usage: bench/stream_corpus.sh [--save] [--lines N] [--threads T] [SEARCH OPTION OF rill decode...]     RILL_MT_MODEL: another model
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -57,7 +57,7 @@ run() {
   watch
   wait $decoder || code=$?
   decoder=
-  tail -n 1 "$work/summary" # behind a message for each line that failed
+  tail -n 1 "$work/summary"  # after a message for each line that failed
   [ $code = 0 ] || [ $code = 2 ] || return $code
   echo "lines in $lines, out $(wc -l <"$work/out"); the model's memory at its peak:" \
     "$(sed -n 's/.*"memory_peak": \([0-9]*\).*/\1/p' "$work/stats.json") bytes"

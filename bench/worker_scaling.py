@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """One worker, two workers, two threads inside operations, and two processes with half of the lines each, in turn, on
-test_2016_flickr with the German-English model. Two processes share nothing: they show what the machine gives.
+test_2016_flickr with the German-English model. Two processes share nothing: they show the machine's limit.
 
 usage: worker_scaling.py [--rill build/rill] [--data DIR] [--rounds R] [--copies C] [--busy] [--against RILL]
---busy keeps one of the processors at work with something else; --against adds an older rill with one thread and with two.
+--busy keeps one processor busy; --against adds an older rill with one thread and with two.
 Ratios are medians over the rounds of seconds of one worker by seconds of the other; more than 1 is faster than one worker.
 """
 

@@ -7,7 +7,7 @@ set -eu
 root=$5
 mkdir nothing fake
 
-# --- Meson: all that is missing at once, by the names of both systems, and nothing that is there
+# --- Meson: all missing packages at once, by the names of both systems, and no installed ones
 names() { # names OPTION DEBIAN FEDORA
   rm -rf build
   run env -u PKG_CONFIG_PATH PKG_CONFIG_LIBDIR="$work/nothing" CMAKE="$work/none" CXX="$work/none" \

@@ -1,4 +1,4 @@
-"""The table of measurements on a GPU: the one that is kept is what its numbers give; what is told of a made-up run is what follows by hand.
+"""The table of GPU measurements: the saved table follows from the saved results; the targets of made-up results are those computed by hand.
 
 usage: test_gpu_table.py ROOT"""
 
@@ -49,20 +49,20 @@ def targets_follow():
     places = {"a": ("fixed", 300), "b": ("var-stream", 300), "c": ("stream-all", 1200), "d": ("var-batch", 300), "e": ("var-batch", 4000)}
     listed = [(key, {"model": "OPUS", "type": "bf16", "k": 5, "method": method, "n": full // 5, "full": full})
               for key, (method, full) in places.items()]
-    told = {"rows": {"a": run(100), "b": run(400, expansions=400), "c": run(900), "d": run(300), "e": run(600)},
+    run_results = {"rows": {"a": run(100), "b": run(400, expansions=400), "c": run(900), "d": run(300), "e": run(600)},
             "peer": {"OPUS bf16 5": [{"tokens_per_second": 5}, {"tokens_per_second": 15}]}}
-    found = {name: (least, is_) for name, least, is_ in gpu_table.targets(gpu_table.Rows(told, listed)) if is_ is not None}
+    found = {name: (bound, is_) for name, bound, is_ in gpu_table.targets(gpu_table.Rows(run_results, listed)) if is_ is not None}
     expected = {"share of the limits, %: OPUS, bf16, 300 rows, fixed": (20, 50),
                 "stream-all at its best / var-batch at 300 rows: OPUS, bf16": (2.5, 3),
                 "var-stream / fixed, 0.8 of expansions: OPUS, bf16, k = 5": (0.8 * 2, 4),
                 "rill / transformers' generate, each at its best: OPUS, bf16, k = 5": (10, 15)}
     assert found.keys() == expected.keys(), found.keys()
-    for name, (least, is_) in expected.items():
-        near(found[name][0], least)
+    for name, (bound, is_) in expected.items():
+        near(found[name][0], bound)
         near(found[name][1], is_)
 
 
-def kept_is_told():
+def saved_table_matches_results():
     results = os.path.join(ROOT, "bench", "results")
     table = subprocess.run([sys.executable, os.path.join(ROOT, "bench", "gpu.py"), "--out", results, "--table"], stdout=subprocess.PIPE,
                            text=True, check=True).stdout
@@ -72,4 +72,4 @@ def kept_is_told():
 
 rows_follow()
 targets_follow()
-kept_is_told()
+saved_table_matches_results()
