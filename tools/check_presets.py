@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Does `rill decode --like ct2` search as CTranslate2 does, and `--like marian` as marian-decoder? The same model, the same
-lines, n-best lists side by side, under several beams, penalties and lengths.
+"""Compares `rill decode --like ct2` with CTranslate2, and `--like marian` with marian-decoder: n-best lists of the same model
+and lines, with several beam sizes, penalties and lengths.
 
 usage: check_presets.py --peer ct2|marian --rill build/rill --text test_2016_flickr.de [--model examples/models/de-en]
        check_presets.py --peer ct2 --folder float32|int8|... the same: rill reads the folder that CTranslate2 reads, with such weights
@@ -26,7 +26,7 @@ import marian_model
 
 class CTranslate2:
     SETTINGS = [
-        # what it is given, and rill
+        # the peer's options, and rill's
         ({"beam_size": 2, "num_hypotheses": 2}, []),
         ({"beam_size": 5, "num_hypotheses": 5}, []),
         ({"beam_size": 5, "num_hypotheses": 5, "length_penalty": 0.6}, ["--length-penalty", "0.6"]),
@@ -110,8 +110,9 @@ def of_rill(args, peer, lines, options, more):
 
 
 def compare(args, lines, theirs, ours):
-    """How many lists are equal, are the same in another order, differ; the largest difference of a score in lists that hold
-    the same, and the largest distance of what changed places."""
+    """How many lists are equal, are the same in another order, differ; the largest score difference in lists with the same hypotheses,
+    and the largest score distance between swapped hypotheses.
+    """
     equal, other_order, different, worst, distance = 0, 0, [], 0.0, 0.0
     for number, (a, b) in enumerate(zip(theirs, ours)):
         if sorted(h for h, _ in a) != sorted(h for h, _ in b):
