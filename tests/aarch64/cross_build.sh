@@ -45,7 +45,7 @@ on() {
 
 # --- kernels ----------------------------------------------------------------------------------------------------------
 
-# The highest set that a processor has, and that it is said not to have the next. highest PROCESSOR SET NEXT
+# The highest instruction set of a processor, and one that it lacks. highest PROCESSOR SET NEXT
 highest() {
   local status=0
   on "$1" "$check" table "$2"

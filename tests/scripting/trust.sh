@@ -91,7 +91,7 @@ for key in "output -o" "stats --stats" "trace --trace"; do
   run "$rill" run run.lua -q --unsafe-scripts
   exits 0; verdict "$(good [ "$(cat victim)" != precious ])" "the user's word counts"
   echo precious >victim
-  # What a command does not write it does not ask for.
+  # A command that writes nothing asks for no permission.
   config "{ $model, $name = 'victim', sweep = rill.sweep{ k = {2} } }"
   run "$rill" tune run.lua --dev dev.tsv -q
   exits 0
