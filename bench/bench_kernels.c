@@ -484,7 +484,7 @@ static void run_cell(bench *b)
 
 typedef struct pool_job {
     rill_pool *pool;
-    unsigned turns, gap_us;
+    unsigned turns;
 } pool_job;
 
 static void turn_chunk(void *arg, size_t chunk)
@@ -517,7 +517,7 @@ static void run_pool(bench *b)
 {
     void *mem = alloc_buffer(rill_pool_size(2));
     rill_pool *pool = rill_pool_init(mem, 2);
-    pool_job empty = {pool, 0, 0}, serial = {NULL, 0, 0}, work = {pool, 4000, 0}, alone = {NULL, 4000, 0};
+    pool_job empty = {pool, 0}, serial = {NULL, 0}, work = {pool, 4000}, alone = {NULL, 4000};
     const timing t = measure(b, call_pool, &empty), s = measure(b, call_pool, &serial);
     const timing w = measure(b, call_pool, &work), a = measure(b, call_pool, &alone), g = after_gap(&empty, 2000);
     printf("pool: 8 chunks, 2 threads\n");

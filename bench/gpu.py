@@ -4,7 +4,7 @@
 Parts, most valuable first:
   open       the device opens, and one model gives the same results on it as on the CPU
   kernels    each kernel against the plain C one
-  programs   random graphs against the reference interpreter, and the launches of a layer
+  graphs     random graphs against the reference interpreter, and the launches of a layer
   golden     the shipped models against the golden files
   times      the methods on models of three sizes and on those shipped: rill bench, with a profile of an extra run
   peer       transformers' generate with the same weights, type and lengths; a quarter of the time is reserved for it
@@ -31,7 +31,7 @@ import time
 import gpu_table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("open", "kernels", "programs", "golden", "times", "peer", "memcheck", "racecheck")
+PARTS = ("open", "kernels", "graphs", "golden", "times", "peer", "memcheck", "racecheck")
 KERNELS = ("rows", "index", "products", "lists", "attention", "choices")
 GOLDEN = ("geo", "jobs", "atis", "gum", "f32", "bf16", "f16", "recurrent", "students", "families", "ensemble", "deep")
 PRUNED = "absolute=1.5:max-candidates=5:length-penalty=1"
@@ -185,7 +185,7 @@ class Bench:
     def kernels(self):
         self.tests([self.prefix() + name for name in KERNELS], 150)
 
-    def programs(self):
+    def graphs(self):
         host = self.args.device == "cuda-host"
         self.tests(["cuda_executor_7", "cuda_fuse"] if host else ["gpu_executor", "gpu_fuse", "gpu_runs"], 150)
 

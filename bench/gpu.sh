@@ -21,7 +21,7 @@ targets() {
   local kind=gpu module=domains/rill-cuda
   [ "$device" = cuda ] || kind=cuda module=tests/cuda/rill-cuda-host
   ninja -C "$build" -t targets all | sed -n 's/: .*//p' |
-    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_(programs|fuse|runs))$' -e "^$module-[^/]*[.]so\$" \
+    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_(executor|fuse|runs))$' -e "^$module-[^/]*[.]so\$" \
       -e "^tests/cuda/test_${kind}_(rows|index|products|lists|attention|choices)\$"
 }
 

@@ -5,7 +5,7 @@ set -eu
 examples=$data/../../examples
 
 # Placeholders by the lexicon's types: a name with a number, or the bare name of a plain type.
-unbound() { # unbound MODEL: words of "out" that are placeholders
+count_placeholders() { # count_placeholders MODEL: words of "out" that are placeholders
   local types plain
   types=$(awk -F '\t' '$1 == "@type" && $3 == "" {print $2}' "$1/lexicon.tsv" | paste -sd '|')
   plain=$(awk -F '\t' '$1 == "@type" && $3 == "plain" {print $2}' "$1/lexicon.tsv" | paste -sd '|')
@@ -16,12 +16,12 @@ for name in geo jobs atis; do
   model=$examples/models/$name
   feed "$examples/questions/$name.txt" "$rill" decode -m "$model" -q --n-best 10 --method var-stream
   exits 0
-  verdict "$(good [ "$(unbound "$model")" = 0 ])" "$name: no placeholder that the question does not mention"
+  verdict "$(good [ "$(count_placeholders "$model")" = 0 ])" "$name: no placeholder that the question does not mention"
   verdict "$(good [ "$(wc -l <out)" -gt "$(wc -l <"$examples/questions/$name.txt")" ])" "$name: several outputs each"
   # The same must hold where nothing is pruned, which digs deepest.
   feed "$examples/questions/$name.txt" "$rill" decode -m "$model" -q --n-best 10 --method fixed
   exits 0
-  verdict "$(good [ "$(unbound "$model")" = 0 ])" "$name, unpruned: no placeholder that the question does not mention"
+  verdict "$(good [ "$(count_placeholders "$model")" = 0 ])" "$name, unpruned: no placeholder that the question does not mention"
 done
 
 # --- a list begins with what one gets without asking for it
@@ -42,10 +42,10 @@ done
 echo 'a b' >nothing
 feed nothing "$rill" decode -m "$examples/models/geo" -q --n-best 10
 exits 0
-verdict "$(good [ "$(unbound "$examples/models/geo")" = 0 ])" "no placeholder without a mention"
+verdict "$(good [ "$(count_placeholders "$examples/models/geo")" = 0 ])" "no placeholder without a mention"
 feed nothing "$rill" decode -m "$examples/models/geo" -q --n-best 10 --tokenized
 exits 0
-verdict "$(good [ "$(unbound "$examples/models/geo")" -gt 0 ])" "token form may have any"
+verdict "$(good [ "$(count_placeholders "$examples/models/geo")" -gt 0 ])" "token form may have any"
 echo 'which rivers run through c0' >typed
 feed typed "$rill" decode -m "$examples/models/geo" -q
 exits 0; prints "c0"
@@ -54,23 +54,23 @@ exits 0; prints "c0"
 printf '%s\t%s\n' 'where is c0' '( lambda $0 e ( loc:t c0 $0 ) )' 'river in s0' '( lambda $0 e ( and ( river:t $0 ) ( loc:t $0 s0 ) ) )' \
   'where are mountain' '( lambda $0 e ( exists $1 ( and ( mountain:t $1 ) ( loc:t $1 $0 ) ) ) )' >set
 printf 'return { sweep = rill.sweep{ k = { 1, 2 } } }\n' >own.lua
-told='warning: 2 of 3 inputs contain placeholders of their references, such as c0: the set seems to be tokenized:'
+warning='warning: 2 of 3 inputs contain placeholders of their references, such as c0: the set seems to be tokenized:'
 run "$rill" bench -m "$examples/models/geo" -q --test-set set --repeat 1 --methods greedy
-exits 0; says "$told"
+exits 0; says "$warning"
 run "$rill" tune own.lua -m "$examples/models/geo" -q --dev set
-exits 0; says "$told"
+exits 0; says "$warning"
 run "$rill" bench -m "$examples/models/geo" -q --test-set set --repeat 1 --methods greedy --tokenized
 exits 0; silent
 run "$rill" score -m "$examples/models/geo" -q -i set
-exits 0; says "$told"
+exits 0; says "$warning"
 run "$rill" score -m "$examples/models/geo" -q -i set --tokenized
 exits 0; silent
 cut -f1 set >questions; cut -f2 set >forms
 printf 'return { input = "questions", references = "forms", sweep = rill.sweep{ k = { 1, 2 } } }\n' >own.lua
 run "$rill" run own.lua -m "$examples/models/geo" -q
-exits 0; says "$told"
+exits 0; says "$warning"
 run "$rill" decode -m "$examples/models/geo" -q --config own.lua
-exits 0; says "$told"
+exits 0; says "$warning"
 head -n 1 set | sed 's/c0/austin/' >raw; sed -n 3p set >>raw
 run "$rill" bench -m "$examples/models/geo" -q --test-set raw --repeat 1 --methods greedy
 exits 0; silent

@@ -25,7 +25,6 @@ typedef struct problem {
     rill_constant rows, wide; /* [ROWS, hidden], [ROWS, 4 hidden] */
     rill_vocab_subset mask, vocab_subset[2];
     rill_selection selection; /* of all rows; its answer arrays are elsewhere */
-    int32_t n_legal;
     rill_weight_type narrow;
 } problem;
 

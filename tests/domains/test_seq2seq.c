@@ -47,7 +47,6 @@ typedef struct gru_net {
     rill_matrix writes, join;
     rill_constant none, target;
     rill_table memory, last, state;
-    rill_scan read;
 } gru_net;
 
 static rill_status read_seed(void *user, const rill_config *config)
