@@ -2,11 +2,11 @@
  *
  * usage: bench_engine [--quick] [--rounds R]
  *
- * The domain's choices come from a table by a hash of the row's action and depth, its states are nothing, its texts are empty; so
- * what is left of a step's time without encode, step and score is the engine's. All items in flight are expanded and refilled as
- * they finish, after 20 to 40 timesteps; as many are in flight as make about the number of rows per timestep. "path" says that
- * states live as long as their histories, as attention needs them. Each figure is the least of R runs (5): nanoseconds per row, by
- * stage. One thread. */
+ * The domain looks its choices up in a table by a hash of the row's action and depth. It has no states and writes no text, so a
+ * step's time without encode, step and score is the engine's. All items in flight are expanded; finished ones, after 20 to 40
+ * timesteps, are replaced at once. The number in flight is chosen for the given number of rows per timestep. "path": states live as
+ * long as their hypotheses, as attention needs them. Each figure is the least of R runs (5): nanoseconds per row, by stage. One
+ * thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 enum { ACTIONS = 1000, PATTERNS = 4096, PATTERN_CHOICES = 100, MIN_TIMESTEPS = 20, TIMESTEPS_RANGE = 21 };
 
-/* A way to search; `rows` is about what an item has of them. */
+/* A search configuration; `rows`: about how many rows an item has. */
 typedef struct search {
     const char *name;
     int32_t k, max_candidates;
@@ -36,7 +36,7 @@ static const search searches[] = {
     {"pruned k=10 path", 10, 3, RILL_FINISH_TOP, "2.5", 1, 5},
 };
 
-/* Choices by pattern: in order, natural logarithms, the end action rarely and far behind. */
+/* Choices by pattern: in order, natural logarithms, the end action rarely and with a low log-probability. */
 typedef struct pattern {
     int32_t action[PATTERN_CHOICES];
     float score[PATTERN_CHOICES];
@@ -152,14 +152,14 @@ static const rill_domain domain = {
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
 typedef struct run {
-    int64_t n_given, inputs;
+    int64_t n_read, inputs;
 } run;
 
 static rill_status next_bench_input(void *user, int may_block, const char **text, size_t *length)
 {
     run *r = user;
     (void)may_block;
-    if (r->n_given++ == r->inputs) return RILL_END_OF_INPUT;
+    if (r->n_read++ == r->inputs) return RILL_END_OF_INPUT;
     *text = "x";
     *length = 1;
     return RILL_OK;

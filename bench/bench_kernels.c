@@ -1,14 +1,14 @@
-/* bench_kernels.c: every kernel against the limits of this very machine.
+/* bench_kernels.c: each kernel against this machine's limits.
  *
  * usage: bench_kernels [--quick] [--isa SET] [--json FILE] [SECTION...]
- *   sets: the names of rill_isa_name(), such as ref, avx2, neon; all that there is without one
- *   sections: limits gemm hot weights best cell pool; all without a name. `limits` always runs: percentages need it.
+ *   sets: the names of rill_isa_name(), such as ref, avx2, neon; by default the best
+ *   sections: limits gemm hot weights best cell pool; all by default. `limits` always runs: percentages need it.
  *
  * Method: the machine's multiply-add peak and its read rates from L1, L2 and L3 are measured first, on one thread, and the
- * roofline of a product with M rows is min(peak, M/2 flops per byte of weights times the read rate of where the weights
- * are). Weights rotate over 12 MB, so that each call finds its matrix in L3 as a decoder's layer does ("gemm"), or stay
- * where they were ("hot": a small model's). Samples are short, 50 us or one call, and there are many: the median is the
- * figure on a quiet machine; on one that others use only the fastest sample repeats. Both are printed, the share of the
+ * roofline of a product with M rows is min(peak, M/2 flops per byte of weights times the read rate of the cache that holds
+ * the weights). Weights rotate over 12 MB, so that each call finds its matrix in L3 as a decoder's layer does ("gemm"), or
+ * stay in a nearer cache ("hot": a small model's). Samples are short, 50 us or one call, and many: on a quiet machine the
+ * median is the figure; on a shared one only the fastest sample is reproducible. Both are printed; the share of the
  * roofline is the fastest's. One thread unless the line says 2.
  *
  * Sections: clock and records, limits, gemm, best, cell, pool, main. */
@@ -22,7 +22,7 @@
 #include "machine.h"
 #include "unfused.h"
 #if defined(RILL_HAVE_ONEDNN)
-#include "yardstick.h"
+#include "onednn_gemm.h"
 #endif
 
 #define ROTATE_BYTES ((size_t)12 << 20)
@@ -69,7 +69,7 @@ static timing measure(const bench *b, call_fn fn, void *arg)
     return (timing){sample[n / 2], sample[0]};
 }
 
-/* One JSON object per measurement: what, its parameters as text, and numbers. */
+/* One JSON object per measurement: its name, its parameters as text, and numbers. */
 static void record_timing(bench *b, const char *op, const char *parameters, const char *unit, double median,
                           double fastest)
 {
@@ -108,7 +108,7 @@ static void read_buffer(void *loop)
     ((rill_peak_loop *)loop)->run(loop);
 }
 
-/* GB/s of reading `bytes` over and over. The limit is the fastest sample: it is what the machine can do. */
+/* GB/s of repeated reads of `bytes`. The fastest sample counts: it is the machine's limit. */
 static double read_rate(bench *b, const char *name, size_t bytes)
 {
     void *data = alloc_buffer(bytes);
@@ -230,7 +230,8 @@ static timing measure_gemm(bench *b, layer *l, const char *who, call_fn fn, int 
     return r;
 }
 
-/* A table: per M our rate and its share of the roofline, then oneDNN's. sums, when given: logarithms by M, for the mean over shapes. */
+/* A table: for each M rill's rate and its share of the roofline, then oneDNN's. `sums`, unless NULL: logarithms by
+ * M, for the mean over shapes. */
 static void run_layer(bench *b, layer *l, double read, double sums[COUNT(row_counts)][4])
 {
     printf("  K=%zu N=%zu, %zu matrices of %zu KB\n", l->kk, l->n, l->copies, l->n * l->kk * 4 / 1024);
@@ -483,7 +484,7 @@ static void run_cell(bench *b)
 
 typedef struct pool_job {
     rill_pool *pool;
-    unsigned turns, gap_us;
+    unsigned turns;
 } pool_job;
 
 static void turn_chunk(void *arg, size_t chunk)
@@ -516,7 +517,7 @@ static void run_pool(bench *b)
 {
     void *mem = alloc_buffer(rill_pool_size(2));
     rill_pool *pool = rill_pool_init(mem, 2);
-    pool_job empty = {pool, 0, 0}, serial = {NULL, 0, 0}, work = {pool, 4000, 0}, alone = {NULL, 4000, 0};
+    pool_job empty = {pool, 0}, serial = {NULL, 0}, work = {pool, 4000}, alone = {NULL, 4000};
     const timing t = measure(b, call_pool, &empty), s = measure(b, call_pool, &serial);
     const timing w = measure(b, call_pool, &work), a = measure(b, call_pool, &alone), g = after_gap(&empty, 2000);
     printf("pool: 8 chunks, 2 threads\n");

@@ -1,13 +1,13 @@
-/* bench_script_arrays.c: what operations on a script's arrays cost, against the plain C loop and a loop over elements in Lua.
+/* bench_script_arrays.c: the cost of operations on a script's arrays, against a plain C loop and a loop over elements in Lua.
  *
  * usage: bench_script_arrays [--quick] [--json FILE]
  *
  * Method: a call of the engine with three items for every ten candidates, segments of 0 to 6, scores in rank order. Each
  * operation is timed three times over the same data: as a script writes it with whole arrays, as it would write it element by
- * element, and as a C function does it. One sample is some calls of at least 50 us together, in one Lua function's loop, the
- * engine's call begun and ended around each sample; the three take turns, so that what else the machine does meets all of them.
- * The median is the figure on a quiet machine; on one that others use only the fastest sample repeats, and the ratios are of
- * these. One thread. "threshold" is the heuristic absolute:10 with its three views made anew, as in each timestep. */
+ * element, and as a C function does it. A sample is a loop of calls of at least 50 us in one Lua function; the engine's call
+ * begins and ends around each sample. The three alternate, so that other load affects all of them. On a quiet machine the median
+ * is the figure; on a shared one only the fastest sample is reproducible, and the ratios are of these. One thread. "threshold" is
+ * the heuristic absolute:10, which makes its three views again, as in each timestep. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ static void c_softmax(bench_beams *b)
     for (int32_t i = 0; i < b->items; i++) b->best[i] = -1;
 }
 
-/* Scores in rank order need no sorting in C; that is what the engine does. */
+/* Scores are in rank order, so C needs no sorting, as in the engine. */
 static void c_index(bench_beams *b)
 {
     for (int32_t i = 0; i < b->items; i++)
@@ -279,13 +279,13 @@ typedef struct bench {
     int quick, records;
 } bench;
 
-/* What is called: a Lua function by its name, or a C function. */
-typedef struct subject {
+/* A Lua function by its name, or a C function. */
+typedef struct variant {
     const char *global;
     void (*c)(bench_beams *b);
     int64_t times;
     double sample[SAMPLES], median, fastest; /* seconds per call */
-} subject;
+} variant;
 
 static void fail(const bench *t)
 {
@@ -293,7 +293,7 @@ static void fail(const bench *t)
     exit(1);
 }
 
-static double run_once(bench *t, const subject *s, int64_t times)
+static double run_once(bench *t, const variant *s, int64_t times)
 {
     double begin = now();
     if (s->c != NULL) {
@@ -311,7 +311,7 @@ static double run_once(bench *t, const subject *s, int64_t times)
     return now() - begin;
 }
 
-static void measure(bench *t, subject *s, int n)
+static void measure(bench *t, variant *s, int n)
 {
     const int samples = t->quick ? 7 : SAMPLES;
     for (int i = 0; i < n; i++)
@@ -344,7 +344,7 @@ static void run_size(bench *t, int32_t n)
            (int)n, (int)t->b->items, "", "arrays", "loop in C", "loop in Lua", "arrays/C", "Lua/arrays",
            "per candidate");
     for (size_t i = 0; i < COUNT(operations); i++) {
-        subject s[] = {{.global = "arrays"}, {.c = operations[i].c}, {.global = "elements"}};
+        variant s[] = {{.global = "arrays"}, {.c = operations[i].c}, {.global = "elements"}};
         define(t, "arrays", operations[i].arrays);
         define(t, "elements", operations[i].elements);
         measure(t, s, COUNT(s));

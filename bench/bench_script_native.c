@@ -1,11 +1,11 @@
-/* bench_script_native.c: what a call through rill.ffi costs, in a chain, from Lua and back into Lua.
+/* bench_script_native.c: the cost of a call through rill.ffi: in a chain, from Lua, and back into Lua.
  *
  * usage: bench_script_native NATIVE_SO     (build/examples/native.so)
  *
- * Method: each sample is 300 calls, short enough to be seldom interrupted; the things that are compared take turns, so
- * that what else the machine does meets all of them. Medians of 1,001 samples, one thread. In a chain a heuristic is
- * called with one item that has no candidates, so that the call is nearly all there is: as C calls it, as a bound
- * function, as a Lua function that does nothing. */
+ * Method: each sample is 300 calls, short enough to be seldom interrupted; the variants alternate, so that other load
+ * affects all of them. Medians of 1,001 samples, one thread. In a chain a heuristic is
+ * called with one item that has no candidates, so that the call is nearly the whole cost: a C function, a bound
+ * function, and a Lua function that does nothing. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,20 +47,20 @@ enum { LOOPS = 6, ROWS = 9 };
 
 typedef void (*prune_fn)(rill_candidates *candidates, double delta);
 
-typedef struct lab {
+typedef struct bench {
     rill_script *script;
     const char *path;
     const rill_heuristic *bound, *lua;
     void *bound_self, *lua_self;
     prune_fn prune;
     int loop;
-} lab;
+} bench;
 
-/* --- protected: what may raise ------------------------------------------------------------------------------------ */
+/* --- protected: functions that may raise ------------------------------------------------------------------------------------ */
 
 static int prepare(lua_State *L)
 {
-    lab *l = lua_touserdata(L, 1);
+    bench *l = lua_touserdata(L, 1);
     char name[SCRIPT_NAME_MAX];
     lua_pushstring(L, l->path);
     lua_setglobal(L, "path");
@@ -75,7 +75,7 @@ static int prepare(lua_State *L)
 
 static int run_loop(lua_State *L)
 {
-    const lab *l = lua_touserdata(L, 1);
+    const bench *l = lua_touserdata(L, 1);
     lua_getglobal(L, "loops");
     lua_rawgeti(L, -1, l->loop + 1);
     lua_pushinteger(L, CALLS);
@@ -85,7 +85,7 @@ static int run_loop(lua_State *L)
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
-static rill_status run_row(lab *l, int row)
+static rill_status run_row(bench *l, int row)
 {
     static const int32_t offset[2], zero[1];
     static const int64_t id[1];
@@ -112,7 +112,7 @@ static rill_status run_row(lab *l, int row)
     return status;
 }
 
-static rill_status measure(lab *l, double ns[ROWS][SAMPLES])
+static rill_status measure(bench *l, double ns[ROWS][SAMPLES])
 {
     for (int i = 0; i < SAMPLES; i++)
         for (int row = 0; row < ROWS; row++) {
@@ -127,7 +127,7 @@ static rill_status measure(lab *l, double ns[ROWS][SAMPLES])
 static rill_status run(rill_context *ctx, const char *path)
 {
     static double ns[ROWS][SAMPLES];
-    lab l = {.path = path};
+    bench l = {.path = path};
     rill_script_options options = {.struct_size = sizeof options, .unsafe = 1};
     rill_status status = rill_script_load_text(&l.script, ctx, "bench", "", 0, &options);
     if (status == RILL_OK) status = script_protect(l.script, prepare, &l);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How often the best output is certified to be the model's best, on all shipped models: beam widths, the threshold of `absolute`, candidates
-# per parent, with lengths normalised and not. And what the account costs: the same search with and without, in turn.
+# per parent, with and without length normalisation. And the cost of --certify: alternating runs with and without.
 # usage: bench/certify.sh [--save] [--lines N]      N: only the first lines
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -40,7 +40,7 @@ run() {
   # shellcheck disable=SC2086
   table gum "$data/treebank/gum/test.ptb" --methods $widths $all
   echo
-  echo "== cost of the account, de-en k = 5 pruned (seconds of three turns each)"
+  echo "== cost of --certify, de-en k = 5 pruned (seconds of three turns each)"
   head -n "$lines" "$data/mt/multi30k/val.de" >"$work/in"
   for turn in 1 2 3; do
     for on in "" --certify; do

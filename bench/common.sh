@@ -1,12 +1,12 @@
-# What the bench scripts share; to be read with `.` from the repository's root.
+# Shared by the bench scripts; to be sourced from the repository's root.
 set -eu
 
 data=${RILL_DATA:-../shared/data}
 script=${0##*/}
 script=${script%.sh}
 
-# read_options "NAME..." ARGUMENT...: options into the variables of their names: NAME becomes 1, NAME: takes the value behind it. At
-# the first argument that is none of them the script ends; or what is left becomes the array `rest`, when the last name is "...".
+# read_options "NAME..." ARGUMENT...: set the variables named after options: NAME becomes 1, NAME: takes the next argument. At
+# the first unknown argument the script ends; if the last name is "...", the remaining arguments become the array `rest`.
 read_options() {
   local names=" $1 " name
   shift
@@ -26,7 +26,7 @@ read_options() {
 }
 
 # Of `threads` and `workers`: `hands` are the command's options, `suffix` names results, and `cores` is how many may be busy.
-# Results of processors without AVX-512 stand beside those of others, since most ratios differ, and so do those of AArch64.
+# Results of processors without AVX-512, and of AArch64, have their own files, since most ratios differ.
 share_cores() {
   hands=(--threads "$threads" --workers "$workers")
   cores=$((threads * workers)) suffix=${threads}t

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The engine's share of the time with the shipped models: small ones, where it shows most. One thread, test sets of RILL_DATA.
+"""The engine's share of the time with the shipped models, which are small, so that it is large. One thread, test sets of RILL_DATA.
 
 usage: engine_share.py [--rill build/rill] [--data DIR] [--rounds R] [--only TEXT]
-Percent of seconds.total of --stats: the engine, which is all but encode, step and score, then its stages; "rest" is what no stage
-counts, and finalize is the domain's text in part. A line is the run of R (5) that took least, since what disturbs only adds.
-The aim is 8 % at most.
+Percent of seconds.total of --stats: the engine, that is all but encode, step and score, then its stages; "rest" is the time
+outside stages, and finalize includes the domain's work on texts. A line is the fastest of R runs (5).
+The target is at most 8 %.
 """
 
 import argparse

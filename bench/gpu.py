@@ -2,18 +2,18 @@
 """Tests and measurements on a GPU: the parts of bench/gpu.sh, which builds and calls it.
 
 Parts, most valuable first:
-  open       the device opens, and one model answers on it as on the processor
+  open       the device opens, and one model gives the same results on it as on the CPU
   kernels    each kernel against the plain C one
-  programs   random programs against the interpreter of one row, and a layer's launches
+  graphs     random graphs against the reference interpreter, and the launches of a layer
   golden     the shipped models against the golden files
-  times      the methods on models of three sizes and on those shipped: rill bench, with a profile of a run that is not timed
-  peer       transformers' generate with the same weights, type and lengths; a fourth of the time is kept for it
+  times      the methods on models of three sizes and on those shipped: rill bench, with a profile of an extra run
+  peer       transformers' generate with the same weights, type and lengths; a quarter of the time is reserved for it
   memcheck, racecheck   the kernels' tests under compute-sanitizer
-Each has a limit of time, and none begins after --seconds. What is known is written at once: gpu.json, and gpu.txt with its table,
-in --out. What is in gpu.json already is not measured again.
+Each part has a time limit, and none begins after --seconds. Results are written at once to --out: gpu.json, and gpu.txt with its table.
+Parts in gpu.json are not measured again.
 
 usage: gpu.py --out FOLDER [--build FOLDER] [--device cuda|cuda-host] [--tiny] [--seconds S] [--types bf16,f32] [--table] [PART...]
---table: nothing is run; the table of OUT's gpu.json is printed. --tiny: small models and few rows, to try all of this on the stand-in.
+--table: runs nothing; prints the table of OUT's gpu.json. --tiny: small models and few rows, to try all of this on the stand-in.
 """
 
 import argparse
@@ -31,7 +31,7 @@ import time
 import gpu_table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("open", "kernels", "programs", "golden", "times", "peer", "memcheck", "racecheck")
+PARTS = ("open", "kernels", "graphs", "golden", "times", "peer", "memcheck", "racecheck")
 KERNELS = ("rows", "index", "products", "lists", "attention", "choices")
 GOLDEN = ("geo", "jobs", "atis", "gum", "f32", "bf16", "f16", "recurrent", "students", "families", "ensemble", "deep")
 PRUNED = "absolute=1.5:max-candidates=5:length-penalty=1"
@@ -62,7 +62,7 @@ def plan(tiny, types):
 
 
 def method(name, k, rows):
-    """What --methods says of it, and its n. Refilled beams under a budget hold about as many rows as full beams of whole batches."""
+    """The methods' options, and n. Refilled beams under a budget have about as many rows as full beams of whole batches."""
     n = rows if name == "greedy" else rows // k
     options = {"greedy": "", "fixed": ":length-penalty=1"}.get(name, ":" + PRUNED)
     if name in ("var-stream", "var-stream-fifo"):
@@ -74,12 +74,12 @@ class Bench:
     def __init__(self, args):
         self.args, self.end = args, time.monotonic() + args.seconds
         self.work = os.path.join(args.build, "bench-models" + "-tiny" * args.tiny)
-        self.length = 8 if args.tiny else 26  # pieces of each input and output of a random model
+        self.length = 8 if args.tiny else 26  # # subword tokens of each input and output of a random model
         self.path = os.path.join(args.out, "gpu.json")
-        self.told = {"device": args.device, "tiny": args.tiny, "card": None, "checks": {}, "rows": {}, "peer": {}, "limits": {}}
+        self.results = {"device": args.device, "tiny": args.tiny, "card": None, "checks": {}, "rows": {}, "peer": {}, "limits": {}}
         if os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
-                self.told = json.load(file)
+                self.results = json.load(file)
         self.lock = threading.RLock()
         self.rill = os.path.join(args.build, "rill")
         os.environ["RILL_MODULES"] = os.path.join(args.build, "tests/cuda" if args.device == "cuda-host" else "domains")
@@ -87,13 +87,13 @@ class Bench:
 
     def save(self):
         with open(self.path + ".new", "w", encoding="utf-8") as file:
-            json.dump(self.told, file, indent=1)
+            json.dump(self.results, file, indent=1)
         os.replace(self.path + ".new", self.path)
         with open(os.path.join(self.args.out, "gpu.txt"), "w", encoding="utf-8") as file:
             file.write(self.table())
 
     def table(self):
-        return gpu_table.table(self.told, self.listed())
+        return gpu_table.table(self.results, self.listed())
 
     def listed(self):
         """Key and place of each row of the table, measured or not."""
@@ -106,14 +106,14 @@ class Bench:
 
     def measured_types(self):
         """Only these are in the table that --table prints."""
-        known = {key.removeprefix(model + " ").split()[0] for key in self.told["rows"] for model in SIZES if key.startswith(model + " ")}
+        known = {key.removeprefix(model + " ").split()[0] for key in self.results["rows"] for model in SIZES if key.startswith(model + " ")}
         self.args.types = [kind for kind in self.args.types if kind in known] or self.args.types
 
     def left(self):
         return self.end - time.monotonic()
 
     def run(self, command, limit, folder=ROOT):
-        """Its exit code and output; None: there was no time, or it was stopped at its limit."""
+        """The exit code and output; None: no time was left, or it was stopped at its limit."""
         limit = min(limit, self.left())
         if limit < 2:
             return None, "no time was left"
@@ -122,8 +122,8 @@ class Bench:
                                   timeout=limit, cwd=folder, check=False)
             code, text = done.returncode, done.stdout
         except subprocess.TimeoutExpired as stopped:
-            said = stopped.stdout or b""
-            code, text = None, (said if isinstance(said, str) else said.decode(errors="replace")) + f"\nstopped after {limit:.0f} s"
+            output = stopped.stdout or b""
+            code, text = None, (output if isinstance(output, str) else output.decode(errors="replace")) + f"\nstopped after {limit:.0f} s"
         except OSError as failure:
             code, text = 127, str(failure)
         with self.lock:
@@ -134,14 +134,14 @@ class Bench:
     # --- checks ---------------------------------------------------------------------------------------------------------------
 
     def done(self, name):
-        return self.told["checks"].get(name, {}).get("result") == "ok"
+        return self.results["checks"].get(name, {}).get("result") == "ok"
 
-    def keep(self, name, result, seconds, said):
+    def keep(self, name, result, seconds, output):
         with self.lock:
-            self.told["checks"][name] = {"result": result, "seconds": round(seconds, 1)}
+            self.results["checks"][name] = {"result": result, "seconds": round(seconds, 1)}
             if result.startswith("FAILED"):
-                self.told["checks"][name]["said"] = said[-1500:]
-                print(said[-1500:], flush=True)
+                self.results["checks"][name]["said"] = output[-1500:]
+                print(output[-1500:], flush=True)
             print(f"{result:10} {name} ({seconds:.0f} s)", flush=True)
             self.save()
 
@@ -163,7 +163,7 @@ class Bench:
         with open(os.path.join(self.args.build, "meson-info/intro-tests.json"), encoding="utf-8") as file:
             known = {one["name"]: one for one in json.load(file)}
         for name in names:
-            if name not in known:  # the stand-in's golden files are not all there
+            if name not in known:  # # the stand-in has golden files for some groups only
                 self.keep(name, "left out" if self.args.device == "cuda-host" else "FAILED: not in the build", 0, "")
         with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
             for future in [pool.submit(self.test, name, known[name], time.monotonic() + limit) for name in names
@@ -185,9 +185,9 @@ class Bench:
     def kernels(self):
         self.tests([self.prefix() + name for name in KERNELS], 150)
 
-    def programs(self):
+    def graphs(self):
         host = self.args.device == "cuda-host"
-        self.tests(["cuda_graphs_7", "cuda_fuse"] if host else ["gpu_graphs", "gpu_fuse", "gpu_runs"], 150)
+        self.tests(["cuda_executor_7", "cuda_fuse"] if host else ["gpu_executor", "gpu_fuse", "gpu_runs"], 150)
 
     def golden(self):
         self.tests([f"golden_{self.prefix()}{name}" for name in GOLDEN], 120)
@@ -206,7 +206,7 @@ class Bench:
     # --- models and inputs ----------------------------------------------------------------------------------------------------
 
     def directories(self, model):
-        """Made once; none: there was no time."""
+        """Written once; None: no time was left."""
         if model in SHIPPED:
             return [f"examples/models/{SHIPPED[model]}"]
         arguments, words, count = SIZES[model]
@@ -256,26 +256,26 @@ class Bench:
 
     def group(self, model, kind, k, rows, methods):
         keys = {f"{model} {kind} {1 if name == 'greedy' else k} {method(name, k, rows)[0]}": name for name in methods}
-        if all(key in self.told["rows"] for key in keys):
+        if all(key in self.results["rows"] for key in keys):
             return
         began = time.monotonic()
         where = [a for directory in self.directories(model) for a in ("-m", directory)]
         lines = (2 if self.args.tiny else 4) * max(rows // k, 1)
-        path, told = self.inputs(model, lines), os.path.join(self.work, "told.json")
+        path, results = self.inputs(model, lines), os.path.join(self.work, "told.json")
         tokens = self.tokens(model, kind, path, where, lines) if where and self.left() > 2 else 0
-        if os.path.exists(told):
-            os.remove(told)
+        if os.path.exists(results):
+            os.remove(results)
         code, text = self.run([self.rill, "bench", *where, "-i", path, *self.options(model, kind, k), "--methods",
                                ",".join(key.split(" ")[-1] for key in keys), "--repeat", "1" if self.args.tiny else "2", "--profile", "-q",
-                               "--json", told], 90)
+                               "--json", results], 90)
         result = "ok" if code == 0 else "no time" if code is None else f"FAILED, exit code {code}"  # 1: or outputs that differ
         self.keep(f"bench: {model} {kind} k={k} {rows}", result, time.monotonic() - began, text)
-        if not os.path.exists(told):
+        if not os.path.exists(results):
             return
-        with open(told, encoding="utf-8") as file:
+        with open(results, encoding="utf-8") as file:
             measured = json.load(file)["methods"]
         for key, one in zip(keys, measured):
-            self.told["rows"][key] = gpu_table.measured(one, tokens, self.told.get("card"), kind)
+            self.results["rows"][key] = gpu_table.measured(one, tokens, self.results.get("card"), kind)
         self.save()
 
     def times(self, kept=0):
@@ -285,11 +285,11 @@ class Bench:
                 self.group(*group)
 
     def peer(self):
-        """A process for each model, type and beam: what it says of a batch is kept, however it ends."""
+        """A process for each model, type and beam: its output for a batch is kept, however it ends."""
         for kind in self.args.types:
             for beam in (5, 50, 1):
                 for model in ("OPUS", "WMT19"):
-                    if self.left() > 15 and f"{model} {kind} {beam}" not in self.told["peer"]:
+                    if self.left() > 15 and f"{model} {kind} {beam}" not in self.results["peer"]:
                         self.peer_of(model, kind, beam)
 
     def peer_of(self, model, kind, beam):
@@ -300,26 +300,26 @@ class Bench:
         code, text = self.run(["env", "LD_LIBRARY_PATH=" + os.environ.get("PEER_LIBRARY_PATH", ""), sys.executable, "bench/gpu_peer.py",
                                *where, "--type", kind, "--device", device, "--words", str(words), "--length", str(self.length), "--beams",
                                str(beam), "--rows", *rows], 90)
-        told = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        results = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
         if code != 0:
             print(text[-800:], flush=True)
-        batches = [t for t in told if "batch" in t]
-        self.told["limits"].update({t["limits"]: t for t in told if "limits" in t})
+        batches = [t for t in results if "batch" in t]
+        self.results["limits"].update({t["limits"]: t for t in results if "limits" in t})
         if batches:
-            self.told["peer"][f"{model} {kind} {beam}"] = batches
+            self.results["peer"][f"{model} {kind} {beam}"] = batches
             best = max(batches, key=lambda t: t["tokens_per_second"])
             print(f"{'ok':10} generate: {model}, {kind}, beam {beam}: {best['tokens_per_second']:.0f} tokens/s", flush=True)
         self.save()
 
     def machine(self):
-        """Who measures. What another machine has told is not carried on."""
+        """The measuring machine. Results of another machine are dropped."""
         asked = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
         code, text = self.run(asked, 20)
         card = text.splitlines()[0] if code == 0 and self.args.device != "cuda-host" else None
         here = {"device": self.args.device, "tiny": self.args.tiny, "card": card}
-        if any(self.told[name] != value for name, value in here.items()):
-            self.told = {**here, "checks": {}, "rows": {}, "peer": {}, "limits": {}}
-        self.told.update(processor=f"{platform.machine()}, {os.cpu_count()} cores", date=time.strftime("%Y-%m-%d", time.gmtime()))
+        if any(self.results[name] != value for name, value in here.items()):
+            self.results = {**here, "checks": {}, "rows": {}, "peer": {}, "limits": {}}
+        self.results.update(processor=f"{platform.machine()}, {os.cpu_count()} cores", date=time.strftime("%Y-%m-%d", time.gmtime()))
 
 
 def main():
@@ -356,7 +356,7 @@ def main():
         bench.times()
     bench.save()
     print(bench.table(), end="")
-    sys.exit(any(check["result"].startswith("FAILED") for check in bench.told["checks"].values()))
+    sys.exit(any(check["result"].startswith("FAILED") for check in bench.results["checks"].values()))
 
 
 if __name__ == "__main__":

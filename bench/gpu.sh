@@ -1,28 +1,27 @@
 #!/usr/bin/env bash
 # Tests and measures on a machine with a GPU. That machine needs CUDA's libraries and Python; PyTorch and transformers for the part `peer`.
-# It needs no network and nothing to build with: everything is built here, where nothing is switched off, and packed with the libraries
-# that the programs load.
+# It needs no network and no compiler: everything is built here and packed with the libraries that the programs load.
 #
-#   bench/gpu.sh pack                   here: builds in build-gpu, and packs it into build-pack/gpu.tar.xz, to be sent with the sources
-#   bench/gpu.sh [OPTIONS] [PART...]    there: unpacks, then the parts of bench/gpu.py, each within its time, the most valuable first;
-#                                       results come to build-gpu/results as they are known. Again: what is missing
+#   bench/gpu.sh pack                   here: build in build-gpu and pack it into build-pack/gpu.tar.xz, to be sent with the sources
+#   bench/gpu.sh [OPTIONS] [PART...]    there: unpack, then run the parts of bench/gpu.py, the most valuable first; results are written to
+#                                       build-gpu/results at once. A second run measures what is missing
 #
-#   --out FOLDER       where gpu.txt (the table), gpu.json and gpu.log go; gpu.json of a run before is carried on there
-#   --seconds S        how long it may take in all (570)
-#   --types bf16,f32   the weights that are measured, here by default
-#   --device cuda-host --tiny   all of it here, on the stand-in and small models: a trial before there is a GPU
-# The others are bench/gpu.py's: --help says them, and the parts. `pack 90` builds for compute capability 9.0 only.
+#   --out FOLDER       where gpu.txt (the table), gpu.json and gpu.log go; an earlier run's gpu.json there is continued
+#   --seconds S        time limit of the whole run (570)
+#   --types bf16,f32   types of weights; these by default
+#   --device cuda-host --tiny   all of it here, on the stand-in and small models: a trial without a GPU
+# Other options and the parts are bench/gpu.py's: see its --help. `pack 90` builds for compute capability 9.0 only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 pack=build-pack/gpu.tar.xz build=build-gpu device=cuda out=build-gpu/results seconds=570
 
-# The command, the module, and what the parts run.
+# The command, the module, and the programs of the parts.
 targets() {
   local kind=gpu module=domains/rill-cuda
   [ "$device" = cuda ] || kind=cuda module=tests/cuda/rill-cuda-host
   ninja -C "$build" -t targets all | sed -n 's/: .*//p' |
-    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_(programs|fuse|runs))$' -e "^$module-[^/]*[.]so\$" \
+    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_(executor|fuse|runs))$' -e "^$module-[^/]*[.]so\$" \
       -e "^tests/cuda/test_${kind}_(rows|index|products|lists|attention|choices)\$"
 }
 
@@ -74,7 +73,7 @@ main() {
   done
   if [ "$device" = cuda ]; then unpack; else build+=-host && build; fi
   mkdir -p "$out"
-  export PEER_LIBRARY_PATH=${LD_LIBRARY_PATH:-} # PyTorch has libraries of CUDA of its own
+  export PEER_LIBRARY_PATH=${LD_LIBRARY_PATH:-}  # PyTorch has its own CUDA libraries
   export LD_LIBRARY_PATH=$PWD/$build/libraries:/usr/local/cuda/lib64:$PEER_LIBRARY_PATH
   export LC_ALL=C PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1
   python3 bench/gpu.py --build "$build" --out "$out" --device "$device" --seconds $((seconds - SECONDS + began)) "${parts[@]}"

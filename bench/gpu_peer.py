@@ -1,8 +1,8 @@
 """transformers' generate on a model's directory, for bench/gpu.py: a line of JSON for the card's limits as PyTorch reaches them, then one
 for each beam and batch, as soon as it is known.
 
-Inputs are random pieces, all of one length, and so are outputs: nothing is padded, and every batch does the same work. Seconds are
-those of generate alone, the best of two after one that is not counted."""
+Inputs are random subword tokens, all of one length, and so are outputs: nothing is padded, and every batch does the same work. Seconds are
+those of generate alone, the best of two after a warm-up."""
 
 import argparse
 import json
@@ -35,9 +35,9 @@ def limits(kind, device):
     size, floats = (8192, 1 << 29) if device != "cpu" else (256, 1 << 20)
     a, b = (torch.randn(size, size, device=device, dtype=TYPES[kind]) for _ in range(2))
     x, y = (torch.empty(floats, device=device) for _ in range(2))
-    told = {"limits": kind, "flops": 2 * size**3 / best_seconds(lambda: a @ b, device, 5)}
-    told["bytes"] = 8 * floats / best_seconds(lambda: y.copy_(x), device, 5)
-    return told
+    result = {"limits": kind, "flops": 2 * size**3 / best_seconds(lambda: a @ b, device, 5)}
+    result["bytes"] = 8 * floats / best_seconds(lambda: y.copy_(x), device, 5)
+    return result
 
 
 def measure(model, args, beam, batch):
@@ -73,10 +73,10 @@ def main():
     for beam in args.beams:
         for rows in args.rows:
             try:
-                told = measure(model, args, beam, max(rows // beam, 1))
+                result = measure(model, args, beam, max(rows // beam, 1))
             except torch.cuda.OutOfMemoryError:
                 break
-            print(json.dumps(told), flush=True)
+            print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

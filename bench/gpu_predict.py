@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a timestep costs on a GPU at least, from a program's own counts: written before a card is seen, to be compared after.
+"""A lower bound of a timestep's cost on a GPU, from the counts of a profile, to be compared with measurements.
 
-A run with --profile on the GPU, or on its stand-in, tells for each operation but those that encode how often it is called in a
-timestep, what it reads and multiplies for a row, and how many launches it puts into the queue. From that follow, for R rows: the
-bytes that must move (weights once, rows once for each operation that reads or writes them) and the multiplications. The least
-time of an operation is what its bytes take at the card's bandwidth or its multiplications at the type's peak, whichever is longer.
+A run with --profile on the GPU, or on its stand-in, gives for each operation outside encode its calls per timestep, the bytes and
+multiply-adds per row, and its launches. From that follow, for R rows: the bytes that must move (weights once, rows once for each
+operation that reads or writes them) and the multiplications. The bound of an operation is the time of its bytes at the card's
+bandwidth or of its multiplications at the type's peak, whichever is longer.
 
 Bytes that stay in the card's second-level cache are counted as if they came from memory, and launches as if they took no time.
 
@@ -28,9 +28,9 @@ def packed(n, k, size):
 
 
 def operations(stats, size_of_weights):
-    """Calls and launches per timestep, bytes per row that are moved, multiply-adds per row, weights (N, K) or None.
-
-    An operation that is called least often in its program is called once for each of its runs, and tells how many rows these had."""
+    """Calls and launches per timestep, bytes moved per row, multiply-adds per row, weights (N, K) or None. The operation that is
+    called least often in its graph is called once per run of the graph, and gives the number of rows per run.
+    """
     ops = [o for o in stats["profile"]["operations"] if o["program"] != "encode" and o["rows"] > 0]
     for program in {o["program"]: 1 for o in ops}:
         mine = [o for o in ops if o["program"] == program]
@@ -57,9 +57,10 @@ def predict(stats, rows, card, kind):
     return {"ms": 1e3 * total, "mbytes": moved / 1e6, "gflops": multiplied / 1e9, "launches": launches}
 
 
-def least(profile, card, kind):
-    """Seconds that a run's operations take at least by the card's limits, without those that encode, from what they did; their launches,
-    None where nobody counted."""
+def lower_bound(profile, card, kind):
+    """Lower bound, by the card's limits, of the seconds that a run's operations take, without encoding; and their launches, None if
+    not counted.
+    """
     bandwidth, peak = CARDS[card]
     ops = [o for o in profile["operations"] if o["program"] != "encode"]
     seconds = sum(max(o["bytes"] / bandwidth, o["flops"] / peak[kind if o["operation"].startswith("product") else "f32"]) for o in ops)

@@ -1,5 +1,6 @@
-"""The table of bench/gpu.sh: rows of measurements beside what a card's published limits allow, and the targets. docs/gpu.md says
-what the columns mean. A column that nothing is known for has a dash."""
+"""The table of bench/gpu.sh: measured rows next to bounds from the card's published limits, and the targets. docs/gpu.md explains the
+columns. A column without a figure has a dash.
+"""
 
 import os
 import re
@@ -10,39 +11,39 @@ PREDICTED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", 
 
 
 def card_of(name):
-    """The card of gpu_predict.py whose name nvidia-smi's begins with, or None."""
+    """The card of gpu_predict.py whose name is a prefix of nvidia-smi's, or None."""
     return next((card for card in gpu_predict.CARDS if name and card.split()[0] in name), None)
 
 
 def measured(one, tokens, card, kind):
-    """A row, of what `rill bench --profile --json` says of a method. Seconds of a timestep are the run's without encoding."""
+    """A row, from the output of `rill bench --profile --json` for a method. Seconds of a timestep are the run's without encoding."""
     run, seconds = one["run"], one["run"]["seconds"]
     steps, card = max(run["timesteps"], 1), card_of(card)
     per_step = (seconds["total"] - seconds["encode"]) / steps
     waited, hidden = seconds.get("waited", 0), seconds.get("hidden", 0)
     device = waited + hidden if waited else seconds["encode"] + seconds["step"] + seconds["score"]
-    told = {"tokens_per_second": tokens / one["seconds_median"], "rows": run["exp_per_step"], "ms": 1e3 * per_step, "timesteps": steps,
+    results = {"tokens_per_second": tokens / one["seconds_median"], "rows": run["exp_per_step"], "ms": 1e3 * per_step, "timesteps": steps,
             "expansions": run["expansions"], "seconds": one["seconds_median"], "parts": seconds,
             "exposed_ms": 1e3 * max(seconds["total"] - device, 0) / steps, "hidden_ms": 1e3 * hidden / steps}
     for name in gpu_predict.CARDS:
-        least, launches = gpu_predict.least(one["profile"], name, "tf32" if kind == "f32+" else kind.rstrip("+"))
-        told.setdefault("least_ms", {})[name] = 1e3 * least / steps
-        told["launches"] = launches and launches / steps
+        bound, launches = gpu_predict.lower_bound(one["profile"], name, "tf32" if kind == "f32+" else kind.rstrip("+"))
+        results.setdefault("least_ms", {})[name] = 1e3 * bound / steps
+        results["launches"] = launches and launches / steps
         if name == card:
-            told["share"] = least / steps / per_step
-    return told
+            results["share"] = bound / steps / per_step
+    return results
 
 
 def predictions(path=PREDICTED):
     """(model, type, rows) -> launches and ms by card, of the table that gpu_predict.py printed: full beams at 300 and 4000 rows."""
-    told = {}
+    results = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
             words = line.split()
             if len(words) == 6 + len(gpu_predict.CARDS) and words[2].isdigit():
-                told[words[0], words[1], int(words[2])] = {"launches": float(words[3]),
+                results[words[0], words[1], int(words[2])] = {"launches": float(words[3]),
                                                            "least_ms": dict(zip(gpu_predict.CARDS, map(float, words[6:])))}
-    return told
+    return results
 
 
 def number(value, digits=0):
@@ -50,14 +51,14 @@ def number(value, digits=0):
 
 
 def row_line(place, row, predicted):
-    """Of a row that was measured, launches and least times of its own profile; of others those predicted, which hold for full beams."""
+    """For measured rows, launches and lower bounds from their own profiles; for others the predicted ones, which hold for full beams."""
     full = place["method"] in ("fixed", "greedy")
     known = row or (predicted.get((place["model"], place["type"].rstrip("+"), place["full"]), {}) if full else {})
-    least, rows, share = known.get("least_ms", {}), row.get("rows"), row.get("share")
+    bound, rows, share = known.get("least_ms", {}), row.get("rows"), row.get("share")
     return (f"{place['model']:8} {place['type']:5} {place['k']:3} {place['method']:15} {place['n']:5} {number(rows):>7} "
             f"{number(row.get('tokens_per_second')):>10} {number(row.get('ms'), 3):>8} {number(share and 100 * share):>6} "
             f"{number(known.get('launches')):>8} {number(row.get('hidden_ms'), 3):>7} {number(row.get('exposed_ms'), 3):>8} " +
-            " ".join(f"{number(least.get(card), 3):>8}" for card in gpu_predict.CARDS))
+            " ".join(f"{number(bound.get(card), 3):>8}" for card in gpu_predict.CARDS))
 
 
 HEAD = (f"{'':39} {'rows a':>7} {'':>10} {'ms a':>8} {'share':>6} {'launches':>8} {'host ms a step':>16} {'least ms a step':>17}\n"
@@ -69,11 +70,11 @@ HEAD = (f"{'':39} {'rows a':>7} {'':>10} {'ms a':>8} {'share':>6} {'launches':>8
 
 
 class Rows:
-    """What was measured, by what one asks for."""
+    """Measurements by their parameters."""
 
-    def __init__(self, told, listed):
-        self.of = [(place, told["rows"][key]) for key, place in listed if key in told["rows"]]
-        self.peers = told["peer"]
+    def __init__(self, results, listed):
+        self.of = [(place, results["rows"][key]) for key, place in listed if key in results["rows"]]
+        self.peers = results["peer"]
 
     def some(self, model, kind, k, *methods, full=None):
         return [row for p, row in self.of if (p["model"], p["type"], p["k"]) == (model, kind, k) and p["method"] in methods and
@@ -108,26 +109,26 @@ class Rows:
         """Our best against transformers' best batch."""
         ours = max((row for p, row in self.of if (p["model"], p["type"], p["k"]) == (model, kind, k)),
                    key=lambda row: row["tokens_per_second"], default=None)
-        theirs = max((told["tokens_per_second"] for told in self.peers.get(f"{model} {kind} {k}", [])), default=None)
+        theirs = max((results["tokens_per_second"] for results in self.peers.get(f"{model} {kind} {k}", [])), default=None)
         return ours and theirs and ours["tokens_per_second"] / theirs
 
 
 def targets(rows):
-    """Lines: what is asked, at least how much, how much it is."""
+    """Lines: target, required value, measured value."""
     for model in ("OPUS", "WMT19"):
-        for full, least in ((4000, 60), (300, 20)):
-            yield f"share of the limits, %: {model}, bf16, {full} rows, fixed", least, rows.share(model, "bf16", full)
+        for full, bound in ((4000, 60), (300, 20)):
+            yield f"share of the limits, %: {model}, bf16, {full} rows, fixed", bound, rows.share(model, "bf16", full)
     for kind, asked in (("bf16", (2.5, 1.6)), ("f32", (1.1, 1.0))):
-        for model, least in zip(("OPUS", "WMT19"), asked):
-            yield f"stream-all at its best / var-batch at 300 rows: {model}, {kind}", least, rows.streaming(model, kind)
+        for model, bound in zip(("OPUS", "WMT19"), asked):
+            yield f"stream-all at its best / var-batch at 300 rows: {model}, {kind}", bound, rows.streaming(model, kind)
     for model in ("OPUS", "WMT19"):
         for k in (5, 50):
             ratio, expansions = rows.refilled(model, "bf16", k)
-            least = expansions and (max(0.8 * expansions, 3.5) if k == 50 else 0.8 * expansions)
-            yield f"var-stream / fixed, 0.8 of expansions{', 3.5' * (k == 50)}: {model}, bf16, k = {k}", least, ratio
+            bound = expansions and (max(0.8 * expansions, 3.5) if k == 50 else 0.8 * expansions)
+            yield f"var-stream / fixed, 0.8 of expansions{', 3.5' * (k == 50)}: {model}, bf16, k = {k}", bound, ratio
     for model in ("OPUS", "WMT19"):
-        for k, least in ((5, 10), (50, 50)):
-            yield f"rill / transformers' generate, each at its best: {model}, bf16, k = {k}", least, rows.generate(model, "bf16", k)
+        for k, bound in ((5, 10), (50, 50)):
+            yield f"rill / transformers' generate, each at its best: {model}, bf16, k = {k}", bound, rows.generate(model, "bf16", k)
     for kind in ("bf16", "f32"):
         for full in (300, 4000):
             yield f"with --fast / without: OPUS, {kind}, {full} rows, fixed", None, rows.freedom("OPUS", kind, full)
@@ -136,21 +137,21 @@ def targets(rows):
 # --- the whole --------------------------------------------------------------------------------------------------------------------
 
 
-def table(told, listed):
+def table(results, listed):
     listed, predicted = list(listed), predictions()
-    where = f"{told.get('card') or told['device']}{', tiny models' * bool(told.get('tiny'))}"
-    lines = [f"Measured on: {where}, {told['date']}" if told["rows"] or told["checks"] else
+    where = f"{results.get('card') or results['device']}{', tiny models' * bool(results.get('tiny'))}"
+    lines = [f"Measured on: {where}, {results['date']}" if results["rows"] or results["checks"] else
              "Not measured: no GPU has been at hand. Least times and launches are those predicted, for full beams."]
-    lines += ["", f"{'check':32} {'seconds':>7}  result"] if told["checks"] else []
-    lines += [f"{name:32} {check['seconds']:7.0f}  {check['result']}" for name, check in told["checks"].items()]
-    lines += ["", HEAD] + [row_line(place, told["rows"].get(key, {}), predicted) for key, place in listed]
+    lines += ["", f"{'check':32} {'seconds':>7}  result"] if results["checks"] else []
+    lines += [f"{name:32} {check['seconds']:7.0f}  {check['result']}" for name, check in results["checks"].items()]
+    lines += ["", HEAD] + [row_line(place, results["rows"].get(key, {}), predicted) for key, place in listed]
     lines += ["", f"{'transformers generate':22} {'type':5} {'k':>3} {'batch':>6} {'tokens/s':>10}"]
-    for key, batches in told["peer"].items():
+    for key, batches in results["peer"].items():
         model, kind, k = re.fullmatch(r"(.+) (\S+) (\d+)", key).groups()
         lines += [f"{model:22} {kind:5} {k:>3} {b['batch']:6} {number(b['tokens_per_second']):>10}" for b in batches]
-    lines += [] if told["peer"] else ["-"]
-    for kind, one in told["limits"].items():
+    lines += [] if results["peer"] else ["-"]
+    for kind, one in results["limits"].items():
         lines.append(f"limits as PyTorch reaches them, {kind}: {one['flops'] / 1e12:.1f} TFLOP/s, {one['bytes'] / 1e12:.2f} TB/s")
     lines += ["", f"{'target':75} {'asked':>8} {'measured':>8}"]
-    lines += [f"{name:75} {number(least, 1):>8} {number(is_, 1):>8}" for name, least, is_ in targets(Rows(told, listed))]
+    lines += [f"{name:75} {number(bound, 1):>8} {number(is_, 1):>8}" for name, bound, is_ in targets(Rows(results, listed))]
     return "\n".join(lines) + "\n"

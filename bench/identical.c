@@ -1,6 +1,6 @@
-/* Does the schedule change an answer? Decodes a file under every method over a grid of batches, budgets, refills, threads,
+/* Checks that no schedule changes a result. Decodes a file under every method over a grid of batches, budgets, refills, threads,
  * flushes and orders, and compares all n-best lists, scores included, with those of one input at a time: byte by byte,
- * scores as the hexadecimal form of their doubles, so that no difference hides behind rounding.
+ * scores as the hexadecimal form of their doubles, so that rounding hides no difference.
  *
  * Two families are compared within themselves: the pruned methods with var-batch, fixed-stream with fixed --finish top.
  *
@@ -48,7 +48,7 @@ typedef struct lines {
     size_t count;
 } lines;
 
-/* One run: the reader's place and what the writer wrote. */
+/* One run: the reader's position and the written output. */
 typedef struct run {
     const lines *in;
     size_t next;
@@ -112,7 +112,7 @@ static rill_status append_result(void *user, const rill_result *result)
     return s;
 }
 
-/* What the command line says. */
+/* The command line's options. */
 typedef struct identical_options {
     int quick, tokenized;
     size_t lines;
@@ -159,7 +159,7 @@ static void print_point(const point *p)
            p->threads, p->flush, p->sort);
 }
 
-/* What all runs share, and what they add up to. */
+/* Shared by all runs, with their totals. */
 typedef struct grid {
     const identical_options *choices;
     rill_context *ctx;
@@ -258,7 +258,7 @@ static int compare(grid *g, const char *domain, const char *path)
     return g->differences != 0;
 }
 
-/* Options up to the first word that is none; returns its place. */
+/* Parses options up to the first argument that is none; returns its index. */
 static int read_options(identical_options *c, int argc, char **argv)
 {
     int arg_index = 1;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does the schedule change an answer? The grid of bench/identical.c on the test sets, one process per model; for translation with every
+# Checks that no schedule changes a result: the grid of bench/identical.c on test sets, one process per model; for translation with every
 # kind of weights. Translation and parsing: the first lines only, since every one is decoded about 2,000 times.
 # usage: bench/identical.sh [--save] [--quick]
 set -euo pipefail
@@ -16,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
 
-# compare_lines DOMAIN NAME TEXT LINES OPTION...: the first lines of a test set, or our own examples where there is none.
+# compare_lines DOMAIN NAME TEXT LINES OPTION...: the first lines of a test set, or of examples/questions without it.
 compare_lines() {
   local domain=$1 name=$2 text=$3 lines=$4 source=$data/$3
   shift 4

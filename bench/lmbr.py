@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""n-gram posteriors in the beam: what they are worth, what they cost, and how they go with batches.
+"""n-gram posteriors in the beam: quality, cost, and throughput in batches.
 
 usage: lmbr.py [quality] [time] [batches] [--rill build/rill] [--data DIR] [--only MODEL] [--model MODEL] [--repeat R]
 
-quality  the shipped models: T, p and r from the best of a grid on dev, then test with and without. Nothing here is a time.
-         "of" names the model whose lists are the evidence, where it is another one.
+quality  the shipped models: T, p and r from the best of a grid on dev, then test with and without. No times.
+         "of" names the model whose n-best lists are the evidence, if it is another one.
 time     German-English (--model): the first pass, evidence and the second run, and a timestep alone, with thetas so small that the search
          stays the same: least of R runs each, in turns.
 batches  k, 1 to 7 sentences at once, sorted by length or not: sentences per second and the process's memory.
@@ -112,18 +112,18 @@ class Bench:
         none = "theta=0/1e-9/1e-9/1e-9/1e-9"
         runs = {"plain": [], "--lmbr": ["--lmbr", evidence], "--lmbr, the same search": ["--lmbr", f"{evidence},{none}"],
                 "--lmbr-self 5": ["--lmbr-self", "5"]}
-        least = {}
+        minimum = {}
         for _ in range(self.args.repeat):
             for name, options in runs.items():
                 got = self.seconds(*options)
                 step = 1e6 * sum(got["seconds"][part] for part in TIMESTEP) / got["expansions"]
-                total, steps = least.get(name, (float("inf"), float("inf")))
-                least[name] = (min(total, got["seconds"]["total"]), min(steps, step))
+                total, steps = minimum.get(name, (float("inf"), float("inf")))
+                minimum[name] = (min(total, got["seconds"]["total"]), min(steps, step))
         print(f"{'':28}{'seconds':>9}{'us per row of a timestep':>26}{'ratio':>7}")
         print(f"{'first pass, 10-best':28}{first['seconds']['total']:9.2f}")
         print(f"{'rill evidence':28}{made:9.2f}")
-        for name, (total, step) in least.items():
-            print(f"{name:28}{total:9.2f}{step:26.1f}{step / least['plain'][1]:7.2f}")
+        for name, (total, step) in minimum.items():
+            print(f"{name:28}{total:9.2f}{step:26.1f}{step / minimum['plain'][1]:7.2f}")
 
     # --- batches
 

@@ -1,4 +1,4 @@
-/* What the programs that measure share: a clock, an order of samples, and a line about the machine. */
+/* Shared by the benchmarks in C: a clock, an order of samples, and a line about the machine. */
 #ifndef BENCH_MACHINE_H
 #define BENCH_MACHINE_H
 

@@ -3,17 +3,17 @@
 usage: mt.py [--peer ctranslate2|none] [--threads T] [--workers W] [--rounds R] [--only TEXT] [--clock wall|cpu]
              --rill BUILD/rill --work DIRECTORY --model MARIAN --data MULTI30K --out NAME
 
-Every row of a task runs once per round, in turn, each in a process of its own; a ratio is the median of the rounds' ratios, so that
-a noisy minute counts on both sides. Both sides are given pieces, not text, and their clocks begin when the model is loaded. Memory is
-the peak of what is resident: of ours the whole process, of the peer what comes on top of Python and its libraries. On a busy machine
-and with one thread, `--clock cpu` measures processor seconds instead, which the neighbours' turns do not lengthen; from ours those
-of opening the model are subtracted, which for a large model differ from run to run by as much as a second.
+Every row of a task runs once per round, in turn, each in its own process; a ratio is the median of the rounds' ratios, so that
+other load affects both sides. Both sides get subword tokens, not text, and their clocks begin when the model is loaded. Memory is
+peak resident memory: of rill the whole process, of the peer the part beyond Python and its libraries. On a busy machine and with
+one thread, `--clock cpu` measures processor seconds instead, which other load does not lengthen; from rill's, the seconds for
+opening the model are subtracted, which vary by up to a second for a large model.
 
-A task is a model, a beam width and inputs; what its rows are called says how they are run. On the random model (tools/random_mt.py)
-inputs come in buckets, and a minimum length equal to the greatest makes both sides produce the same number of pieces.
+A task is a model, a beam width and inputs; its rows are named after how they run. On the random model (tools/random_mt.py) inputs
+come in buckets of equal length, and a minimum length equal to the maximum makes both sides produce the same number of tokens.
 With more than one core the peer runs each row twice, with as many threads inside a batch (intra) and with as many batches side by
-side (inter), and the better of the two is what others are held against. With several workers our seconds are those of the whole
-run by the clock, reading and writing included.
+side (inter), and ratios are against the better of the two. With several workers, rill's seconds are wall time of the whole run,
+reading and writing included.
 Writes NAME.json, prints the tables.
 """
 
@@ -31,7 +31,7 @@ import sacrebleu
 import sentencepiece
 
 TRAINED = "test_2016_flickr"
-# Random weights of some size: options of tools/random_mt.py; per beam width how many lines, and in flight (None: several to choose from).
+# Random weights of some size: options of tools/random_mt.py; per beam width the number of lines, and in flight (None: several are tried).
 RANDOM = {
     "random weights, 512/2048, 6+6 layers, V = 32,000": ([], {5: (64, None), 50: (20, None)}),
     "student, 256/1536, 6+2 layers, V = 32,000": (
@@ -50,7 +50,7 @@ class Row:
     peer: bool
     weights: str
     options: list  # of the command
-    group: str  # rows whose outputs are to be identical: the same letters; rows of "" answer to nobody
+    group: str  # # rows whose outputs must be identical have the same letter; rows with "" are not compared
     seconds: list = field(default_factory=list)
     peaks: list = field(default_factory=list)
     inter: int = 1  # of the peer: batches side by side
@@ -64,10 +64,10 @@ class Task:
     k: int
     rounds: int
     directory: str
-    inputs: list  # pairs: a file of pieces, the length of its outputs or 0
+    inputs: list  # # pairs: a file of subword tokens, the length of its outputs or 0
     rows: list
     references: list = None
-    pieces: object = None  # what makes text of pieces
+    pieces: object = None  # # joins subword tokens to text
     metric: object = None
 
 
@@ -128,7 +128,7 @@ def rows_of(k, kinds, peer, cores, only=None):
 
 
 def run(command):
-    """What it printed, its processor seconds, its peak of resident memory in bytes."""
+    """The standard output, processor seconds, and peak resident memory in bytes."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     text = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -161,16 +161,16 @@ def run_row(args, task, row):
             command = [sys.executable, os.path.join(os.path.dirname(__file__), "mt_peer.py"), "--model", task.directory + ".ct2",
                        "--threads", str(args.cores // row.inter), "--inter", str(row.inter), "--beam", str(task.k),
                        "--max-length", str(MOST), "--length", str(length), *row.options, path, out]
-            told = json.loads(run(command)[0])
-            seconds, peak = seconds + told[args.clock], max(peak, told["peak"])
+            results = json.loads(run(command)[0])
+            seconds, peak = seconds + results[args.clock], max(peak, results["peak"])
         else:
             text, cpu, resident = run(rill_command(args, task, row, path, length, out))
-            told = json.loads(text)
-            took = told["seconds"]["total" if args.workers == 1 else "wall"] if args.clock == "wall" else cpu - opening(args, task, row)
+            results = json.loads(text)
+            took = results["seconds"]["total" if args.workers == 1 else "wall"] if args.clock == "wall" else cpu - opening(args, task, row)
             seconds, peak = seconds + took, max(peak, resident)
             for key in ("expansions", "timesteps"):
-                stats[key] = stats.get(key, 0) + told[key]
-            for key, value in told["seconds"].items():
+                stats[key] = stats.get(key, 0) + results[key]
+            for key, value in results["seconds"].items():
                 stats.setdefault("seconds", {})[key] = stats.get("seconds", {}).get(key, 0) + value
         with open(out, encoding="utf-8") as file:
             outputs += [line.rstrip("\n") for line in file]
@@ -203,7 +203,7 @@ def peer_of(task, row):
     return min(same, key=lambda r: statistics.median(r.seconds)) if same else None
 
 
-def report(task, told):
+def report(task, results):
     print(f"\n== {task.name}, k = {task.k}: {sum(1 for p, _ in task.inputs for _ in open(p, encoding='utf-8'))} inputs, "
           f"{task.rounds} rounds")
     width = max(len(r.label) for r in task.rows)
@@ -228,7 +228,7 @@ def report(task, told):
         print(f"{row.label:{width}} {bleu if bleu is not None else '-':>6} {seconds:8.3f} {spread:4.0%} {tokens / seconds:9.0f} "
               f"{max(row.peaks) / 1e6:4.0f} {row.stats['expansions'] / steps if steps else 0:9.1f} "
               f"{row.stats.get('expansions', 0):11}  {against}".rstrip())
-        told.append({"task": task.name, "k": task.k, **entry})
+        results.append({"task": task.name, "k": task.k, **entry})
 
 
 def best(task, word):
@@ -253,19 +253,20 @@ KINDS = {"product": "products", "attend": "attention", "best": "best", "normalis
 
 
 def profile(args, task):
-    """What each operation of our rows does with the first inputs, as rill counts it and prints it itself; then all rows by kind.
-    "between" is what encode, step and score take besides their operations, waiting for other threads included."""
+    """The profile of each operation of rill's rows on the first inputs, as rill prints it; then all rows by kind. "between" is the
+    time of encode, step and score outside operations, including waits for other threads.
+    """
     summary = f"\n== {task.name}, k = {task.k}: percent of the time\n{'':32}"
     summary += "".join(f"{kind:>12}" for kind in (*KINDS.values(), "the rest", "engine", "between"))
     for row in task.rows:
         if row.peer or not re.search(r"fixed|stream-all n=[48]$", row.label):
             continue
         print(f"\n== {task.name}, k = {task.k}: {row.label}", flush=True)
-        told = json.loads(run([*rill_command(args, task, row, *task.inputs[0], "/dev/null"), "--profile"])[0])
+        results = json.loads(run([*rill_command(args, task, row, *task.inputs[0], "/dev/null"), "--profile"])[0])
         shares = dict.fromkeys((*KINDS.values(), "the rest"), 0.0)
-        for op in told["profile"]["operations"]:
-            shares[KINDS.get(op["operation"].split()[0], "the rest")] += op["seconds"] / told["seconds"]["total"] / args.threads
-        whole = (*shares.values(), told["engine_share"])
+        for op in results["profile"]["operations"]:
+            shares[KINDS.get(op["operation"].split()[0], "the rest")] += op["seconds"] / results["seconds"]["total"] / args.threads
+        whole = (*shares.values(), results["engine_share"])
         summary += f"\n{row.label:32}" + "".join(f"{100 * share:12.1f}" for share in (*whole, 1 - sum(whole)))
     print(summary, flush=True)
 
@@ -335,7 +336,7 @@ def main():
     options = subprocess.run([args.rill, "decode", "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     kinds = ["fp32", "int8"] if "--weights" in options else ["fp32"]
     tasks = trained_tasks(args, kinds, peer) + random_tasks(args, kinds, peer)
-    told = []
+    results = []
     print(f"threads: {args.threads}, workers: {args.workers}, {args.clock} seconds")
     for task in tasks if args.profile else ():
         profile(args, task)
@@ -345,12 +346,12 @@ def main():
         for _ in range(task.rounds):
             for row in task.rows:
                 run_row(args, task, row)
-        report(task, told)
+        report(task, results)
         report_methods(task)
         sys.stdout.flush()
     with open(args.out + ".json", "w", encoding="utf-8") as file:
-        json.dump({"threads": args.threads, "workers": args.workers, "clock": args.clock, "rows": told}, file, indent=1)
-    differing = [t["row"] for t in told if t.get("identical") is False]
+        json.dump({"threads": args.threads, "workers": args.workers, "clock": args.clock, "rows": results}, file, indent=1)
+    differing = [t["row"] for t in results if t.get("identical") is False]
     if differing:
         sys.exit("mt.py: outputs differ: " + "; ".join(differing))
 

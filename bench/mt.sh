@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Machine translation against CTranslate2, both on the processor: the same weights, pieces and threads, runs in turn. The shipped
-# de-en model on test_2016_flickr, then random weights of OPUS-MT's size with the same number of pieces on both sides; k = 5 and 50.
-# With --workers W our side decodes with W workers and the peer has as many cores, as threads of a batch (intra) or as batches side by
-# side (inter): each row tells both, and is held against the better one.
-# With --profile nothing is compared: it tells calls, rows, seconds and rates of each operation, and shares by kind of operation.
-# Python packages go into a virtual environment that is thrown away; RILL_BENCH_PYTHON=PYTHON takes one that has them.
+# Machine translation against CTranslate2, both on the CPU: the same weights, subword tokens and threads, in alternating runs. The shipped
+# de-en model on test_2016_flickr, then random weights of OPUS-MT's size with the same number of tokens on both sides; k = 5 and 50.
+# With --workers W, rill decodes with W workers and the peer has as many cores, as threads of a batch (intra) or as batches side by
+# side (inter): each row has both, and the ratio is against the better one.
+# With --profile nothing is compared: calls, rows, seconds and rates of each operation, and shares by kind of operation.
+# Python packages go into a temporary virtual environment; RILL_BENCH_PYTHON=PYTHON uses one that has them.
 # usage: bench/mt.sh [--save] [--peer ctranslate2|none] [--threads T] [--workers W] [--rounds R] [--only TEXT]
 #          [--clock wall|cpu] [--profile]
 set -euo pipefail
@@ -35,7 +35,7 @@ fi
 {
   describe_machine
   export OMP_NUM_THREADS=$cores
-  # The peer takes AVX2 on some processors that have more; it gains from more, so it is given it.
+  # The peer would use AVX2 on some processors that have more; with more it is faster, so it is told to use it.
   if grep -qw avx512vl /proc/cpuinfo; then export CT2_FORCE_CPU_ISA=AVX512; fi
   "$python" -c 'import ctranslate2; print("peer: CTranslate2", ctranslate2.__version__)'
   echo "peer's instruction set: ${CT2_FORCE_CPU_ISA:-its own choice}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The source's tables for translation, on the German-English model: every method at k = 5 and 50 with the source's pruning
-# (absolute 1.5, max-candidates 5) on test_2016_flickr, once with stop-after 1 as in the source's runs and once with the default k;
-# then the pruned ones at several batch sizes, on the first 300 lines, and the source's ablation of threshold, candidates per parent and
+# The paper's tables for translation, on the German-English model: every method at k = 5 and 50 with the paper's pruning
+# (absolute 1.5, max-candidates 5) on test_2016_flickr, once with stop-after 1 as in the paper's runs and once with the default k;
+# then the pruned ones at several batch sizes, on the first 300 lines, and the paper's ablation of threshold, candidates per parent and
 # refill on as many lines of the development set. Quality is BLEU.
 # usage: bench/mt_methods.sh [--save] [--repeat R] [--threads T] [--workers W] [--lines N]      N: only the first lines, to try things out
 set -euo pipefail

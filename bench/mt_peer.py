@@ -1,5 +1,6 @@
-"""One run of CTranslate2, as bench/mt.py starts it: a model, pieces line by line, a beam. Seconds are those of translating alone,
-after a few lines that are not counted; sorting by length and batches are the peer's own."""
+"""One run of CTranslate2, as bench/mt.py starts it: a model, lines of subword tokens, a beam size. Seconds are those of translating
+alone, after a few warm-up lines; sorting by length and batching are the peer's own.
+"""
 
 import argparse
 import json

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The methods side by side on constituency parsing, with the settings of the source: k = n = 10, δ = 2.5, M = 3, budget 100. Words and
-# tags come from the trees; quality is labelled F1 as EVALB counts it. Columns are those of the source's table; the lines below
+# The methods side by side on constituency parsing, with the paper's settings: k = n = 10, δ = 2.5, M = 3, budget 100. Words and
+# tags come from the trees; quality is labelled F1 as EVALB counts it. Columns are those of the paper's table; the lines below
 # a table explain them: /least is timesteps over sum_d ceil(W_d / 100), the fewest of the least-advanced schedule.
-# A second table has predicted tags, a third says what one processor does per second of greedy parsing and at k = 10.
+# A second table has predicted tags, a third has sentences per second on one processor, greedy and at k = 10.
 # usage: bench/parse.sh [--save] [--repeat R] [--threads T] [--workers W] [--wsj DIR]
 #        DIR: a model of treebank/wsj-sample, which is not shipped
 set -euo pipefail
@@ -31,7 +31,7 @@ bench_set() {
   "$@" || echo "$name" >>"$work/failed"
 }
 
-# The words of each tree between blanks.
+# The words of each tree, separated by spaces.
 words_of() { sed 's/([^ ()]* \([^ ()]*\))/\1/g; s/([^ ()]*//g; s/)//g; s/  */ /g; s/^ //' "$1"; }
 
 # bench_treebank NAME MODEL

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How far beyond its limits a script can go: whatever Lua and rill do in C for one instruction, made as long as it can be.
+"""How far a script can exceed its limits: operations that run long in C during one Lua instruction, with the largest arguments.
 
 usage: script_limits.py [--rill build/rill] [--only WORD] [--jobs 2]
-Each script runs twice, with rill's 256 MiB of memory. With half a second of the processor and no instructions counted: seconds,
-resident MiB and what ended it. With ten million instructions, a twentieth of rill's: seconds until these, or two seconds, were
-used up. What an empty script takes is left out.
+Each script runs twice, with rill's 256 MiB of memory. With half a second of processor time and no instruction limit: seconds,
+resident MiB and the error. With ten million instructions, a twentieth of rill's limit: seconds until these, or two seconds, were
+used up. The cost of an empty script is subtracted.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def endless(body, before=""):
 
 
 def chain(field, use, links=1999, end="{}"):
-    """A chain of tables behind a metamethod, used again and again."""
+    """A chain of tables through metamethods, reused many times."""
     return (f"local t = {end} for i = 1, {links} do t = setmetatable({{}}, {{{field} = t}}) end local x = t "
             f"while true do local _ = pcall(function() {use} end) end")
 
@@ -130,13 +130,13 @@ SCRIPTS = {
 
 def run(rill, text, *limits):
     """Processor seconds, MiB and the message."""
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as file, tempfile.TemporaryFile("w+") as said:
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as file, tempfile.TemporaryFile("w+") as errors:
         file.write(text)
         file.flush()
-        child = subprocess.Popen([rill, "list", "schedulers", "--plugin", file.name, *limits], stdout=subprocess.DEVNULL, stderr=said)
+        child = subprocess.Popen([rill, "list", "schedulers", "--plugin", file.name, *limits], stdout=subprocess.DEVNULL, stderr=errors)
         _, _, used = os.wait4(child.pid, 0)
-        said.seek(max(0, said.seek(0, 2) - 4000))
-        return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, said.read()
+        errors.seek(max(0, errors.seek(0, 2) - 4000))
+        return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, errors.read()
 
 
 def end_of(message):

@@ -1,8 +1,8 @@
 """The table of bench/scripting.sh: python3 bench/scripting.py OUT.json SET.json...
 
 Each SET.json is what `rill bench` wrote for methods in threes: in C, with the heuristic in Lua, with heuristic and scorer in Lua.
-Ratios are medians of the ratios of neighbouring runs, so that a noisy minute counts on both sides. Costs come from the least that
-each stage took in any run: what the Lua heuristic takes, less what the C one takes, in the stage `prune`, as a line over timesteps
+Ratios are medians of the ratios of neighbouring runs, so that other load affects both sides. Costs come from the minimum of
+each stage over the runs: the Lua heuristic's time minus the C one's, in the stage `prune`, as a line over timesteps
 and candidates; the scorer's are the stage `scorers`, over timesteps and rows. Exit code 1 when outputs differ."""
 import json
 import pathlib

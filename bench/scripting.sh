@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What Lua costs: absolute and max_candidates written in Lua (examples/lua/builtin.lua) against the C ones, on the three
-# semantic parsers, whose timesteps are about as short as any model's: the worst case there is. Runs take turns in one
-# `rill bench` per set, which also proves that outputs are the same; scripting.py makes the ratios and the costs in ns.
+# The cost of Lua: absolute and max_candidates written in Lua (examples/lua/builtin.lua) against the C ones, on the three
+# semantic parsers, whose timesteps are about as short as any model's: the worst case. Runs alternate in one
+# `rill bench` per set, which also checks that outputs are the same; scripting.py makes the ratios and the costs in ns.
 # usage: bench/scripting.sh [--save] [--repeat R]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the heuristics of examples/lua are worth: quality against expansions, beside the curve of `absolute`, on the test sets.
-# Shapes (a slope, a temperature) were chosen on development data before, thresholds are swept. Needs the test sets.
+# The heuristics of examples/lua: quality against expansions, compared with the curve of `absolute`, on the test sets.
+# Shapes (a slope, a temperature) were chosen on development data, thresholds are swept. Needs the test sets.
 # usage: bench/scripting_quality.sh [--save]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -18,7 +18,7 @@ plugins=()
 for name in absolute_live settled nucleus entropy_width length_aware funnel largest_gap; do
   plugins+=(--plugin "examples/lua/$name.lua")
 done
-# The curve to compare with, then what is compared, as chains joined by "+"; "stop=N" is the setting stop-after.
+# The baseline curve, then the heuristics, as chains joined by "+"; "stop=N" is the setting stop-after.
 curve=$(printf 'absolute:%s ' 0.5 1 1.5 2 2.5 3 3.5 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5 10 11 12 14 20)
 tried="absolute_live:1 absolute_live:2 absolute_live:4 absolute_live:6 absolute_live:10
   nucleus:0.1 nucleus:0.03 nucleus:0.01 nucleus:1e-3 nucleus:1e-4 nucleus:1e-5

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The methods side by side on the three semantic parsers, with the settings of the source: k = n = δ = 10, M = 3, budget 100.
-# Columns are those of the source's tables; the lines below a table explain them.
+# The methods side by side on the three semantic parsers, with the paper's settings: k = n = δ = 10, M = 3, budget 100.
+# Columns are those of the paper's tables; the lines below a table explain them.
 # usage: bench/semparse.sh [--save] [--repeat R] [--threads T] [--workers W]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Load on `rill serve` beside two servers of the usual kind, with the shipped de-en model and the captions of test_2016_flickr: rill and
+# Load on `rill serve` and on two baseline servers, with the shipped de-en model and the captions of test_2016_flickr: rill and
 # CTranslate2 behind a small FastAPI app that collects requests for 10 ms and decodes them as a batch (serve_peer.py). k = 5, fp32,
-# servers on one processor, an open-loop client on another: serve.py.
-# Python packages go into a virtual environment that is thrown away; RILL_BENCH_PYTHON=PYTHON takes one that has them.
+# servers on one processor, an open-loop client on another: serve_load.py.
+# Python packages go into a temporary virtual environment; RILL_BENCH_PYTHON=PYTHON uses one that has them.
 # usage: bench/serve.sh [--save] [--rates 25,50,...] [--seconds S] [--rounds R]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -28,7 +28,8 @@ fi
   describe_machine
   export OMP_NUM_THREADS=1
   if grep -qw avx512vl /proc/cpuinfo; then export CT2_FORCE_CPU_ISA=AVX512; fi
-  "$python" bench/serve.py --rill build/rill --model "$model" --ct2 "$work/ct2" --input "$input" --out "$work/serve.json" "${options[@]}"
+  "$python" bench/serve_load.py --rill build/rill --model "$model" --ct2 "$work/ct2" --input "$input" --out "$work/serve.json" \
+    "${options[@]}"
 } | tee "$work/serve.txt"
 if [ $save = 1 ]; then
   mkdir -p bench/results

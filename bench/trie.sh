@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What a trie of allowed outputs costs: time, memory and expansions of beams with and without one, for sets of several sizes.
+# The cost of a trie of allowed outputs: time, memory and expansions of beams with and without one, for sets of several sizes.
 #
 # usage: bench/trie.sh RILL MODEL INPUTS [OUT]     one thread; the smallest of ROUNDS (3) alternating runs
 #
 # Sequences are drawn from the model's actions, four each, as identifiers of documents are, and end with the end action (END, by
-# default the model's </s>). So the model has no opinion of them: what is compared is the cost of the search, not its answers.
+# default the model's </s>). The model was not trained on them: this compares the cost of the search, not its results.
 set -eu
 rill=$(realpath "$1") model=$(realpath "$2") inputs=$(realpath "$3") out=${4:-/dev/stdout}
 work=$(mktemp -d)

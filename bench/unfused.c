@@ -1,8 +1,8 @@
-/* bench/unfused.c: what rill_kernels.best is measured against.
+/* bench/unfused.c: the baseline of rill_kernels.best.
  *
- * Bias, maximum, exponentials with their sum, log-probabilities, the best: each is a pass of its own over the matrix of all rows, as
- * where a library has an operation for each. The passes are vectorised (by the compiler; exponentials by rill's own kernel), so that
- * what is compared is the number of passes and not the quality of their loops. */
+ * Bias, maximum, exponentials with their sum, log-probabilities, top k: each is a separate pass over the matrix of all rows, as in a
+ * library with an operation for each. The passes are vectorised (by the compiler; exponentials by rill's own kernel), so that the
+ * comparison is of the number of passes and not of the quality of their loops. */
 #include "unfused.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { CHUNK = 512, SKIP_CHUNK = 64 };
 
-/* [R, V] of the thread that asks; it grows and stays. */
+/* [R, V] of the calling thread; it grows and stays. */
 static float *matrix(size_t numbers)
 {
     static _Thread_local float *kept;
@@ -123,7 +123,7 @@ void bench_unfused_best(const rill_best *b, rill_pool *pool)
 void __real_rill_kernels_init(rill_kernels *k, rill_isa_mask mask) __attribute__((weak));
 void __wrap_rill_kernels_init(rill_kernels *k, rill_isa_mask mask);
 
-/* In the place of rill_kernels_init() in a librill that the linker was told to wrap it in: bench/meson.build. */
+/* Replaces rill_kernels_init() in a librill that is linked with --wrap: bench/meson.build. */
 void __wrap_rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 {
     __real_rill_kernels_init(k, mask);

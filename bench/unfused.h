@@ -4,7 +4,8 @@
 
 #include "kernels.h"
 
-/* What rill_kernels.best does, in passes over a matrix of all rows; log_norm and logp agree up to their last digits. One thread. */
+/* The same as rill_kernels.best, in passes over a matrix of all rows; log_norm and logp agree up to their last
+ * digits. One thread. */
 void bench_unfused_best(const rill_best *b, rill_pool *pool);
 
 #endif

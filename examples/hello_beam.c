@@ -17,13 +17,13 @@
 
 enum { RAINY, SUNNY, WEATHERS, MAX_DAYS = 64, MAX_SLOTS = 64, MAX_STATE_NODES = 4096 };
 
-static const char *const weather_name[] = {"rainy", "sunny"}, *const deed_name[] = {"walk", "shop", "clean"};
+static const char *const weather_name[] = {"rainy", "sunny"}, *const activity_name[] = {"walk", "shop", "clean"};
 static const float first[] = {0.6f, 0.4f}, next[][2] = {{0.7f, 0.3f}, {0.4f, 0.6f}};
 static const float seen[][3] = {{0.1f, 0.4f, 0.5f}, {0.6f, 0.3f, 0.1f}};
 
 /* The state of a hypothesis is the last day's weather. The model is small, so states and inputs are in static
  * arrays; the engine assigns the state ids and slots. */
-static int last_weather[MAX_STATE_NODES], deeds[MAX_SLOTS][MAX_DAYS], days[MAX_SLOTS];
+static int last_weather[MAX_STATE_NODES], activities[MAX_SLOTS][MAX_DAYS], days[MAX_SLOTS];
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **self, rill_domain_info *info)
@@ -54,15 +54,17 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
 {
     (void)self;
     for (rill_input *in = inputs; in < inputs + m; in++) {
-        int n = 0, deed = 0;
-        for (size_t pos = 0, length; pos < in->length && n < MAX_DAYS && deed < 3; pos += length + 1, n += deed < 3) {
+        int n = 0, activity = 0;
+        for (size_t pos = 0, length; pos < in->length && n < MAX_DAYS && activity < 3;
+             pos += length + 1, n += activity < 3) {
             const char *word = input_word(in, pos, &length);
-            for (deed = 0; deed < 3; deed++)
-                if (strlen(deed_name[deed]) == length && memcmp(word, deed_name[deed], length) == 0) break;
-            deeds[in->slot][n] = deed;
+            for (activity = 0; activity < 3; activity++)
+                if (strlen(activity_name[activity]) == length && memcmp(word, activity_name[activity], length) == 0)
+                    break;
+            activities[in->slot][n] = activity;
         }
         days[in->slot] = n;
-        if (deed == 3)
+        if (activity == 3)
             rill_input_fail(in, RILL_ERR_INPUT, "day %d: walk, shop or clean was expected", n + 1);
         else if (n == 0 || n == MAX_DAYS)
             rill_input_fail(in, RILL_ERR_INPUT, "the input must have 1 to %d days", MAX_DAYS - 1);
@@ -84,8 +86,8 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     (void)self;
     for (int32_t i = 0; i < rows->n; i++) {
         const float *p = rows->depth[i] == 0 ? first : next[last_weather[rows->node[i]]];
-        int deed = deeds[rows->slot[i]][rows->depth[i]];
-        float logp[] = {logf(p[RAINY] * seen[RAINY][deed]), logf(p[SUNNY] * seen[SUNNY][deed])};
+        int activity = activities[rows->slot[i]][rows->depth[i]];
+        float logp[] = {logf(p[RAINY] * seen[RAINY][activity]), logf(p[SUNNY] * seen[SUNNY][activity])};
         if (rows->depth[i] == days[rows->slot[i]] - 1) out->ends[i] = RILL_ENDS_LAST;
         rill_score_result_fill(score_request, i, WEATHERS, action, logp, NULL, out);
     }

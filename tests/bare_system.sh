@@ -2,8 +2,8 @@
 # The README's two commands on a bare system: a minimal Debian or Ubuntu of its own, with nothing installed but git, gets a clean clone
 # of this repository's HEAD and runs `./dev demo` and `./dev test` there, as root. By hand, before a release; as root, with mmdebstrap.
 #   usage: bare_system.sh [--in FOLDER] SUITE [COMMAND...]    e.g. bare_system.sh trixie; bare_system.sh noble demo "test --quick"
-#   SUITE: bookworm, trixie, ...: whatever the mirror that this machine's apt uses has. RILL_MIRROR names another mirror.
-#   --in FOLDER: keep the system there and go on with one that is there already. Without it the system is removed in the end.
+# SUITE: bookworm, trixie, ...: any in the mirror of this machine's apt. RILL_MIRROR names another mirror.
+# --in FOLDER: keep the system there, and continue with an existing one. Without it the system is removed at the end.
 # Prints the last lines of each command; all of it is in FOLDER/log. Exits with the status of the first command that failed.
 set -eu
 repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
@@ -39,7 +39,7 @@ git clone --quiet --no-hardlinks "$repository" "$system/rill"
 cp -L /etc/resolv.conf "$system/etc/resolv.conf"
 (. "$system/etc/os-release" && printf '== %s, commit %s\n' "$PRETTY_NAME" "$(git -C "$repository" rev-parse --short HEAD)")
 
-# within COMMAND...: in the system, with processes and mounts of its own, which end with the command.
+# within COMMAND...: in the system, with separate processes and mounts, which end with the command.
 within() {
   unshare --mount --pid --fork --kill-child bash -c '
     system=$1

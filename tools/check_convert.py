@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does convert_mt.py make what it should? Tiny models in each original form, converted, decoded, compared.
+"""Checks convert_mt.py: tiny models in each original format, converted, decoded, compared.
 
 Needs torch, transformers, sentencepiece, and rill (--rill build/rill). The models are transformers' with random
 weights; their originals are made from transformers' names backwards, as torch.save, Marian and fairseq would have
@@ -37,7 +37,7 @@ from reference_mt import (SHAPES, Decoder, beam_search, class_of, make_fsmt_voca
 def in_64_bits(model):
     double = class_of(model.config.model_type)(model.config).double().eval()
     double.load_state_dict({k: v.double() for k, v in model.state_dict().items()}, strict=False)
-    if model.config.model_type == "marian":  # may have been given Marian's
+    if model.config.model_type == "marian":  # may have Marian's name
         for side in ("encoder", "decoder"):
             table = getattr(model.model, side).embed_positions.weight.data
             getattr(double.model, side).embed_positions.weight.data.copy_(table)
@@ -89,7 +89,7 @@ def reads_text(rill, what, directory, model):
 # --- pytorch_model.bin ------------------------------------------------------------------------------------------------
 
 class Evil:
-    """What a hostile pickle looks like."""
+    """Contents of a hostile pickle."""
 
     def __init__(self, path):
         self.path = path
@@ -354,7 +354,7 @@ def agrees_with_numpy(rill, what, directory, net, numbers):
 
 
 def check_students(rill, work):
-    """Each of reference_mt_marian.py's; then one as marian-conv quantises it, whose numbers the reference has too."""
+    """Each model of reference_mt_marian.py; then one as marian-conv quantises it, whose values the reference has too."""
     numbers = json.load(open(os.path.join(DATA, "shared", "vocab.json"), encoding="utf-8"))
     vocabulary = os.path.join(work, "students.yml")
     save_vocabulary(vocabulary, [piece for piece in numbers if piece != "<pad>"])
@@ -382,7 +382,7 @@ def check_student(rill, work, what, file, arrays, options, vocabulary, numbers, 
 
 
 def quantised(arrays):
-    """What marian-conv --gemm-type intgemm8 stores: type, bytes, shape; and the numbers that it stands for."""
+    """What marian-conv --gemm-type intgemm8 stores: type, bytes, shape; and the values that it represents."""
     stored, values = {}, {}
     for name, array in arrays.items():
         if name != "Wemb" and name[-3:-1] != "_W" and name[-2:] != "_W":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does `convert_mt.py nematus` make what it should? The small models of tests/data/mt as Nematus writes them, converted, compared.
+"""Checks `convert_mt.py nematus`: the small models of tests/data/mt as Nematus writes them, converted, compared.
 
 Needs numpy alone. The tensors must be the same; with --rill build/rill its 5-best lists must be those of the plain search on
 mt_rnn_numpy.py, scores within 1e-4. Then each thing that must be refused is.

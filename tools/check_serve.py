@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The description of `rill serve` and the server itself, held against each other by others' tools: openapi-spec-validator reads the
-description, schemathesis makes requests of it and looks whether answers are as it says. Needs these two packages.
+"""Checks `rill serve` against its OpenAPI description: openapi-spec-validator reads the
+description, schemathesis makes requests from it and validates the responses. Needs these two packages.
 
 usage: check_serve.py [--rill build/rill] [--examples 200]
 """

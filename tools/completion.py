@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a shell completes behind `rill`: commands, their options, and values where there is a choice. Made from the help texts, which are
+"""Shell completion of `rill`: commands, their options, and values where there is a choice. Made from the help texts, which are
 made from the tables of options.
 
 usage: completion.py RILL bash|zsh OUTPUT
@@ -10,7 +10,7 @@ import sys
 
 from help_text import commands_of, groups_of, names_of
 
-# Options whose values `rill list` names.
+# Options whose values `rill list` prints.
 LISTED = {"--method": "methods", "--methods": "methods", "--like": "likes", "--scheduler": "schedulers", "--heuristic": "heuristics",
           "--scorer": "scorers", "--domain": "domains", "--metric": "metrics"}
 KINDS = "domains methods heuristics scorers schedulers metrics settings likes outputs options actions"
@@ -18,7 +18,7 @@ ARGUMENTS = {"info": "folder", "list": KINDS.split(" "), "help": "commands", "co
 
 
 def values(rill, option):
-    """What completes an option's value: "file", "folder", a list of words, or None: nothing does. "" of a switch."""
+    """The completion of an option's value: "file", "folder", a list of words, or None; "" for a switch."""
     if not option.argument or option.optional:
         return ""
     if option.name in LISTED:

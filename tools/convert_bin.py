@@ -8,7 +8,7 @@ from torch_files import Refused, Tensor, TorchFile
 
 WEIGHTS = "pytorch_model.bin"
 INDEX = WEIGHTS + ".index.json"
-# What rill and transformers' tokenizers read beside the weights; of these only config.json must be there.
+# Files that rill and transformers' tokenizers read; only config.json is required.
 BESIDE = ["generation_config.json", "vocab.json", "target_vocab.json", "source.spm", "target.spm", "vocab-src.json",
           "vocab-tgt.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "tokenizer.json", "added_tokens.json",
           "sentencepiece.bpe.model", "spiece.model", "README.md"]
@@ -56,7 +56,7 @@ def read_parts(directory):
 
 
 def read_weights(directory):
-    """The tensors of the one file, or of those that an index names; and the file's path."""
+    """The tensors of the one file, or of those in an index; and the file's path."""
     path = os.path.join(directory, WEIGHTS)
     if os.path.exists(path):
         return read_state(path), path

@@ -1,4 +1,4 @@
-"""What the checks of convert_mt.py have in common: a conversion, its refusal, rill's outputs on the result, and the count of failures."""
+"""Shared by the checks of convert_mt.py: a conversion, its refusal, rill's outputs on the result, and the count of failures."""
 
 import contextlib
 import io
@@ -19,22 +19,23 @@ def verdict(good, what):
 
 
 def convert(*arguments):
-    """Exit code and what was said."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    """The exit code and messages."""
+    messages = io.StringIO()
+    with contextlib.redirect_stdout(messages), contextlib.redirect_stderr(messages):
         code = convert_mt.main([str(a) for a in arguments])
-    return code, said.getvalue()
+    return code, messages.getvalue()
 
 
 def made(what, *arguments):
-    code, said = convert(*arguments)
-    verdict(code == 0, f"{what} is converted" + (": " + said.strip() if code else ""))
+    code, messages = convert(*arguments)
+    verdict(code == 0, f"{what} is converted" + (": " + messages.strip() if code else ""))
     return code == 0
 
 
 def refused(what, sentence, *arguments):
-    code, said = convert(*arguments)
-    verdict(code == 1 and sentence in said, f"{what} is refused: {sentence}" + ("" if sentence in said else f" (said: {said.strip()})"))
+    code, messages = convert(*arguments)
+    verdict(code == 1 and sentence in messages,
+            f"{what} is refused: {sentence}" + ("" if sentence in messages else f" (messages: {messages.strip()})"))
 
 
 class Rill:
@@ -50,7 +51,7 @@ class Rill:
         return run.stdout.removesuffix("\n").split("\n")
 
     def n_best(self, directories, lines):
-        """For each line its outputs, best first: pieces and score."""
+        """For each line its outputs, best first: tokens and score."""
         found = [[] for _ in lines]
         search = ["-k", "5", "--n-best", "5", "--length-penalty", "0", "--max-candidates", "5", "--absolute", "inf"]  # plainly
         for line in self.decode(directories, lines, "--tokenized", *search):

@@ -1,7 +1,7 @@
 """fairseq's checkpoints (model1.pt .. with dict.LANG.txt and bpecodes) to FSMT directories, one for each.
 
 Names are fairseq's with "model." in front; older checkpoints have queries, keys and values in one matrix and layer
-norms by number. fastBPE marks the pieces that go on (`ab@@`); FSMT's vocabularies mark those that end a word (`ab</w>`).
+norms by number. fastBPE marks the tokens that continue (`ab@@`); FSMT's vocabularies mark those that end a word (`ab</w>`).
 """
 
 import os
@@ -14,7 +14,7 @@ from torch_files import Refused, TorchFile, plain
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 CODES = ("bpecodes", "code", "codes", "bpe.codes")
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}
-# Arguments that change what is computed, and their only value here.
+# Arguments that change the computation, and the only supported value of each.
 FIXED = {
     "encoder_normalize_before": False, "decoder_normalize_before": False, "encoder_learned_pos": False,
     "decoder_learned_pos": False, "no_token_positional_embeddings": False, "adaptive_softmax_cutoff": None,
@@ -31,7 +31,7 @@ PASSED_OVER = re.compile(r"(encoder|decoder)\.(version|embed_positions\.(_float_
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 def read_arguments(file):
-    """What the model was trained with: a Namespace, or in newer files the part "model" of a configuration."""
+    """The training arguments: a Namespace, or in newer files the part "model" of a configuration."""
     root = file.root
     if not isinstance(root, dict) or not isinstance(root.get("model"), dict):
         raise Refused(f"{file.path}: expected a checkpoint of fairseq with tensors under \"model\"")
@@ -85,7 +85,7 @@ def make_config(path, arguments, langs, sizes):
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
 def renamed(key):
-    """FSMT's name for fairseq's, of what is stored one for one."""
+    """FSMT's name for a fairseq tensor that is stored unchanged."""
     match = re.fullmatch(r"(encoder|decoder)\.layers\.(\d+)\.layer_norms\.(\d)\.(weight|bias)", key)
     if match and int(match.group(3)) < len(NORMS[match.group(1)]):
         side, layer, number, part = match.groups()
@@ -143,7 +143,7 @@ def read_dictionary(path):
 
 
 def end_marked(path, symbols, count):
-    """Continuation marks turned into end marks; a number whose symbol was overwritten keeps a name of its own."""
+    """Continuation marks turned into end marks; a token whose symbol was overwritten keeps a unique name."""
     pieces = {}
     for symbol, number in symbols.items():
         if number < len(SPECIALS) and symbol == SPECIALS[number]:

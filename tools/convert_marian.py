@@ -22,7 +22,7 @@ PAD = "<pad>"
 LENGTH = 512  # transformers' max_length for Marian; the table of positions is at least as long
 ATTENTION = {"self": "self_attn", "context": "encoder_attn"}
 FIRST_BLOCKS = {"self-attention": "attention", "rnn": "ssru", "average-attention": "average"}
-# Options that change what is computed: the values that are done here; absent is the first.
+# Options that change the computation, and their supported values; an absent option means the first.
 FIXED = {
     "type": ("transformer",), "transformer-ffn-depth": (2,), "transformer-decoder-ffn-depth": (0, 2),
     "transformer-decoder-autoreg": tuple(FIRST_BLOCKS), "transformer-no-projection": (False,),
@@ -94,7 +94,7 @@ def read_options(text, where):
 
 
 def read_yaml_vocabulary(path):
-    """{piece: number}; a piece may have any form of quotes and any characters, colons among them."""
+    """{token: number}; a token may have any form of quotes and any characters, including colons."""
     pieces, pending = {}, None
     with open(path, encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
@@ -102,7 +102,7 @@ def read_yaml_vocabulary(path):
             line = line[:-1] if line.endswith("\r") else line
             if not line.strip() or line in ("---", "...") or (line.startswith("#") and ":" not in line):
                 continue
-            if line.startswith("? "):  # a key of its own line, as YAML writers do of long ones
+            if line.startswith("? "):  # a key on a separate line, as YAML writers do with long ones
                 pending = line[2:]
                 continue
             key, colon, value = line.rpartition(":")
@@ -146,7 +146,7 @@ def fields(data):
 
 
 def read_spm_vocabulary(path):
-    """The pieces of a SentencePiece model by their numbers: field 1 of the model, of each its field 1."""
+    """The tokens of a SentencePiece model by number: field 1 of the model, of each its field 1."""
     with open(path, "rb") as file:
         data = file.read()
     try:
@@ -157,7 +157,7 @@ def read_spm_vocabulary(path):
 
 
 def read_vocabulary(path):
-    """{piece: number}, numbers from 0 without gaps, with </s> and <unk>."""
+    """{token: number}, numbers from 0 without gaps, with </s> and <unk>."""
     if not os.path.exists(path):
         raise Refused(f"{path}: not there: expected a vocabulary of Marian (.yml) or SentencePiece (.spm)")
     pieces = read_spm_vocabulary(path) if path.endswith((".spm", ".model")) else read_yaml_vocabulary(path)
@@ -170,7 +170,7 @@ def read_vocabulary(path):
 
 
 def with_padding(path, pieces, rows):
-    """The vocabulary with names for rows that have none, and <pad> in the row that is appended."""
+    """The vocabulary with names for rows without a token, and <pad> in the appended row."""
     if PAD in pieces:
         raise Refused(f"{path}: has a {PAD}: Marian's vocabularies have none, it is appended here")
     if len(pieces) > rows:
@@ -241,7 +241,7 @@ def refuse_option(source, key, expected):
 
 
 def check_norms(source):
-    """Where norms stand: before blocks, behind the embeddings, behind the last layer."""
+    """The positions of norms: before blocks, after the embeddings, after the last layer."""
     pre, post = operations(source, "transformer-preprocess", ""), operations(source, "transformer-postprocess", "dan")
     form = "'dan' with 'transformer-preprocess' '', and 'da' with 'n',"
     if pre not in ("", "n") or (pre, post) == ("n", "an"):
@@ -260,7 +260,7 @@ def check_norms(source):
 
 
 def check_decoder(source):
-    """What the decoder's layers have first, and which of the layers that are stored each one is."""
+    """The decoder's first sublayer, and the stored layer that each layer uses."""
     kind, depth = source.option("transformer-decoder-autoreg", "self-attention"), source.option("dec-depth")
     if kind == "rnn" and source.option("dec-cell", "gru") != "ssru":
         refuse_option(source, "dec-cell", "'ssru'")
@@ -291,7 +291,7 @@ def check_options(source):
 
 
 def take_norm(source, before, behind, ours, tensors, pre):
-    """Of the two places that a norm may stand at the one that it does; names before blocks end otherwise."""
+    """The one of a norm's two possible names that the model has; pre-norm names end differently."""
     for ending, part in (("scale", "weight"), ("bias", "bias")):
         tensors[f"{ours}.{part}"] = source.vector(f"{before}_ln_{ending}_pre" if pre else f"{behind}_ln_{ending}")
 
@@ -361,12 +361,12 @@ def take_side(source, side, layers, first, norms, tensors):
 
 
 def padded(array):
-    """With a row, or an element, of zeros behind it: <pad>, which Marian has not; it starts outputs."""
+    """With a zero row, or element, appended: <pad>, which Marian lacks; it starts outputs."""
     return np.concatenate([array, np.zeros_like(array[:1])])
 
 
 def take_tables(source, tensors):
-    """Embeddings, output layer and bias; what the options say of sharing must be what is stored."""
+    """Embeddings, output layer and bias; the options' sharing must be that of the stored tensors."""
     everything = source.option("tied-embeddings-all", False)
     shared, tied = everything or source.option("tied-embeddings-src", False), everything or source.option("tied-embeddings", False)
     if shared:
@@ -383,7 +383,7 @@ def take_tables(source, tensors):
 
 
 def decoder_config(source, first):
-    """rill's keys for what transformers has not."""
+    """rill's keys for features that transformers lacks."""
     if first == "attention":
         return {}
     if first == "ssru":
@@ -394,7 +394,7 @@ def decoder_config(source, first):
 
 
 def aligned_layer(source):
-    """The layer, from 0, whose first head is for alignments."""
+    """The layer, from 0, whose first head gives alignments."""
     layer, depth = source.option("transformer-guided-alignment-layer", "last"), source.option("dec-depth")
     return (depth if layer == "last" else int(layer)) - 1
 

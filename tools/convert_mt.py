@@ -2,7 +2,7 @@
 """Turn translation models into directories that `rill decode -m DIR` reads: Hugging Face's form with safetensors.
 
 Needs numpy, and neither PyTorch nor the toolkit that made the model. Pickles are read without executing what is in
-them. What cannot be converted is refused by the file and the key; nothing that would change an output is let go.
+them. What cannot be converted is refused, with the file and the key; nothing that would change an output is ignored.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def add_command(commands, name, brief, about, model, run, count=None):
 
 
 def kind_of(path):
-    """The command for a file or a folder, by the names in it; None where these say nothing."""
+    """The command for a file or a folder, by the names in it; None if they do not decide it."""
     inside = os.path.isdir(path)
 
     def holds(pattern):
@@ -73,7 +73,7 @@ def kind_of(path):
 
 
 def with_command(arguments):
-    """Arguments whose first is no command but what is to be converted get the command that fits it."""
+    """If the first argument is a path and no command, insert the command that fits it."""
     if not arguments or arguments[0].startswith("-") or not os.path.exists(arguments[0]) or arguments[0] in COMMANDS:
         return arguments
     kind = kind_of(arguments[0])

@@ -19,7 +19,7 @@ from torch_files import Refused
 END, UNKNOWN, LENGTH = 0, 1, 200  # the numbers that Nematus gives both, and how long an output it allows
 SPECIALS = {"eos": "</s>", "UNK": "<unk>"}
 RECORDS = ("history_errs", "uidx", "zipped_params")  # of the training
-# Options whose other values compute something else under the same names: the values that are done here; absent is the first.
+# Options that change the computation, and their supported values; an absent option means the first.
 FIXED = {"factors": (1,), "output_hidden_activation": ("tanh",), "softmax_mixture_size": (1,), "model_type": ("rnn",)}
 
 
@@ -52,8 +52,9 @@ def check_options(path, options):
 
 
 def read_words(path, size):
-    """{piece: number} for all rows of a table. Words behind its end are unknown to Nematus too; a row that no word has gets a name
-    that no text has."""
+    """{token: number} for all rows of a table. Words beyond its end are unknown to Nematus too; a row without a word gets a name that
+    occurs in no text.
+    """
     pieces = [None] * size
     for word, number in read_json(path).items():
         if not isinstance(number, int) or number < 0:
@@ -94,7 +95,7 @@ def make_config(path, arrays, options):
 
 
 def complete(arrays):
-    """What Nematus leaves out of a file: a table that is the other one, and a bias that softmax takes away again."""
+    """Tensors that Nematus does not store: a table that is the other one, and a bias that has no effect after softmax."""
     arrays.setdefault("decoder_c_tt", np.zeros(1, np.float32))
     if "Wemb" in arrays:
         arrays.setdefault("Wemb_dec", arrays["Wemb"])

@@ -22,7 +22,7 @@ def positions(rows, width):
 
 
 def positions_of_fairseq(rows, width, pad):
-    """Rows stand for the first piece on, which has the number behind that of padding."""
+    """Rows from the first token on, which has the number of padding plus one."""
     half = width // 2
     angle = np.arange(pad + 1, pad + 1 + rows)[:, None] * np.exp(np.arange(half) * -(np.log(10000) / (half - 1)))
     return np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
@@ -55,7 +55,7 @@ def set_layer(spec, tensors, name, cross):
 
 
 def check(path, config):
-    """What is converted here: one table for both sides and the output, positions as transformers computes them."""
+    """What can be converted: one table for both sides and the output, positions as transformers computes them."""
     expected = {"tie_word_embeddings": True}
     if config.get("model_type") != "m2m_100":
         expected = {"model_type": "marian", "pad_token_id": config.get("vocab_size", 0) - 1,

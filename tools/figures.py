@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw the figures of docs/ and bench/results, as SVG, from what was measured. Needs Python alone.
+"""Draw the figures of docs/ and bench/results, as SVG, from raw results. Needs Python alone.
 
   tools/figures.py                                                      # all of bench/results that have raw files there
   tools/figures.py --check                                              # draw nothing: are they what these files give?
@@ -8,7 +8,7 @@
   trace    how full a batch is, by `rill decode --trace`: a bar per timestep, a panel per run; a triangle is where new inputs come in
   rows     how many rows timesteps had, by `rill bench --json`: a panel per method
   methods  what methods took, by `rill bench --json`: median seconds with half the range of the runs, and expansions per timestep
-  cube     seconds over beam width, by bench/cube.py
+  cube     seconds over beam width, by bench/cube_pruning.py
 
 Of traces standard error says what the picture shows, a line per run: the timesteps, the expansions, and the share of timesteps that were
 at least nine tenths as full as the fullest of all runs.
@@ -22,7 +22,7 @@ import re
 import sys
 from html import escape
 
-# A grey that reads on white and on black; colours that are told apart with any kind of colour vision (Okabe and Ito).
+# A grey that reads on white and on black; colours for any kind of colour vision (Okabe and Ito).
 INK, COLOURS = "#767676", ("#d55e00", "#0072b2", "#009e73", "#cc79a7")
 LEFT, WIDTH, HEIGHT, STEP, HEAD, FOOT = 64, 700, 110, 174, 34, 46
 FULL, BINS = 0.9, 56
@@ -30,25 +30,25 @@ RESULTS = "bench/results"
 
 
 class Panel:
-    """Axes from 0 to `most`, at a place of the picture; what is drawn in it is in `parts`."""
+    """Axes from 0 to `most`, at a position in the figure; `parts` collects its content."""
 
-    def __init__(self, top, most, left=LEFT, width=WIDTH, height=HEIGHT):
-        self.left, self.top, self.width, self.height, self.most = left, top, width, height, [value or 1 for value in most]
+    def __init__(self, top, maxima, left=LEFT, width=WIDTH, height=HEIGHT):
+        self.left, self.top, self.width, self.height, self.maxima = left, top, width, height, [value or 1 for value in maxima]
         self.base, self.right, self.parts = top + height, left + width, []
 
     def x(self, value):
-        return self.left + self.width * value / self.most[0]
+        return self.left + self.width * value / self.maxima[0]
 
     def y(self, value):
-        return self.base - self.height * value / self.most[1]
+        return self.base - self.height * value / self.maxima[1]
 
     def text(self, x, y, content, anchor="start", extra=""):
         if content:
             self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(content)}</text>')
 
-    def heading(self, name, told="", colour=INK):
+    def heading(self, name, caption="", colour=INK):
         self.text(self.left, self.top - 12, name, extra=f' font-size="15" font-weight="bold" fill="{colour}"')
-        self.text(self.right, self.top - 12, told, "end")
+        self.text(self.right, self.top - 12, caption, "end")
 
     def path(self, d, colour=INK, width=0.0, extra=""):
         """A line of that width, or without one an area."""
@@ -61,26 +61,26 @@ class Panel:
     def axes(self, x_title, y_title, unit=""):
         middle = (self.top + self.base) / 2
         self.path(f"M{self.left} {self.top}V{self.base}H{self.right}", width=0.6)
-        for value in ticks(self.most[0], 8):
+        for value in ticks(self.maxima[0], 8):
             self.text(self.x(value), self.base + 24, f"{value:g}", "middle")
-        for value in ticks(self.most[1], self.height / 27):
+        for value in ticks(self.maxima[1], self.height / 27):
             self.text(self.left - 6, self.y(value) + 4, f"{value:g}{unit}", "end")
             self.path(f"M{self.left} {self.y(value):.1f}H{self.right}", width=0.2)
         self.text(self.right, self.base + 40, x_title, "end")
         self.text(self.left - 44, middle, y_title, "middle", f' transform="rotate(-90 {self.left - 44} {middle})"')
 
 
-def ticks(most, wanted):
-    power = 10 ** math.floor(math.log10(most / wanted))
-    step = next(times * power for times in (1, 2, 5, 10) if times * power * wanted >= most * 0.999)
-    return [i * step for i in range(int(most / step + 1e-9) + 1)]
+def ticks(maxima, wanted):
+    power = 10 ** math.floor(math.log10(maxima / wanted))
+    step = next(times * power for times in (1, 2, 5, 10) if times * power * wanted >= maxima * 0.999)
+    return [i * step for i in range(int(maxima / step + 1e-9) + 1)]
 
 
-def sheet(panels, told, margin=16):
-    """The picture of some panels, of which a sentence tells."""
+def sheet(panels, caption, margin=16):
+    """The figure of some panels, with a sentence that describes it."""
     width, height = max(panel.right for panel in panels) + margin, panels[-1].base + FOOT
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" '
-                      f'fill="{INK}" role="img">', f"<title>{escape(told)}</title>", *(part for panel in panels for part in panel.parts),
+                      f'fill="{INK}" role="img">', f"<title>{escape(caption)}</title>", *(part for panel in panels for part in panel.parts),
                       "</svg>", ""])
 
 
@@ -113,23 +113,23 @@ def read_json(path):
 
 def trace(paths):
     runs = [read_trace(path) for path in paths]
-    most = max(max(rows) for rows, _ in runs), max(len(rows) for rows, _ in runs)
-    panels, told = [], []
+    maxima = max(max(rows) for rows, _ in runs), max(len(rows) for rows, _ in runs)
+    panels, caption = [], []
     for number, (path, (rows, admitted)) in enumerate(zip(paths, runs)):
         name, colour, n = os.path.basename(path).removesuffix(".jsonl"), COLOURS[number % 4], len(rows)
-        said = (f"{n} timesteps, {sum(rows) / n:.1f} hypotheses in each on average, "
-                f"{100 * sum(count >= FULL * most[0] for count in rows) / n:.0f} % of the timesteps full")
-        panel = Panel(HEAD + number * STEP, (most[1], most[0]))
-        panel.heading(name, said, colour)
-        panel.bar(0, n, most[0], colour, ' fill-opacity="0.16"')
+        summary = (f"{n} timesteps, {sum(rows) / n:.1f} hypotheses in each on average, "
+                f"{100 * sum(count >= FULL * maxima[0] for count in rows) / n:.0f} % of the timesteps full")
+        panel = Panel(HEAD + number * STEP, (maxima[1], maxima[0]))
+        panel.heading(name, summary, colour)
+        panel.bar(0, n, maxima[0], colour, ' fill-opacity="0.16"')
         panel.path(f"M{LEFT} {panel.base}" + "".join(f"V{panel.y(count):.1f}H{panel.x(i + 1):.1f}" for i, count in enumerate(rows)) +
                    f"V{panel.base}Z", colour)
         panel.path("".join(f"M{panel.x(at):.1f} {panel.base + 3}l3.5 6h-7Z" for at in admitted))
         panel.axes("timestep; a triangle is where new inputs come in" if number + 1 == len(runs) else "", "hypotheses")
         panels.append(panel)
-        told.append(f"{name}: {said}")
-        print(f"{name}: {sum(rows)} expansions, {said}", file=sys.stderr)
-    return sheet(panels, "How full the batch is, timestep by timestep. " + ". ".join(told))
+        caption.append(f"{name}: {summary}")
+        print(f"{name}: {sum(rows)} expansions, {summary}", file=sys.stderr)
+    return sheet(panels, "How full the batch is, timestep by timestep. " + ". ".join(caption))
 
 
 def rows(paths):
@@ -144,10 +144,10 @@ def rows(paths):
         for count, n in counts.items():
             share[count // each] += 100 * n / sum(counts.values())
         shares.append(share)
-    most = each * max(map(len, shares)), max(map(max, shares))
+    maxima = each * max(map(len, shares)), max(map(max, shares))
     panels = []
     for number, ((name, counts), share) in enumerate(zip(found, shares)):
-        panel, n, expansions = Panel(HEAD + number * STEP, most), sum(counts.values()), sum(count * n for count, n in counts.items())
+        panel, n, expansions = Panel(HEAD + number * STEP, maxima), sum(counts.values()), sum(count * n for count, n in counts.items())
         panel.heading(name, f"{n} timesteps, {expansions / n:.1f} rows on average (dashed)")
         panel.axes("rows of a timestep" if number + 1 == len(found) else "", "timesteps", " %")
         for i, value in enumerate(share):
@@ -198,7 +198,7 @@ KINDS = {"trace": trace, "rows": rows, "methods": methods, "cube": cube}
 
 
 def saved():
-    """(file, picture) of what bench/results has raw files of."""
+    """(file, figure) for the raw files in bench/results."""
     for name in sorted(os.listdir(RESULTS)):
         place = os.path.join(RESULTS, name)
         width = re.fullmatch(r"mt-methods-k5-(\d[tw].*)\.json", name)

@@ -1,4 +1,6 @@
-"""What `rill COMMAND --help` says, as tables: for the manual (man.py) and the shells (completion.py), which so cannot fall behind it."""
+"""The text of `rill COMMAND --help` as tables: for the manual (man.py) and the shells (completion.py), which are thus never out of
+date.
+"""
 
 import functools
 import re
@@ -9,7 +11,9 @@ HELP_COLUMN = 28
 
 
 class Option:
-    """letter ("-k" or None), name ("--input" or None), argument ("FILE", "" of a switch), optional (it may be left out), help"""
+    """letter ("-k" or None), name ("--input" or None), argument ("FILE", "" for a switch), optional (whether the argument may be
+    omitted), help
+    """
 
     def __init__(self, line):
         self.letter, self.name, rest = ENTRY.match(line[:HELP_COLUMN] if line[HELP_COLUMN - 1:HELP_COLUMN] == " " else line).groups()
@@ -21,7 +25,7 @@ class Option:
         self.help = f"{self.help} {line.strip()}".strip()
 
 
-def said(rill, *arguments):
+def output_of(rill, *arguments):
     return subprocess.run([rill, *arguments], check=True, capture_output=True, text=True).stdout
 
 
@@ -29,7 +33,7 @@ def said(rill, *arguments):
 def groups_of(rill, command):
     """title -> options, of a help text."""
     groups, options = {}, None
-    for line in said(rill, command, "--help").split("\n"):
+    for line in output_of(rill, command, "--help").split("\n"):
         if re.match(r"[A-Z][^:]*:$", line):
             options = groups.setdefault(line[:-1], [])
         elif options is not None and re.match(r"  -", line):
@@ -43,10 +47,10 @@ def groups_of(rill, command):
 
 def commands_of(rill):
     """[(name, summary)] of `rill --help`."""
-    part = said(rill, "--help").split("\nCommands:\n")[1].split("\n\n")[0]
+    part = output_of(rill, "--help").split("\nCommands:\n")[1].split("\n\n")[0]
     return [tuple(line.split(None, 1)) for line in part.split("\n")]
 
 
 def names_of(rill, kind):
-    """What `rill list KIND` names, without headings."""
-    return re.findall(r"^  ([a-z0-9_-]+)(?=[ :]|$)", said(rill, "list", kind), re.M)
+    """The names that `rill list KIND` prints, without headings."""
+    return re.findall(r"^  ([a-z0-9_-]+)(?=[ :]|$)", output_of(rill, "list", kind), re.M)

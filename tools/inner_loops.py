@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Count the instructions of the inner loops of AArch64 kernels: what can be said of their speed where there is no such processor.
+"""Count the instructions of the inner loops of AArch64 kernels: an indication of their speed without such a processor.
 
 usage: inner_loops.py OBJECT [PATTERN]        functions of an object file whose names match PATTERN (all)
 
@@ -25,7 +25,7 @@ def functions(listing):
 
 
 def inner_loop(code):
-    """The instructions of the loop that multiplies most, or none."""
+    """The instructions of the innermost loop with most multiplications, or none."""
     back = []
     for address, operation, operands in code:
         target = re.search(r"([0-9a-f]+) <", operands)

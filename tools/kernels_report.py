@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the CUDA kernels take of a GPU: a Markdown table of registers, spills, shared memory and occupancy, by kernel and architecture.
+"""Resources of the CUDA kernels: a Markdown table of registers, spills, shared memory and occupancy, by kernel and architecture.
 
-Compiles each file with nvcc for each architecture and reads what ptxas says (-Xptxas -v) and the launch bounds that stand in the PTX.
+Compiles each file with nvcc for each architecture and reads what ptxas says (-Xptxas -v) and the launch bounds in the PTX.
 Needs nvcc, on the path or as --nvcc; no GPU.
 
   tools/kernels_report.py kernels/cuda/*.cu
@@ -9,7 +9,7 @@ Needs nvcc, on the path or as --nvcc; no GPU.
 
 Threads of a block are a kernel's launch bounds; where it has none, those of --threads, and the table marks them with a star. Shared
 memory that a launch asks for is not in the compiler's output: --shared KERNEL=BYTES tells it, for all sizes of a template at once.
-Occupancy is the share of a multiprocessor's warps that such blocks can fill, and the word behind it says what the limit is.
+Occupancy is the share of a multiprocessor's warps that such blocks can fill, and the word after it names the limiting resource.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def up(n, unit):
 
 
 def occupancy(limits, registers, shared, threads):
-    """The share of warps that blocks of `threads` can fill, and what keeps it from more."""
+    """The share of warps that blocks of `threads` can fill, and the resource that limits it."""
     warps = -(-threads // WARP)
     by_registers = limits.registers // up(max(registers, 1) * WARP, REGISTER_UNIT) // WARP_UNIT * WARP_UNIT
     blocks = {
@@ -73,10 +73,10 @@ def launch_bounds(ptx):
     return bounds
 
 
-def usages(told, bounds):
+def usages(listing, bounds):
     """By the compiler's name of a kernel, in the order of the compiler's."""
     kernels, name, spilled = {}, None, 0
-    for line in told.splitlines():
+    for line in listing.splitlines():
         if found := re.search(r"Compiling entry function '(\w+)'", line):
             name = found[1]
         elif found := re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line):
@@ -89,10 +89,10 @@ def usages(told, bounds):
 
 
 def readable(names):
-    """Without what a reader of the table does not need: types of arguments and of results."""
-    told = subprocess.run(["c++filt", *names], capture_output=True, text=True, check=True).stdout.splitlines()
+    """Without types of arguments and results, which the table does not need."""
+    listing = subprocess.run(["c++filt", *names], capture_output=True, text=True, check=True).stdout.splitlines()
     return {name: re.sub(r"\(.*", "", text.replace("(anonymous namespace)::", "")).removeprefix("void ")
-            for name, text in zip(names, told)}
+            for name, text in zip(names, listing)}
 
 
 def cells(usage, architecture, shared, threads):
@@ -103,8 +103,8 @@ def cells(usage, architecture, shared, threads):
 def report(source, options):
     by_architecture = {}
     for architecture in options.arch:
-        told, ptx = compiled(options.nvcc, source, architecture, options.option)
-        by_architecture[architecture] = usages(told, launch_bounds(ptx))
+        listing, ptx = compiled(options.nvcc, source, architecture, options.option)
+        by_architecture[architecture] = usages(listing, launch_bounds(ptx))
     names = list(next(iter(by_architecture.values())))
     if not names:
         return

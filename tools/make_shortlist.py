@@ -2,9 +2,9 @@
 """Make a lexical shortlist for `rill decode --shortlist` from parallel text.
 
 Lines "TARGET SOURCE PROBABILITY", the form that marian-decoder reads and fast_align's and giza's lexicons have: the probability of
-a target piece given a source piece by IBM model 1 (Brown et al. 1993), with a NULL word on the source side, which is not written.
-Text is segmented by the model's SentencePiece models (needs the sentencepiece package), or given as pieces between blanks with
---tokenized. Needs numpy. Memory goes with the number of piece pairs that share a line: about 60 bytes for each.
+a target token given a source token by IBM model 1 (Brown et al. 1993), with a NULL word on the source side, which is not written.
+Text is segmented by the model's SentencePiece models (needs the sentencepiece package), or given as tokens separated by spaces with
+--tokenized. Needs numpy. Memory goes with the number of token pairs that share a line: about 60 bytes for each.
 
   tools/make_shortlist.py --model examples/models/de-en train.de train.en >lex.s2t
 """
@@ -17,7 +17,7 @@ import numpy
 
 
 def read_side(path, segment, limit):
-    """Lines as lists of pieces."""
+    """Lines as lists of tokens."""
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
             return [segment(line.rstrip("\r\n")) for line, _ in zip(file, range(limit))]
@@ -29,10 +29,10 @@ def segmenter(options, name):
     if options.tokenized:
         return str.split
     if not options.model:
-        sys.exit("make_shortlist: --model DIR names the model whose pieces are wanted; with --tokenized lines are pieces")
+        sys.exit("make_shortlist: --model DIR names the model whose tokens are wanted; with --tokenized lines are tokens")
     path = os.path.join(options.model, name)
     if not os.path.exists(path):
-        sys.exit(f"make_shortlist: {path}: not there; for a model that takes pieces give pieces and --tokenized")
+        sys.exit(f"make_shortlist: {path}: not there; for a model that takes subword tokens, give these and --tokenized")
     import sentencepiece
 
     model = sentencepiece.SentencePieceProcessor(model_file=path)
@@ -40,14 +40,14 @@ def segmenter(options, name):
 
 
 def number(lines, first):
-    """Pieces by number from `first` on, and each line as an array of numbers."""
+    """Tokens by number from `first` on, and each line as an array of numbers."""
     index = {}
     arrays = [numpy.array([index.setdefault(p, len(index) + first) for p in line], dtype=numpy.int64) for line in lines]
     return list(index), arrays
 
 
 def occurrences(source, target, targets):
-    """Of each pair of pieces that share a line: its key, and which occurrence of a target piece it explains."""
+    """For each pair of tokens that share a line: its key, and which occurrence of a target token it explains."""
     keys, explained, seen = [], [], 0
     for s, t in zip(source, target):
         if len(t) == 0:
@@ -74,7 +74,7 @@ def model1(source, target, targets, rounds):
 
 
 def write(pairs, table, sources, targets, options, out):
-    """The best of each source piece, most probable first."""
+    """The best of each source token, most probable first."""
     source, target = numpy.divmod(pairs, len(targets))
     order = numpy.lexsort((target, -table, source))
     rank = numpy.arange(len(order)) - numpy.searchsorted(source[order], source[order])
@@ -88,9 +88,9 @@ def main():
     parser.add_argument("source", help="source text, a sentence per line")
     parser.add_argument("target", help="its translation, line by line")
     parser.add_argument("--model", metavar="DIR", help="the model, for its source.spm and target.spm")
-    parser.add_argument("--tokenized", action="store_true", help="lines are pieces between blanks")
+    parser.add_argument("--tokenized", action="store_true", help="lines are tokens separated by spaces")
     parser.add_argument("--rounds", type=int, default=5, help="of expectation maximisation (default 5)")
-    parser.add_argument("--best", type=int, default=100, help="target pieces written per source piece (default 100)")
+    parser.add_argument("--best", type=int, default=100, help="target tokens written per source token (default 100)")
     parser.add_argument("--least", type=float, default=1e-4, help="probability below which none is (default 0.0001)")
     parser.add_argument("--lines", type=int, default=sys.maxsize, help="read so many lines at most")
     options = parser.parse_args()

@@ -43,7 +43,7 @@ def read_notes(lines):
 
 
 def drop_absent(rill, lines):
-    """Without what stands between @when and @done of commands that are not there, and without these marks."""
+    """Without the lines between @when and @done of commands that this build lacks, and without these marks."""
     dropped = False
     for line in lines:
         if line.startswith("@when "):

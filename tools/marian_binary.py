@@ -2,7 +2,7 @@
 
 The form is that of browsermt/marian-dev, whose marian-conv makes the published students: src/common/binary.cpp and types.h, and
 expression_graph_packable.h for what is stored of a matrix. Little-endian: a version; how many items; of each the lengths of its name,
-shape and data and its type (8 bytes each); names; shapes; so many bytes of padding; data. An 8-bit matrix has a multiplier behind its
+shape and data and its type (8 bytes each); names; shapes; so many bytes of padding; data. An 8-bit matrix has a multiplier after its
 last element: an element is a number times the multiplier, rounded. It is stored transposed under its own shape, but for embeddings, and
 for no processor in particular: what is packed for one has another type, and is refused.
 """
@@ -16,7 +16,7 @@ from torch_files import Refused
 VERSION = 1
 PLAIN = {0x101: np.int8, 0x201: np.uint8, 0x402: np.float16, 0x404: np.float32, 0x408: np.float64}
 INTGEMM8 = 0x4101
-ROW_UNITS = "_QuantMultA"  # what 8-bit products multiply rows with before they round them: of no use to others
+ROW_UNITS = "_QuantMultA"  # the factor for activations in 8-bit products; not needed here
 # The transposition of a matrix with another number of rows or columns reads beside them.
 BLOCK = 16
 

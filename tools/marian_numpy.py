@@ -1,7 +1,7 @@
 """Marian's transformer in NumPy, in 64 bits, a whole output at a time: the reference of its arithmetic.
 
 Written from marian-dev's src/models/transformer.h and src/rnn/cells.h, with their names of parameters and options; matrices are
-[in, out], layers count from 1. Decoders have self-attention, average attention or an SSRU. What is done here differs from marian-decoder
+[in, out], layers count from 1. Decoders have self-attention, average attention or an SSRU. This differs from marian-decoder
 in two ways, as rill does: norms add 1e-5, and beside the words there is one more symbol, padding, whose logit is 0.
 """
 
@@ -138,8 +138,9 @@ class Net:
         return self.memory(self.layer_name(self.o["dec-depth"] - 1) + "_context", states)
 
     def decode(self, states, actions):
-        """Log-probabilities [positions, words and padding] where each of the actions is chosen, and behind the last; and the last
-        layer's shares of the input, the mean over its heads."""
+        """Log-probabilities [positions, words and padding] before each of the actions and after the last; and the last layer's
+        attention to the input, the mean over its heads.
+        """
         rows = self.table("decoder")[list(actions)] if actions else np.zeros((0, self.width))
         x = self.embed(np.concatenate([np.zeros((1, self.width)), rows]), "decoder")
         for i in range(self.o["dec-depth"]):

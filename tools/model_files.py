@@ -1,5 +1,6 @@
-"""Files that scripts of all domains write and read: safetensors, and numbers in JSON for tests. And the command line of those that
-make one file of another."""
+"""File formats for the scripts of all domains: safetensors, and numbers in JSON for tests. And the command line of converters from one
+file to another.
+"""
 
 import io
 import json
@@ -15,15 +16,13 @@ KINDS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
 
 
 def kind_of(array):
-    """The type that keeps an array's numbers as they are, or nearly: what is neither F32 nor F16 becomes F32."""
+    """The type that keeps an array's numbers exactly, or nearly: types other than F32 and F16 become F32."""
     return "F16" if array.dtype == np.float16 else "F32"
 
 
 def write_safetensors(path, tensors, kind=None):
-    """Header length, JSON header padded with spaces to 8 bytes, then the arrays in order of their names.
-
-    All of one `kind`, or each of its own. `path` is never half a file: trainings write models on their way, and are
-    interrupted.
+    """Header length, JSON header padded with spaces to 8 bytes, then the arrays in order of their names. `kind` is the type of all, or
+    each keeps its type. `path` is never half-written: trainings save models on the way, and are interrupted.
     """
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     kinds = {name: kind or kind_of(tensors[name]) for name in sorted(tensors)}
@@ -55,14 +54,14 @@ def read_safetensors(path):
 
 
 def read_member(archive, info):
-    """The bytes of a zip's entry. ValueError for one that says to have more than deflate could have packed into it."""
+    """The bytes of a zip's entry. ValueError if its stated size is more than deflate could have packed into it."""
     if info.file_size > 1032 * info.compress_size + 64:
         raise ValueError(f"{info.filename}: {info.file_size} bytes were announced, which {info.compress_size} packed ones cannot hold")
     return archive.read(info)
 
 
 def read_npz(path, wanted=lambda name: True):
-    """The wanted arrays of an .npz by name. ValueError for one whose shape has more numbers than its entry has bytes for."""
+    """The wanted arrays of an .npz by name. ValueError if a shape has more numbers than its entry has bytes for."""
     arrays = {}
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
@@ -121,7 +120,7 @@ def rounded(value, digits):
 
 
 def run_converter(usage, convert):
-    """convert(source, target) with the command line's two arguments; anything else is told how it is used."""
+    """convert(source, target) with the command line's two arguments; otherwise print the usage."""
     if "--help" in sys.argv or "-h" in sys.argv:
         print(usage)
     elif len(sys.argv) != 3:

@@ -1,7 +1,7 @@
 """Directories of translation models in Hugging Face's form: which tensors of which shapes, and writing one.
 
-docs/mt.md says what rill reads of them. Converters build a configuration and tensors; write_model() checks one against
-the other, so that what rill would refuse is refused here, by the name it had in the original.
+docs/mt.md lists what rill reads. Converters build a configuration and tensors; write_model() checks one against
+the other, so that what rill would refuse is refused here, with its original name.
 """
 
 import json
@@ -15,7 +15,7 @@ from torch_files import Refused
 
 SHARED = "model.shared.weight"
 ENCODER_WORDS, DECODER_WORDS = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
-# Other types that rill reads, whose tensors it checks itself when it opens the result; and what their tables may be called.
+# Other types that rill reads, and whose tensors it checks when it opens the result; and the possible names of their tables.
 FAMILIES = ("m2m_100", "mbart", "bart", "pegasus", "t5", "mt5", "umt5")
 FAMILY_TABLES = [prefix + name + ".weight" for prefix in ("model.", "")
                  for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")]
@@ -78,7 +78,7 @@ def vocabulary_sizes(config):
 
 
 def rnn_tensors(config):
-    """Names and shapes of a recurrent model, Nematus' [in, out]; an output layer of its own, ff_logit_W, may be there besides."""
+    """Names and shapes of a recurrent model, Nematus' [in, out]; a separate output layer, ff_logit_W, is optional."""
     e, h, d, a = (config[part + "_size"] for part in ("embedding", "encoder", "decoder", "attention"))
     source, target = vocabulary_sizes(config)
     shapes = {"Wemb": (source, e), "Wemb_dec": (target, e), "ff_state_W": (2 * h, d), "ff_state_b": (d,), "ff_logit_b": (target,)}
@@ -96,7 +96,7 @@ def rnn_tensors(config):
 
 
 def rnn_output(config):
-    """The output layer's shape where it is a tensor of its own."""
+    """The shape of a separate output layer."""
     return {"ff_logit_W": (config["embedding_size"], vocabulary_sizes(config)[1])}
 
 
@@ -108,7 +108,7 @@ def sharing(config):
 
 
 def layer_tensors(config):
-    """Names and shapes of what both types have in all their layers."""
+    """Names and shapes of the tensors that both types have in all their layers."""
     shapes = {}
     for side in ("encoder", "decoder"):
         for i in range(config[side + "_layers"]):
@@ -120,7 +120,7 @@ def layer_tensors(config):
 
 
 def table_tensors(config):
-    """Names and shapes of embeddings, output layer and its bias: what may be there, whatever of it is needed."""
+    """Names and shapes of embeddings, output layer and its bias: all possible ones; some are needed."""
     width, (source, target) = config["d_model"], vocabulary_sizes(config)
     shapes = {ENCODER_WORDS: (source, width), DECODER_WORDS: (target, width),
               HEADS[config["model_type"]]: (target, width)}
@@ -138,7 +138,7 @@ def check_numbers(file, name, value):
 
 
 def check_family(file, tensors):
-    """Refuse what is no model at all, and numbers that are none."""
+    """Refuse configurations of no model, and values that are not numbers."""
     if not any(name in tensors for name in FAMILY_TABLES):
         raise Refused(f"{file}: no embedding of words: expected one of {', '.join(FAMILY_TABLES)}")
     for name, value in tensors.items():
@@ -146,7 +146,7 @@ def check_family(file, tensors):
 
 
 def check_tensors(file, config, tensors):
-    """Refuse what is missing, has another shape or no place."""
+    """Refuse missing tensors, wrong shapes and unknown tensors."""
     if config["model_type"] in FAMILIES:
         check_family(file, tensors)
         return
@@ -187,8 +187,9 @@ def same(tensors, names):
 
 
 def drop_copies(config, tensors):
-    """Keep one copy of what the configuration says is one table: rill and transformers take it for all. Of families, whose tables are
-    one where they are not there a second time, of those that are equal."""
+    """Keep one copy of tables that the configuration ties: rill and transformers use it for all. For families, whose tables are tied
+    if only one is stored, the same for equal tables.
+    """
     if config["model_type"] in FAMILIES:
         present = [name for name in (*FAMILY_TABLES, "lm_head.weight") if name in tensors]
         for name in present[1:]:

@@ -40,10 +40,10 @@ class Dropout(nn.Module):
 
 
 class SmoothedLoss(torch.autograd.Function):
-    """Mean cross entropy with smoothed labels of the output layer; a few rows at a time, with the gradient made in the
-    same pass, so that no array of all positions by all pieces ever exists.
-
-    `penalty` times the square of the normaliser's logarithm is added per position: it teaches the normaliser to be one."""
+    """Mean cross entropy with smoothed labels of the output layer; a few rows at a time, with the gradient computed in the same pass,
+    so that no array of all positions by all tokens ever exists. `penalty` times the squared logarithm of the normaliser is added
+    per position: it trains the normaliser to be one.
+    """
 
     @staticmethod
     def forward(ctx, x, table, bias, gold, smoothing, penalty=0.0):

@@ -74,7 +74,7 @@ class Rnn(nn.Module):
         return self.drop(torch.cat([forward, backward.flip(1)], 2)), real
 
     def decode(self, inputs, annotations, real):
-        """What the output layer reads, [B, T, E]; inputs[b, t] is the word before t, and padding the zero vector."""
+        """The input of the output layer, [B, T, E]; inputs[b, t] is the word before t, and padding the zero vector."""
         width = self.config["decoder_size"]
         words, given = self.embed(self.Wemb_dec, inputs)
         words = words * given.unsqueeze(-1)
@@ -138,7 +138,7 @@ def with_padding(tensors):
 
 
 def save_model(directory, model, search):
-    """float16, with a symbol that pads and with what rill decodes with unless told otherwise."""
+    """float16, with a padding symbol and the default decoding options."""
     os.makedirs(directory, exist_ok=True)
     tensors = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
     write_safetensors(os.path.join(directory, "model.safetensors"), with_padding(tensors), "F16")

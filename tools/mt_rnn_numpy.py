@@ -52,7 +52,7 @@ class Net:
         return u * h + (1 - u) * c
 
     def encode(self, ids):
-        """Annotations [positions, 2H] of a source, whose last id is the end's."""
+        """Annotations [positions, 2H] of a source, whose last id is </s>."""
         words, sides = self.t["Wemb"][ids], []
         for prefix, order in (("encoder_", 1), ("encoder_r_", -1)):
             h, states = np.zeros(self.t[prefix + "Ux"].shape[0]), []
@@ -74,8 +74,9 @@ class Net:
         return share, share @ annotations
 
     def step(self, annotations, s, words):
-        """One position of several rows: the next states, log-probabilities of all words, shares. words: the ids before, or
-        None at the first."""
+        """One position of several rows: the next states, log-probabilities of all words, attention. words: the previous ids, or None
+        at the first.
+        """
         t = self.t
         y = np.zeros((len(s), t["Wemb"].shape[1])) if words is None else self.targets()[words]
         if self.conditional:

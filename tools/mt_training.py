@@ -1,5 +1,6 @@
-"""What trainings of translation models have in common: pairs of lines, their pieces, batches of similar lengths, and epochs that
-mix captions with other sentences."""
+"""Shared by the trainings of translation models: pairs of lines, their subword tokens, batches of similar lengths, and epochs that mix
+captions with other sentences.
+"""
 
 import argparse
 import json
@@ -29,7 +30,7 @@ def read_pairs(data, corpus, part, source, target):
 
 
 class Tokens:
-    """SentencePiece segments; ids are Marian's: </s> 0, <unk> 1, pieces, <pad> last."""
+    """SentencePiece segments; ids are Marian's: </s> 0, <unk> 1, tokens, <pad> last."""
 
     def __init__(self, path, pairs, size):
         if not os.path.exists(path):
@@ -81,10 +82,10 @@ def stack(rows, pad):
 
 
 class TranslationTraining(Trainer):
-    """A subclass builds its model and says what its loss is; see train_mt.py and train_mt_rnn.py."""
+    """A subclass builds its model and defines its loss; see train_mt.py and train_mt_rnn.py."""
 
     def __init__(self, options, tokens, corpora, model):
-        """corpora: pairs of ids of the captions, of the other sentences, and of those held back."""
+        """corpora: pairs of ids of the captions, of the other sentences, and of the held-out ones."""
         self.o, self.tokens = options, tokens
         self.captions, self.others, self.held = corpora
         optimiser = torch.optim.AdamW(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=options.decay)
@@ -96,7 +97,7 @@ class TranslationTraining(Trainer):
         print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} million parameters, "
               f"{len(self.captions)} captions, {len(self.others)} others", flush=True)
 
-    # --- what a subclass has
+    # --- defined by subclasses
 
     def loss_of(self, model, batch, smoothing):
         """The mean loss of a batch's positions, and how many there are."""
@@ -110,7 +111,7 @@ class TranslationTraining(Trainer):
         raise NotImplementedError
 
     def note(self):
-        """What else a line of the log says."""
+        """Further fields of a log line."""
         return ""
 
     # --- epochs
@@ -148,7 +149,7 @@ class TranslationTraining(Trainer):
         return total / count
 
     def run(self):
-        """The epochs that are left; where none is, the directory is written again."""
+        """The remaining epochs; with none left, the directory is written again."""
         if self.epoch >= self.o.epochs and self.o.out:
             self.write()
         while self.epoch < self.o.epochs:
@@ -194,7 +195,7 @@ def parse_options(about, recipe, add=None):
 
 
 def read_corpora(options):
-    """The pieces, and pairs of ids: captions, other sentences, and those held back."""
+    """The tokens, and pairs of ids: captions, other sentences, and held-out ones."""
     parts = [read_pairs(options.data, corpus, part, options.source, options.target)
              for corpus, part in (("multi30k", "train"), ("tatoeba", "train"), ("multi30k", "val"))]
     tokens = Tokens(os.path.join(options.work, "pieces.model"), parts[0] + parts[1], options.vocabulary)

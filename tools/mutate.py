@@ -59,7 +59,7 @@ KEEP = re.compile(r"^(return|goto|break|continue|case|default|else|do|while|for|
 
 
 def blanked(text):
-    """The text with comments, strings, characters and preprocessor lines as blanks, so that columns stay."""
+    """The text with comments, strings, characters and preprocessor lines replaced by spaces, so that columns stay."""
 
     def blank(match):
         return re.sub(r"[^\n]", " ", match.group())
@@ -76,7 +76,7 @@ PYTHON_SWAPS = [swap for swap in SWAPS if swap[0] in ("relation", "sum", "produc
 
 
 def python_blanked(text):
-    """The text with comments and strings as blanks, so that columns stay."""
+    """The text with comments and strings replaced by spaces, so that columns stay."""
     lines = text.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in (tokenize.STRING, tokenize.COMMENT):
@@ -118,7 +118,7 @@ def python_mutant(path, lines, node, operator, new=None):
 
 
 def places(path, text):
-    """Every mutant of a file, in order. Only bodies of functions: what stands at the margin is a declaration."""
+    """Every mutant of a file, in order. Only bodies of functions: lines that are not indented are declarations."""
     if path.endswith(".py"):
         return python_places(path, text)
     found = []
@@ -129,7 +129,7 @@ def places(path, text):
         for name, pattern, new in SWAPS:
             for match in re.finditer(pattern, line):
                 found.append(Mutant(path, number, match.start(), name, match.group(), new[match.group()]))
-        for match in re.finditer(r"(?<![\w.])(\d{1,2})(?![\w.])", line): # a larger one is the room of a buffer, mostly
+        for match in re.finditer(r"(?<![\w.])(\d{1,2})(?![\w.])", line):  # a larger one is mostly the capacity of a buffer
             found.append(Mutant(path, number, match.start(), "number", match.group(), str(int(match.group()) + 1)))
         match = re.match(r"\s*(?:\} )?(?:else )?if \((.*)\)(?: \{| .*;)?$", line)
         if match and match.group(1).count("(") == match.group(1).count(")"):
@@ -151,7 +151,7 @@ def sources(paths):
 
 
 def apply(text, mutant):
-    """The text with the mutant, and what the line was: the blanked text has the same columns as the text itself."""
+    """The mutated text, and the original line: the blanked text has the same columns as the text itself."""
     lines = text.split("\n")
     line = lines[mutant.line - 1]
     end = mutant.column + len(mutant.old)

@@ -1,4 +1,4 @@
-"""A plain beam search, written for being right and not for speed: the yardstick that rill's own is compared with.
+"""A simple beam search, for correctness and not for speed: the reference for rill's own.
 
 It follows the search that rill calls finish "top": an ended candidate stays in the beam at its score and becomes an output only
 when it leads the beam.
@@ -14,7 +14,7 @@ class Search:
     max_candidates: int = 3
     stop_after: int = 0  # 0: k outputs
     max_length: int = 100
-    end: int = 1  # what semantic parsing ends with
+    end: int = 1  # the end action of semantic parsing
 
 
 @dataclass

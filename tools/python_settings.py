@@ -3,7 +3,8 @@
 
 usage: python_settings.py [OUTPUT]    OUTPUT: default python/rill/settings.py; "-": standard output
 
-Run it after a change of an option, with the Python where the package is installed (build-python/venv/bin/python after tests/python/run.sh).
+Run it after a change of an option, with the Python that has the package: build-python/venv/bin/python after
+tests/python/install_and_test.sh.
 tests/python/test_settings.py fails while the file differs from the tables.
 """
 

@@ -2,8 +2,8 @@
 """A translation model's directory with random weights, and inputs for it, where no trained model of a size can be had: for measuring
 speed, not quality. Needs NumPy only. rill and transformers read the directory alike.
 
-An output's length means nothing here, so whoever measures fixes it: inputs come in buckets, INPUTS.LENGTH, every output of which
-is to have LENGTH pieces. Random weights give flat distributions; `--sharpness` is the gain of the last norm, hence the spread of the
+An output's length has no meaning here, so measurements fix it: inputs come in buckets, INPUTS.LENGTH, every output of which
+is to have LENGTH tokens. Random weights give flat distributions; `--sharpness` is the gain of the last norm, hence the spread of the
 logits, and 5 to 7 make beams about as wide as those of trained models.
 
 usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt|m2m_100] [--width 512 --inner 2048 --encoder-inner INNER --layers 6 --heads 8]
@@ -116,7 +116,7 @@ def write_json(args, name, value, indent):
 
 
 def write_vocabulary(args):
-    """Piece tI has the number I, in both types."""
+    """Token tI has the number I, in both types."""
     pieces = ["<s>", "<pad>", "</s>", "<unk>", *(f"t{i}" for i in range(4, args.words))]
     if args.type == "m2m_100":
         write_json(args, "vocab.json", {piece: i for i, piece in enumerate(pieces)}, 0)
@@ -132,8 +132,9 @@ def write_vocabulary(args):
 
 
 def write_inputs(args):
-    """Lines of random pieces, as long as those of the sample; one file per length of output, which is the input's rounded up to
-    a multiple of the bucket, so that files are few and the work is about the sample's."""
+    """Lines of random tokens, as long as those of the sample; one file per output length, which is the input's rounded up to a
+    multiple of the bucket, so that files are few and the work is about the sample's.
+    """
     random = np.random.default_rng(args.seed + 1)
     with open(args.lengths, encoding="utf-8") as file:
         lengths = [max(len(line.split()), 1) for line in file]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write small random models as CTranslate2's converters leave them, with the n-best lists that CTranslate2 itself finds with them.
+"""Write small random models in CTranslate2's format, with CTranslate2's own n-best lists for them.
 
 Needs ctranslate2, torch, transformers, safetensors and sentencepiece. What transformers has comes from the other models of
 tests/data/mt, by the converter of their type; what OpenNMT and fairseq have is made here, by the specification that their converters
@@ -30,7 +30,7 @@ from model_files import rounded
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "mt")
 TEXT = os.path.join(DATA, "..", "text")
 LENGTH = 20
-SEARCHES = [  # what CTranslate2 is given, and rill
+SEARCHES = [  # CTranslate2's options, and rill's
     (dict(beam_size=2, num_hypotheses=2), {}),
     (dict(beam_size=5, num_hypotheses=5), {}),
     (dict(beam_size=5, num_hypotheses=5, length_penalty=0.6), {"length-penalty": "0.6"}),
@@ -41,7 +41,7 @@ SEARCHES = [  # what CTranslate2 is given, and rill
 
 
 class Tokenizer:
-    """As much of a tokenizer as the converters ask for."""
+    """The part of a tokenizer that the converters use."""
 
     special_tokens_map = {}
 
@@ -142,7 +142,7 @@ def of_opennmt(seed, **options):
 
 
 def of_fairseq(seed):
-    """Post-norm with a norm of embeddings, sines from the file, and the end as what starts outputs: fairseq's."""
+    """Post-norm with a norm after the embeddings, sines from the file, and outputs started by </s>: fairseq's."""
     spec = transformer_spec.TransformerSpec.from_config((1, 2), 2, pre_norm=False, layernorm_embedding=True,
                                                         activation=common_spec.Activation.GELU)
     rng = np.random.default_rng(seed)
@@ -161,7 +161,7 @@ def of_fairseq(seed):
 
 OPENNMT = dict(activation=common_spec.Activation.GELUTanh)
 EOLE = dict(activation=common_spec.Activation.SWISH, ffn_glu=True, rms_norm=True)
-MODELS = {  # name: the kind of weights, and what makes the specification
+MODELS = {  # name: the type of weights, and the function that makes the specification
     "marian": ("float32", lambda: of_transformers("shared", {})),
     "marian-int8": ("int8", lambda: of_transformers("shared", {})),
     "marian-brain": ("int8_bfloat16", lambda: of_transformers("shared", {})),
@@ -181,7 +181,7 @@ MODELS = {  # name: the kind of weights, and what makes the specification
 
 
 def sources(folder, rng):
-    """Lines of pieces, some that are not in the vocabulary, with an end where the model adds none; and what is behind them."""
+    """Lines of tokens, one not in the vocabulary, with </s> where the model adds none."""
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     names = [n for n in ("source_vocabulary.json", "shared_vocabulary.json") if os.path.exists(os.path.join(folder, n))]
@@ -194,7 +194,7 @@ def sources(folder, rng):
 
 
 def search(folder, lines, kind, shown=None, prefix=None):
-    """What is found for lines of tokens, which the tests are shown as they are or as something else."""
+    """Results for lines of tokens, which the tests get unchanged or in another form."""
     translator = ctranslate2.Translator(folder, compute_type=kind, inter_threads=1, intra_threads=1)
     names = [n for n in ("target_vocabulary.json", "shared_vocabulary.json") if os.path.exists(os.path.join(folder, n))]
     with open(os.path.join(folder, names[0]), encoding="utf-8") as file:
@@ -218,16 +218,16 @@ def write_json(folder, name, value):
 
 
 def search_texts(folder):
-    """Texts of one-blank words with the numbers that transformers' tokenizer has for them, from one language to another."""
+    """Texts of words separated by one space, with the numbers of transformers' tokenizer for them, from one language to another."""
     with open(os.path.join(TEXT, "nllb", "expected.json"), encoding="utf-8") as file:
-        said = json.load(file)
+        texts = json.load(file)
     with open(os.path.join(folder, "shared_vocabulary.json"), encoding="utf-8") as file:
         pieces = json.load(file)
-    cases = [c for c in said["cases"] if c["text"].isascii() and c["text"] == " ".join(c["text"].split()) and 3 < len(c["ids"]) < 30][:6]
+    cases = [c for c in texts["cases"] if c["text"].isascii() and c["text"] == " ".join(c["text"].split()) and 3 < len(c["ids"]) < 30][:6]
     for name in ("sentencepiece.bpe.model", "special_tokens_map.json", "tokenizer_config.json"):
         shutil.copy(os.path.join(TEXT, "nllb", name), folder)
     lines = [[pieces[i] for i in c["ids"]] for c in cases]
-    return search(folder, lines, "float32", [c["text"].split() for c in cases], [said["target"]])
+    return search(folder, lines, "float32", [c["text"].split() for c in cases], [texts["target"]])
 
 
 def make(name, out):

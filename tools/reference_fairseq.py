@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what fairseq's own search finds with the small models of tests/data/mt, for tests of `--like fairseq`.
+"""Write the results of fairseq's own search with the small models of tests/data/mt, for tests of `--like fairseq`.
 
 Needs what reference_search.py needs, and the folder of an unpacked source distribution of fairseq 0.12.2:
 
@@ -21,7 +21,7 @@ from reference_mt import Decoder
 from reference_search import Model, cases_of, in_64_bits, write_searches
 
 WAYS = [
-    # what SequenceGenerator is given, and what rill is
+    # SequenceGenerator's arguments, and rill's options
     (dict(), {}),  # the length limit is then the model's
     (dict(max_len_b=20), {"max-length": 20}),
     (dict(max_len_b=9, len_penalty=0.6), {"max-length": 9, "length-penalty": 0.6}),
@@ -37,7 +37,7 @@ WAYS = [
 
 
 class Nothing:
-    """Stands for a class that is named and not used."""
+    """Placeholder for a class that is named and not used."""
 
 
 def load_generator(folder):
@@ -86,7 +86,7 @@ class Encoder(torch.nn.Module):
 
 
 class Network(torch.nn.Module):
-    """transformers' model in the form that fairseq's search asks for."""
+    """transformers' model with the interface that fairseq's search calls."""
 
     def __init__(self, model, ids):
         super().__init__()

@@ -42,7 +42,7 @@ def t5_sizes(width, heads, head, layers, inner, buckets=(8, 12)):
                 d_ff=inner, relative_attention_num_buckets=buckets[0], relative_attention_max_distance=buckets[1])
 
 
-# name: family, seed, what makes the end likely, the type of numbers, the rest of config.json
+# name: family, seed, what makes </s> likely, the type of numbers, the rest of config.json
 SHAPES = {
     "m2m": ("m2m", 6, 7.0, torch.float32, dict(scale_embedding=True, activation_function="relu",
                                                **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
@@ -72,7 +72,7 @@ SHAPES = {
 }
 
 
-# Whose text it is: the class of its tokenizer, its SentencePiece model, and what is said besides.
+# Tokenizers: the class, its SentencePiece model, and further arguments.
 TOKENIZERS = {"m2m": ("NllbTokenizer", "sentencepiece.bpe.model", {"src_lang": "deu_Latn", "tgt_lang": "eng_Latn"}),
               "mbart": ("MBart50Tokenizer", "sentencepiece.bpe.model", {"src_lang": "de_DE", "tgt_lang": "en_XX"}),
               "mbart-odd": ("MBartTokenizer", "sentencepiece.bpe.model", {"src_lang": "de_DE", "tgt_lang": "en_XX"}),
@@ -97,20 +97,21 @@ def write_json(folder, name, value):
 
 
 class Text:
-    """A model's vocabulary: pieces with their numbers, and what stands around them. Its files are written to the folder; BART's, which
-    has a piece for each byte, are those of reference_text.py."""
+    """A model's vocabulary: tokens with their numbers, and special tokens around them. Its files are written to the folder; BART's,
+    which has a token for each byte, are those of reference_text.py.
+    """
 
     def __init__(self, name, family, out):
         self.before, self.first, self.start = [], -1, None
         if family == "bart":
             self.take_bart(out)
             return
-        kind, file, said = TOKENIZERS.get(name) or TOKENIZERS.get(family) or TOKENIZERS["t5"]
+        kind, file, tokenizer_config = TOKENIZERS.get(name) or TOKENIZERS.get(family) or TOKENIZERS["t5"]
         google = file == "spiece.model"
         model = train(google)
         with open(os.path.join(out, file), "wb") as to:
             to.write(model)
-        write_json(out, "tokenizer_config.json", {"tokenizer_class": kind, **said})
+        write_json(out, "tokenizer_config.json", {"tokenizer_class": kind, **tokenizer_config})
         pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
         shift = {"PegasusTokenizer": 103, "T5Tokenizer": 0}.get(kind, 1)
         self.number = {pieces.id_to_piece(i): i + shift for i in range(3 if not google else 2, pieces.get_piece_size())}
@@ -118,8 +119,8 @@ class Text:
         self.number.update({mark: i for i, mark in enumerate(marks)})
         self.size, self.end = pieces.get_piece_size() + shift, self.number["</s>"]
         self.behind = [self.end]
-        if said.get("src_lang"):
-            self.speak(kind, said, out)
+        if tokenizer_config.get("src_lang"):
+            self.speak(kind, tokenizer_config, out)
         self.pad, self.unknown = self.number["<pad>"], self.number["<unk>"]
 
     def take_bart(self, out):
@@ -132,12 +133,12 @@ class Text:
         self.before, self.behind = [self.number["<s>"]], [self.end]
         self.pad, self.unknown = self.number["<pad>"], self.number["<unk>"]
 
-    def speak(self, kind, said, out):
-        """Languages stand behind the pieces, and the mask behind these."""
+    def speak(self, kind, tokenizer_config, out):
+        """Languages come after the tokens, and the mask after these."""
         languages = LANGUAGES[kind]
         if kind == "NllbTokenizer":
             write_json(out, "special_tokens_map.json", {"additional_special_tokens": languages})
-        source, target = (self.size + languages.index(said[side]) for side in ("src_lang", "tgt_lang"))
+        source, target = (self.size + languages.index(tokenizer_config[side]) for side in ("src_lang", "tgt_lang"))
         self.size += len(languages) + 1
         self.before, self.behind = ([], [self.end, source]) if kind == "MBartTokenizer" else ([source], [self.end])
         self.first, self.start = (-1, target) if kind == "MBartTokenizer" else (target, self.end)
@@ -188,9 +189,9 @@ def last_memory(model, states):
 
 
 def in_double(family, model):
-    """The same model in 64 bits, with the tables that it has of its own."""
+    """The same model in 64 bits, with its separate tables."""
     double = CLASSES[family][1](model.config).double().eval()
-    double.set_attn_implementation("eager")  # which alone tells attention
+    double.set_attn_implementation("eager")  # the only implementation that returns attention
     skipped = "embed_positions" if family == "pegasus" else "nothing"
     weights = {k: v.double() for k, v in model.state_dict().items() if skipped not in k}
     if family in ("t5", "mt5"):
@@ -200,7 +201,7 @@ def in_double(family, model):
 
 
 class Opened(Decoder):
-    """The first action may be given: it is then the only one, and costs nothing."""
+    """The first action may be forced: it is then the only one, and costs nothing."""
 
     def __init__(self, model, ids, first):
         super().__init__(model, ids)

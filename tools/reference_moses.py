@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""A small FSMT tokenizer and what transformers and sacremoses make of texts with it, for the tests.
+"""A small FSMT tokenizer, and the results of transformers and sacremoses for texts with it, for the tests.
 
-All sentences are this file's own, and so are the lists of prefixes whose period belongs to them: sacremoses is given
-those instead of the ones it brings. Needs transformers and sacremoses (0.2.0 made the files that are committed).
+All sentences are this file's own, and so are the lists of prefixes whose period belongs to them: sacremoses gets
+those instead of its own. Needs transformers and sacremoses (0.2.0 made the files that are committed).
 `expected.json` holds, by language,
-  split: [text, pieces with blanks between them, their numbers]
-  join: [pieces with blanks between them, text]
+  split: [text, tokens separated by spaces, their numbers]
+  join: [tokens separated by spaces, text]
 of the sentences and of mixtures of their words, of punctuation and of unusual characters. More of them, to be tried once:
   tools/reference_moses.py DATA/mt/moses --texts 6000 --joins 6000 && cp -r tests/data/mt/fsmt DATA/mt
-  RILL_TEST_DATA=DATA build/tests/domains/test_domains_mt_text
+  RILL_TEST_DATA=DATA build/tests/domains/test_domains_moses_bpe
 """
 
 import argparse

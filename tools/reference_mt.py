@@ -5,7 +5,7 @@ Needs torch, transformers, safetensors and sentencepiece. The models are transfo
 random weights; what they compute is computed in 64 bits from the weights as they are stored. Each directory under
 tests/data/mt holds a model as transformers writes it, and expected.json:
 
-  cases: for each input its pieces, the ids the encoder reads, `memory` (encoder states as the last decoder layer reads
+  cases: for each input its subword tokens, the ids the encoder reads, `memory` (encoder states as the last decoder layer reads
     them: a row of keys and values per id), for forced actions the log-probabilities of the first steps and how much
     each attends to each id in the last layer (`attention`, the mean over its heads), the greedy
     output of transformers, and `beam`: the outputs of a beam of 5, best first, with scores, by the plain decoder of
@@ -69,7 +69,7 @@ FSMT_TEXTS = ["ein mann liest.", "Der Hund, ein  buch & <s> a", "", "hunde\u00a0
 
 
 def train_pieces(path, lines, size):
-    """A SentencePiece model without normalisation tables, which would take 240 KB; its pieces by number."""
+    """A SentencePiece model without normalisation tables, which would take 240 KB; its tokens by number."""
     writer = io.BytesIO()  # a file's name would be written into the model
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines), model_writer=writer, vocab_size=size, hard_vocab_limit=False, bos_id=-1,
@@ -81,8 +81,8 @@ def train_pieces(path, lines, size):
 
 
 def make_vocabularies(name, out, rng):
-    """Write both .spm files and vocab.json (target_vocab.json); source and target pieces by number."""
-    sides = []  # pieces
+    """Write both .spm files and vocab.json (target_vocab.json); source and target tokens by number."""
+    sides = []  # subword tokens
     for side, lines in (("source", CORPUS), ("target", CORPUS[3:])):
         sides.append(train_pieces(os.path.join(out, side + ".spm"), lines, 48 if side == "source" else 40))
     if name == "separate":
@@ -103,7 +103,7 @@ def make_vocabularies(name, out, rng):
 
 
 def make_fsmt_vocabularies(name, out):
-    """Pieces as BPE leaves them: the last of a word ends in </w>."""
+    """Tokens as BPE leaves them: the last of a word ends in </w>."""
     words = sorted({w for line in CORPUS for w in line.split()})
     source = FSMT_SPECIALS + [w + "</w>" for w in words[:20]] + sorted(set("".join(words)))
     sides = [source, source if name == "fsmt-tied" else source[:2 - 20]]
@@ -171,7 +171,7 @@ def last_memory(model, states):
 
 
 class Decoder:
-    """Log-probabilities of all symbols behind given prefixes of one input."""
+    """Log-probabilities of all symbols after given prefixes of one input."""
 
     def __init__(self, model, ids):
         self.model, self.config, self.ids = model, model.config, torch.tensor([ids])
@@ -180,7 +180,7 @@ class Decoder:
     def logp(self, prefixes):
         inputs = torch.tensor([[self.config.decoder_start_token_id, *p] for p in prefixes])
         states = self.states.expand(len(prefixes), -1, -1)
-        # FSMT without a cache looks into the future unless it is given input_ids, of which it makes no other use.
+        # FSMT without a cache attends to the future unless it gets input_ids, which it does not use otherwise.
         out = self.model(input_ids=self.ids.expand(len(prefixes), -1), encoder_outputs=(states,),
                          decoder_input_ids=inputs, use_cache=False)
         return out.logits[:, -1].log_softmax(-1)
@@ -249,7 +249,7 @@ def case(model, sides, pieces, rng, others=()):
 
 
 def written(tokenizer, pieces, actions):
-    """transformers leaves out the special symbols, of two vocabularies the source's numbers of them: not what is meant."""
+    """transformers omits the special symbols; with two vocabularies it uses the source's numbers for them, which is wrong here."""
     if not getattr(tokenizer, "separate_vocabs", False):
         return tokenizer.decode(actions, skip_special_tokens=True)
     return tokenizer.spm_target.decode([pieces[a] for a in actions if pieces[a] not in ("</s>", "<unk>", "<pad>")])
@@ -260,7 +260,7 @@ def texts(name, out, cases, pieces):
         tokenizer, lines = FSMTTokenizer.from_pretrained(out, split_special_tokens=True), FSMT_TEXTS
     else:
         tokenizer = MarianTokenizer.from_pretrained(out)
-        tags = ">>de<<" in tokenizer.get_vocab()  # without any, rill takes what looks like one for text
+        tags = ">>de<<" in tokenizer.get_vocab()  # without any, rill reads what looks like one as text
         lines = [t for t in TEXTS if tags or ">>" not in t]
     into = [{"text": t, "ids": tokenizer(t).input_ids} for t in lines]
     back = [{"actions": c["greedy"]["actions"],
@@ -271,7 +271,7 @@ def texts(name, out, cases, pieces):
 def in_double(name, model):
     """The same model in 64 bits."""
     double = class_of(name)(model.config).double().eval()
-    double.set_attn_implementation("eager")  # which alone tells attention
+    double.set_attn_implementation("eager")  # the only implementation that returns attention
     weights = {k: v.double() for k, v in model.state_dict().items() if "embed_positions" not in k}
     double.load_state_dict(weights, strict=False)
     return double

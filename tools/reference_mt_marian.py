@@ -127,10 +127,10 @@ def written(options):
     return {key: str(value).lower() if isinstance(value, bool) else value if value != "" else '""' for key, value in left.items()}
 
 
-# --- what is expected
+# --- expected results
 
 class Decoder:
-    """Log-probabilities behind prefixes of one input; padding is never chosen."""
+    """Log-probabilities after prefixes of one input; padding is never chosen."""
 
     def __init__(self, net, ids):
         self.net, self.states = net, net.encode(ids)

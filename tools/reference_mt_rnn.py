@@ -23,7 +23,7 @@ from plain_search import Candidate, Item, Search, advance
 
 SIZES = ("embedding_size", "encoder_size", "decoder_size", "attention_size")
 SHAPES = {
-    # name: sizes in that order; whether the output layer is a tensor of its own; where the files that cut text are from
+    # name: sizes in that order; whether the output layer is a separate tensor; the model whose tokenizer files are used
     "rnn": dict(seed=2, end=4.0, decoder="conditional", sizes=(12, 9, 14, 11), own_output=False, pieces="shared", kind="F32"),
     "rnn-own": dict(seed=2, end=4.0, decoder="conditional", sizes=(13, 16, 16, 7), own_output=True, pieces="separate", kind="F16"),
     "rnn-simple": dict(seed=3, end=3.0, decoder="simple", sizes=(16, 8, 21, 16), own_output=True, pieces="shared", kind="F32"),
@@ -47,7 +47,7 @@ def write_json(value, *path, **form):
 
 
 def make_vocabularies(donor, out):
-    """Write the files that cut text; the pieces of both sides by number, the end and the unknown one first."""
+    """Write the tokenizer files; the tokens of both sides by number, </s> and <unk> first."""
     sides = []
     for side, name in (("source", "vocab.json"), ("target", "target_vocab.json")):
         shutil.copyfile(os.path.join(donor, side + ".spm"), os.path.join(out, side + ".spm"))
@@ -85,17 +85,16 @@ def make_tensors(shape, config, draw):
     return {name: value.astype(kind) for name, value in tensors.items()}
 
 
-# --- what is expected
+# --- expected results
 
 class Decoder:
-    """Log-probabilities behind prefixes of one input."""
+    """Log-probabilities after prefixes of one input."""
 
     def __init__(self, net, ids):
         self.net, self.annotations, self.after = net, net.encode(ids), {}
 
     def step(self, prefixes):
-        """Log-probabilities of all words and shares of attention behind prefixes of one length, whose beginnings were asked for
-        before."""
+        """Log-probabilities of all words and attention after prefixes of one length; their own prefixes were computed before."""
         first = not prefixes[0]
         before = [self.net.start(self.annotations)] if first else [self.after[p[:-1]] for p in prefixes]
         words = None if first else np.array([p[-1] for p in prefixes])
@@ -132,7 +131,7 @@ def case(net, sides, pieces, rng):
 
 
 def texts(donor, cases, sides):
-    """The donor's ids of its texts in the new numbers; the outputs' text: pieces with blanks where they say so."""
+    """The donor's ids of its texts in the new numbers; the outputs' text: tokens, with spaces where they mark them."""
     old = {i: piece for piece, i in read_json(donor, "vocab.json").items()}
     new = {piece: i for i, piece in enumerate(sides[0])}
     into = [{"text": one["text"], "ids": [new[old[i]] for i in one["ids"]]}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what other decoders find with the small models of tests/data/mt, for tests of rill's presets `--like`.
+"""Write the results of other decoders with the small models of tests/data/mt, for tests of rill's presets `--like`.
 
 Needs torch, transformers, safetensors and numpy. Each directory gets search.json: a list of searches, each with the
 settings that rill needs for it and, for each input of expected.json, the n-best list: symbols without the end, and the
@@ -10,7 +10,7 @@ score that the decoder ranks by.
   marian, ct2
             searches written here over the models' log-probabilities, each from its decoder's source: marian-dev's
             beam_search.cpp and history.h, CTranslate2's decoding.cc. They share nothing with rill. (CTranslate2
-            strikes symbols before the softmax; here they are struck after it.)
+            masks symbols before the softmax; here they are masked after it.)
 
 forbidden.json has searches of transformers in which sequences of symbols are forbidden: bad_words_ids.
 
@@ -72,7 +72,7 @@ STOPS = {True: "count", False: "bound", "never": "bound-max"}
 
 
 def hf_settings(early, penalty, forced, least):
-    """The last symbol that is not forced is number LENGTH - 2 behind the start symbol when the end is forced."""
+    """The last symbol that is not forced is number LENGTH - 2 after the start symbol when </s> is forced."""
     settings = {"like": "hf", "k": BEAM, "length-penalty": penalty, "max-length": LENGTH - (2 if forced else 1)}
     settings["stop"] = STOPS[early]
     if forced:
@@ -90,14 +90,15 @@ def hf_searches(model, inputs):
 
 
 def renormalized_searches(model, inputs):
-    """Of folders whose generation_config.json says renormalize_logits, as newer ones of OPUS-MT do."""
+    """For folders whose generation_config.json has renormalize_logits, as newer ones of OPUS-MT do."""
     for way in ((False, 0.8, 0, 0), (True, 0.6, 1, 0)):
         yield {"settings": hf_settings(*way), "found": [generate(model, ids, *way, renormalize=True) for ids in inputs]}
 
 
 def sequences_of(model, inputs):
-    """Of what would be found otherwise: pairs and triples, what begins an output behind the start symbol, what ends one, a single symbol
-    behind them, and one that no vocabulary has."""
+    """Sequences from results without the ban: pairs and triples, one that begins an output after the start symbol, one that ends an
+    output, a single symbol after them, and one that no vocabulary has.
+    """
     best = [generate(model, ids, True, 1.0, 0, 0)[0]["actions"] for ids in inputs]
     best = sorted((b for b in best if b), key=lambda actions: (-len(actions), actions))
     start = model.config.decoder_start_token_id
@@ -194,7 +195,7 @@ def cases_of(folder):
 
 
 def write_searches(folder, name, cases, searches, renormalized=(), **more):
-    """The test compares what is found symbol by symbol, so there must be no ties."""
+    """The test compares results symbol by symbol, so there must be no ties."""
     for search in (*searches, *renormalized):
         search["settings"] = {name: str(value) for name, value in search["settings"].items()}
         for outputs in search["found"]:
@@ -202,10 +203,10 @@ def write_searches(folder, name, cases, searches, renormalized=(), **more):
             assert not any(close), ("a tie", search["settings"])
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
-        told = {**more, "pieces": [case["pieces"] for case in cases], "searches": searches}
+        results = {**more, "pieces": [case["pieces"] for case in cases], "searches": searches}
         if renormalized:
-            told["renormalized"] = renormalized
-        json.dump(rounded(told, 6), file, ensure_ascii=False, separators=(",", ":"))
+            results["renormalized"] = renormalized
+        json.dump(rounded(results, 6), file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
     print(f"{path}: {len(searches)} searches, {os.path.getsize(path)} bytes")
 

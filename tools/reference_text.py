@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write small tokenisers of transformers' families with what they make of texts, for tests of rill's text.
+"""Write small tokenizers of transformers' families with their results for texts, for tests of rill's tokenizers.
 
 Needs transformers, tokenizers and sentencepiece. Each directory under tests/data/text holds the files of one folder, and expected.json:
 
@@ -104,12 +104,12 @@ def dump(path, value):
 
 
 def tidy(text):
-    """What rill writes of it: one line, no blanks at its ends."""
+    """The text as rill writes it: one line, no spaces at its ends."""
     return re.sub("[\r\n\u2581]", " ", text).strip(" ")
 
 
 class Family:
-    """Numbers, and what stands around a text; SentencePiece does the rest."""
+    """Numbers, and special tokens around a text; SentencePiece does the rest."""
 
     def __init__(self, name, model_type, tokenizer, model, languages=(), source=None, target=None, first=None, start=None):
         self.name, self.model_type, self.tokenizer, self.model = name, model_type, tokenizer, model
@@ -130,7 +130,7 @@ FAMILIES = [
 
 
 def numbered(family, model):
-    """The tokens by number of a folder with SentencePiece's model, and those that are cut out of texts."""
+    """The tokens by number of a folder with SentencePiece's model, and the added tokens that are split off first."""
     pieces = [model.id_to_piece(i) for i in range(model.get_piece_size())]
     if family.model_type in ("m2m_100", "mbart"):
         specials = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -146,7 +146,7 @@ def numbered(family, model):
 
 
 def cut(text, added):
-    """Parts of a text and added tokens in it, the longest first; a mask takes the blanks before it."""
+    """Parts of a text and added tokens in it, the longest first; a mask absorbs the spaces before it."""
     at, begin = 0, 0
     ordered = sorted(added, key=len, reverse=True)
     while at < len(text):
@@ -237,7 +237,7 @@ def make_spm(out, family, lines, texts):
 
 
 class Plain:
-    """What a converter of transformers 4 asked of the tokeniser that it converted."""
+    """The interface of the tokenizer that a converter of transformers 4 uses."""
 
     def __init__(self, family, path, tokens):
         self.vocab_file, self.tokens = path, tokens
@@ -249,14 +249,14 @@ class Plain:
 
 
 class Pairs(convert.SentencePieceExtractor):
-    """The merges of a SentencePiece model of byte pairs as transformers 4 made them: by the scores of what they make."""
+    """The merges of a BPE SentencePiece model as transformers 4 made them: by the scores of their results."""
 
     def extract(self, scores):
         return None, convert.generate_merges({piece.piece: i for i, piece in enumerate(self.proto.pieces)}, scores)
 
 
 def make_4(out, family, path, tokens, texts):
-    """tokenizer.json as it lies in most folders."""
+    """tokenizer.json as in most folders."""
     converter = {"NllbTokenizer": convert.NllbConverter, "MBartTokenizer": convert.MBartConverter,
                  "MBart50Tokenizer": convert.MBart50Converter, "PegasusTokenizer": convert.PegasusConverter,
                  "T5Tokenizer": convert.T5Converter}[family.tokenizer]
@@ -283,7 +283,7 @@ def read_back(out, family, texts, config):
 
 
 def make_5(out, family, folder, texts):
-    """tokenizer.json as transformers 5 saves it, of what transformers 4 left."""
+    """tokenizer.json as transformers 5 saves it, from transformers 4's files."""
     tokenizer = getattr(transformers, family.tokenizer).from_pretrained(folder)
     tokenizer.save_pretrained(out)
     read_back(out, family, texts, {"tokenizer_class": family.tokenizer + "Fast"})

@@ -42,7 +42,7 @@ _paths = {}
 
 
 def place(cursor):
-    """(path in the tree, offset) of a cursor, in a macro's argument where it stands in one; None: not a file of the tree."""
+    """(path in the tree, offset) of a cursor; within a macro's argument, its position there; None: not a file of the tree."""
     handle, line, column, offset = cindex.c_object_p(), cindex.c_uint(), cindex.c_uint(), cindex.c_uint()
     file_location(cursor.location, handle, line, column, offset)
     if not handle:
@@ -136,7 +136,7 @@ class Index:
             target, at = cursor.referenced, place(cursor)
             if target is not None and at is not None:
                 where = place(target)
-                if where is not None:  # macros come first: what they expand to stands where their name does
+                if where is not None:  # macros come first: their expansions have the position of their names
                     self.mentions.setdefault(at[:2], self.identity(target, where))
         for child in cursor.get_children():
             self.visit(child, owner)
@@ -174,7 +174,7 @@ def is_distinctive(name):
 
 
 def wanted(index, rows):
-    """USR to new name; (old, new) of what is found by name too."""
+    """USR to new name; (old, new) of names that are also found as text."""
     by_name = collections.defaultdict(list)
     for usr, entry in index.declared.items():
         by_name[entry[2]].append((usr, entry))
@@ -210,7 +210,7 @@ TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*
 
 
 def of_file(path, index, new_names):
-    """What a file declares for itself and its own macros may name."""
+    """Names that a file declares, and that its macros may mention."""
     return {entry[2]: new_names[usr] for usr, entry in index.declared.items()
             if usr in new_names and entry[3] == path and entry[0] in ("function", "global", "constant", "macro")}
 
@@ -287,7 +287,7 @@ MENTION = re.compile(r"(?<![\w.-])(?:[\w.-]+/)*[\w-]+\.(?:c|h|cc|cu|cuh|sh|py|lu
 
 
 def meant(mention, folder, by_base):
-    """The path of the tree that a file in `folder` means by a name or the end of a path; None: none, or several."""
+    """The file that a name, or the end of a path, means in `folder`; None: none, or several."""
     near = os.path.normpath(os.path.join(folder, mention))
     those = by_base.get(os.path.basename(mention), [])
     if near in those:
@@ -299,7 +299,7 @@ def meant(mention, folder, by_base):
 
 
 def move(files, includes):
-    """Move files within their folders, and name them anew wherever their names stand: in includes, meson.build, scripts and documents."""
+    """Move files within their folders, and rename every mention: in includes, meson.build, scripts and documents."""
     every = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
     by_base = collections.defaultdict(list)
     for path in every:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Is the machine code of two builds the same? For commits that rename: code and constants of every object must be equal, names apart.
+"""Compare the machine code of two builds. For commits that rename: code and constants of every object must be equal, names apart.
 
 usage: same_code.py BUILD_BEFORE BUILD_AFTER [TABLE...]
 
@@ -39,7 +39,7 @@ def sections(path):
 
 
 def content(path):
-    """What the object does: code and data, and what they refer to."""
+    """The object's contents: code and data, and their relocations."""
     all_sections = sections(path)
     found = []
     for section in all_sections:
@@ -70,7 +70,7 @@ def objects(build):
 
 
 def read_tables(paths):
-    """Pieces of objects' names, before and after; and symbols of one name before that have one name afterwards."""
+    """Parts of object names, before and after; and old symbol names that map to one new name."""
     moves, names = [], collections.defaultdict(set)
     for path in paths:
         for line in open(path, encoding="utf-8"):

@@ -26,11 +26,11 @@ LEGACY_PICKLES = 3  # in front of the object: a magic number, the protocol, size
 
 
 class Refused(Exception):
-    """A file that is not what was expected; the message names it, what in it is wrong, and what to do."""
+    """An unexpected file; the message names it, what is wrong in it, and what to do."""
 
 
 class Inert:
-    """What a pickle makes of a class or function that is not known here: its name, arguments and attributes."""
+    """Replacement for a class or function that is not known here: its name, arguments and attributes."""
 
     def __init__(self, *arguments, **keywords):
         self.arguments, self.keywords, self.items = arguments, keywords, []
@@ -108,7 +108,7 @@ class Unpickler(pickle.Unpickler):
 
     def __init__(self, file, **keywords):
         super().__init__(file, **keywords)
-        self.kinds = {}  # of storages by key: files without a zip do not tell their widths
+        self.kinds = {}  # of storages by key: files without a zip do not state their widths
 
     def find_class(self, module, name):
         if (module, name) in self.KNOWN:
@@ -142,7 +142,7 @@ def plain(value):
 
 
 class TorchFile:
-    """`root` is what was saved, with a Tensor for each tensor."""
+    """`root` is the saved object, with a Tensor for each tensor."""
 
     def __init__(self, path):
         self.path, self.storages, self.order = path, {}, "<"
@@ -216,7 +216,7 @@ class TorchFile:
         extents, stride = tensor.shape, tensor.stride
         if len(extents) != len(stride) or not all(isinstance(n, int) and n >= 0 for n in (*extents, *stride, first)):
             raise Refused(f"{self.path}: {name}: shape {extents} does not fit strides {stride}")
-        # An expanded tensor (stride 0) says one number many times: a size that no file bounds.
+        # An expanded tensor (stride 0) repeats one number many times: its size is not bounded by the file's.
         if math.prod(extents) > storage.count:
             raise Refused(f"{self.path}: {name}: shape {list(extents)} has more numbers than its storage, which has {storage.count}")
         last = first + sum((n - 1) * s for n, s in zip(extents, stride)) if 0 not in extents else first - 1

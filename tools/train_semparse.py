@@ -9,7 +9,7 @@ that rill loads:
   train_semparse.py --task atis --data DIR --out examples/models/atis
 
 DIR holds train.tsv, test.tsv and perhaps dev.tsv: question, tab, logical form, tokens separated
-by blanks. The recipe (sizes, dropout, epochs ...) comes from a preset of the task; each part can
+by spaces. The recipe (sizes, dropout, epochs ...) comes from a preset of the task; each part can
 be given as an option. The presets were chosen by five-fold cross-validation on the training pairs, by the
 sum of exact match and oracle:
 
@@ -251,7 +251,7 @@ def final(pairs, recipe, options):
     training.run(None, options.every, write=write)
     training.finish()
     write()
-    # The pairs trained on are at hand in any case: on them both must decide the same.
+    # The training pairs are loaded anyway: on them both must decide the same.
     half = load_model(options.out)[0]
     sample = random.Random(0).sample(pairs, min(len(pairs), 300))
     full, rounded = (evaluate(m, sample, training.source, training.target, training.search())

@@ -1,5 +1,6 @@
-"""What the trainers have in common: an update of the weights, their running average, and the checkpoint that an interrupted
-training goes on from."""
+"""Shared by the trainers: an update of the weights, their running average, and the checkpoint from which an interrupted training
+continues.
+"""
 
 import copy
 import os
@@ -9,17 +10,17 @@ from torch import nn
 
 
 class Trainer:
-    """One model on its way: its weights, their running average, the optimiser, and how far it has come.
-
-    A subclass seeds its generators, builds the model and calls this; when all else is ready it calls go_on(). It adds to `kept` what
-    it counts up besides, and extends state() and restore() where that is more than a value.
+    """A model in training: its weights, their running average, the optimiser, and its progress. A subclass seeds its generators,
+    builds the model and calls this; when all else is ready it calls go_on(). It adds its own counters to `kept`, and extends
+    state() and restore() for anything that is more than a value.
     """
 
     kept = ("epoch", "steps")
 
     def __init__(self, model, optimiser, rng, average, clip, checkpoint=None, recipe=None):
-        """average: how much of the running average an update keeps; clip: bound of the gradient's norm;
-        recipe: what a checkpoint must have been made with."""
+        """average: how much of the running average an update keeps; clip: bound of the gradient's norm; recipe: the settings that a
+        checkpoint must match.
+        """
         self.model, self.optimiser, self.rng = model, optimiser, rng
         self.average, self.keep, self.clip = copy.deepcopy(model).eval(), average, clip
         self.checkpoint, self.recipe = checkpoint, recipe

@@ -10,7 +10,7 @@
  * Lua's functions on lists loop over as many elements as the script passes, and metamethods decide how long each access takes: a
  * chain of two thousand tables linked by __index runs no instruction that a hook could count. Here each access to an
  * element is charged, so a call can be stopped midway. Results and messages are those of Lua 5.4;
- * tests/scripting/test_lists.c compares them.
+ * tests/scripting/test_table_functions.c compares them.
  *
  * Sections: lists · arguments · texts · the wrapper · compiling · opening. */
 #include <limits.h>

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Which layer and heads alignments are of: "rill": {"alignment_layer": ..., "alignment_heads": ...} in config.json.
+"""The layer and heads that alignments are taken from: "rill": {"alignment_layer": ..., "alignment_heads": ...} in config.json.
+Compared with models without these keys: one whose decoder ends with that layer, and one with the heads in reverse order, so that
+the first heads of both models are all heads of one.
 
-Held against what other models say without these keys: one whose decoder ends with the layer, and one whose heads stand the other way
-round, so that the first heads of both are all heads of one.
+usage: aligned_heads.py RILL DATA
 
-usage: aligned_heads.py RILL DATA    DATA: tests/data
+DATA: tests/data
 """
 
 import json
@@ -95,7 +96,7 @@ def shares(rill, model, work):
 
 
 def warned(rill, model):
-    """What opening the model says."""
+    """Messages of opening the model."""
     return subprocess.run([rill, "decode", "-m", model], input="w1\n", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
                           check=True).stderr
 

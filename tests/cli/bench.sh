@@ -31,7 +31,7 @@ exits 0; json true methods.1.identical b.json; json true methods.2.identical b.j
 verdict "$(good [ "$(grep -c '^ .* a$' out)" = 1 ])" "a long name has a line of its own"
 verdict "$(good [ "$(wc -L <out)" -le 80 ])" "the table fits 80 columns with long names too"
 json 7 methods.0.run.options.max_batch_hypotheses b.json; json longest-first:3 methods.1.run.options.sort b.json
-# One model serves them all: what a method leaves behind changes nothing for the next.
+# One model serves all methods: no method leaves state that changes the next one.
 bench --test-set six.tsv --repeat 1 -q --methods fixed,fixed:k=40:n=6,fixed,stream-all:max-items=6,var-batch --json b.json
 exits 0
 json true methods.2.identical b.json; json true methods.4.identical b.json; json fixed methods.2.compared_with b.json
@@ -48,7 +48,7 @@ json fixed:finish=top methods.1.same_outputs_as b.json; json null methods.2.same
 bench -i six --repeat 1 -q --methods var-stream,var-stream:absolute=1 --json b.json
 exits 0; json '["absolute:1"]' methods.1.run.options.heuristics b.json
 
-# A scheduler of the command line is every method's that names none of its own.
+# A scheduler on the command line applies to every method that names none.
 bench -i six --repeat 1 -q --methods var-stream,var-stream:scheduler=batch,top-up --scheduler all --json b.json
 exits 0; json all methods.0.run.options.scheduler b.json; json batch methods.1.run.options.scheduler b.json
 json all methods.2.run.options.scheduler b.json
@@ -130,7 +130,7 @@ exits 0; silent; prints "semparse"; prints "actions"; prints "max-children 3"; p
 prints "absolute:10"; prints "method fixed finish top"
 run "$rill" info "$data/mt/bart"
 exits 0; prints "method fixed finish immediate"
-# The search is told in options: the settings that are in effect, with which a search is the default one, and no others.
+# "search" lists options: those in effect that differ from the default search, and no others.
 in_effect() { # in_effect SETTINGS: info's lines of the search of a model with these in its config.json
   rm -rf model && cp -r "$tiny" model
   sed -zi "s/\"options\": {[^}]*}/\"options\": {$1}/" model/config.json
@@ -139,7 +139,7 @@ in_effect() { # in_effect SETTINGS: info's lines of the search of a model with t
   sed -n '/^search/,/^method/p' out | grep -v '^method' | cut -c14- >options
 }
 options_of() { sed -n '/"options": {/,/}/p' "$1"; }
-repeats() { # those options make the same search of a model that recommends none
+repeats() {  # these options give the same search with a model that recommends none
   mapfile -t words < <(sed 's/^\([^ ]*\) true$/--\1/; t; s/^\([^ ]*\) /--\1=/' options)
   run "$rill" decode -m model -q --stats default.json
   exits 0
@@ -174,7 +174,7 @@ cp -r "$data/mt/shared" speechless && rm -f speechless/source.spm
 run "$rill" info speechless
 exits 1; says "source.spm"; prints "problem      cannot open speechless/source.spm"
 prints "actions"; prints "outputs"; prints "model.safetensors"
-# f32 is the default, and may be said.
+# f32 is the default, and may be stated.
 for model in "$tiny" "$data/shiftreduce/tiny"; do
   run "$rill" info "$model" --weights f32
   exits 0; silent

@@ -59,7 +59,7 @@ tally '(TOP (NP (NP (NN x)) ($ $) (CD 5)))' '(TOP (NP (NP (NN x) ($ $)) (CD 5)))
 
 tally '(TOP (NP (NP (NN x)) (: (NN y))))' '(TOP (NP (, (NN x)) (NP (. (NN y)))))' 1 2 2
 
-# --- a reference of nothing but punctuation counts for nothing, whatever the output is
+# --- a reference with nothing but punctuation does not count, for any output
 printf '%s\n%s\n%s\n' '(TOP (FRAG (: -) (. .)))' '(TOP (NP (. .)))' "$cat" >refs
 printf '%s\n%s\n%s\n' '(TOP (FRAG (: -) (. .)))' '(TOP (. .' "$cat" >hyp
 run "$rill" eval --metric bracket --refs refs hyp --json -
@@ -71,12 +71,12 @@ exits 0; prints 'empty           2  references with punctuation only, left out'
 tally '(TOP (NP (. .) (NN x)))' '(TOP (NP (. .) (NN x)))' 1 1 1
 json 0 empty r.json; json 1 exact r.json
 
-# --- the reference's tags say what punctuation is; tags are counted over the other words
+# --- the reference's tags decide which words are punctuation; tags are counted over the other words
 tally '(TOP (S (NP (NN x)) (VP (VB y)) (. .)))' '(TOP (S (NP (NN x)) (VP (NN y) (NN .))))' 3 3 3
 json 1 right_tags r.json; json 50.0 tags_percent r.json
 tally '(TOP (S (NP (NN x)) (VP (VB y))))' '(TOP (S (NP (NN x)) (VP (. y))))' 3 3 3
 
-# --- other words: told, and left out of all counts; other quotes are no other words
+# --- outputs with different words: reported, and left out of all counts; different quotes are not different words
 printf '%s\n%s\n%s\n' "$cat" "$cat" '(TOP (S (`` ``) (NN x)))' >refs
 printf '%s\n%s\n%s\n' '(TOP (S (NP (DT a) (NN cat)) (VP (VBD sat))))' '(TOP (NP (DT the) (NN cat)))' '(TOP (S (`` ") (NN x)))' >hyp
 run "$rill" eval --metric bracket --refs refs hyp --json -

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rill check: what keeps its contract passes, what breaks it is caught and told how.
+# rill check: correct plugins pass; faulty ones are reported with the reason.
 #   usage: check.sh RILL CHECK_JSON DATA TOY_PLUGIN CHECK_PLUGIN TEMPLATE_DOMAIN TEMPLATE_HEURISTIC NEURAL ROOT
 set -eu
 . "${0%/*}/lib.sh"
@@ -9,7 +9,7 @@ for file in "${@:6:3}"; do examples+=("$(absolute "$file")"); done
 root=$9
 cd "$work"
 
-# tells THING WORDS...: its line has them
+# tells THING WORDS...: the line about THING contains WORDS
 tells() {
   local thing=$1 words
   shift
@@ -46,7 +46,7 @@ run "$rill" check --heuristic absolute:2 --scorer word_reward:0.2 --scheduler to
 exits 0; lines 3; tells "heuristic absolute:2: " agree; tells "scorer word_reward:0.2: " agree; tells "scheduler top-up: " agree
 run "$rill" check --plugin "$root/examples/lua/spelling.lua" --runs 1
 exits 0; tells "domain spelling: " agree
-if [ -n "${RILL_TEST_RACES:-}" ]; then finish; exit; fi # what follows is of what is told
+if [ -n "${RILL_TEST_RACES:-}" ]; then finish; exit; fi  # the checks below concern the report
 run "$rill" check --plugin "$root/examples/lua/schedulers.lua" --runs 5
 exits 0; lines 3
 run "$rill" check --plugin "$root/examples/lua/nucleus.lua" --heuristic nucleus:1e-2 -m "$tiny" --runs 1
@@ -116,7 +116,7 @@ tells "heuristic upvalue: FAILED" "two equal runs differ"
 tells "heuristic instance: FAILED" "an instance gives other results for the same inputs in a second run: it keeps state; each call has"
 tells "heuristic mixing: FAILED" "heuristic mixing gives input "
 
-# --- domains in Lua: what is given for log-probabilities, and states that change under their children
+# --- domains in Lua: numbers that are no log-probabilities, and states that change under their children
 # domain NAME ADVANCE CHOICES [MORE]: a state has words and a sum
 domain() {
   cat <<END
@@ -169,7 +169,7 @@ printf 'x\n' >an-input
 run "$rill" decode --plugin states.lua --domain said --certify -i an-input
 exits 1; says "certify needs scores that are log-probabilities; this model's are not"
 
-# --- what a scorer says of itself
+# --- what a scorer declares about itself
 cat >boasts.lua <<'END'
 local function score(rows) rows:reward(nil, 0.5) end
 rill.scorer{ name = "honest", score = score, max_bonus = function() return 0.5 end }
@@ -180,7 +180,7 @@ exits 1; says "1 of 2 failed"
 tells "scorer honest: " agree
 tells "scorer humble: FAILED" "scorer humble adds more to an action of input" "than its declared max_bonus"
 
-# --- what options name is not all: the rest is tried too, or a line says what that takes
+# --- plugins that no option names are tried too, or a line says what that takes
 run "$rill" check --plugin "$bad" --heuristic absolute:2 --heuristic counting --runs 2
 exits 1; lines 16; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "scheduler garbage: FAILED"
 says "14 of 16 failed"
@@ -209,7 +209,7 @@ exits 0; silent; lines 2; tells "domain locked: " agree; tells "heuristic absolu
 run "$rill" check --plugin locked.lua --plugin "$toy" --key of-gold --toy-seed 3 --runs 1
 exits 1; tells "domain locked: " agree; tells "domain toy: " agree
 
-# --- masks that Lua's own words lose, and none where all are used, or now and then one is not
+# --- masks lost by Lua's `and`, `or`, `not`; no report when every mask is used, or when one is unused only in some calls
 cat >masks.lua <<'END'
 rill.heuristic{
   name = "both",
@@ -262,7 +262,7 @@ END
 run "$rill" check --plugin masks.lua --runs 5
 exits 0; silent; lines 2
 
-# a run that a script describes: each link of its chains, with functions that have no name of their own
+# a run defined by a script: each link of its chains, with anonymous functions
 cat >run.lua <<'END'
 return {
   options = { k = 3 },
@@ -286,7 +286,7 @@ exits 0; silent; lines 3
 run "$rill" check run.lua run.lua
 exits 1; says "expected one run file, found another"
 
-# what a call that failed did not come to is no mask in vain
+# a mask that a failed call left unused is not reported
 cat >masks.lua <<'END'
 rill.heuristic{
   name = "failing",

@@ -1,8 +1,9 @@
-/* check_json [--lines] FILE [PATH...]: does the file parse as JSON (with --lines: every line of it), and what is at the paths?
+/* check_json [--lines] FILE [PATH...]: checks that the file parses as JSON (with --lines: each of its lines), and
+ * prints the values at the paths.
  *
- * A path is "seconds.total" or "items.0"; its value is printed on a line of its own, and with --lines once per line of the
- * file that has it. Exit code 1 when something does not parse, or when a path is found nowhere. For the shell tests, which
- * may not count on any other reader of JSON being installed. */
+ * A path is "seconds.total" or "items.0". Its value is printed on a line; with --lines, once per line of the file
+ * that has it. Exit code 1 if something does not parse, or if a path is found nowhere. For the shell tests, which
+ * cannot rely on another JSON reader. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

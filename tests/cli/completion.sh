@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What shells complete behind `rill`, and the door to the converters.
+# Shell completion of `rill`, and the command that starts the converters.
 #   usage: completion.sh RILL CHECK_JSON DATA TOY_PLUGIN RILL.BASH _RILL
 set -eu
 . "${0%/*}/lib.sh"
@@ -14,7 +14,7 @@ COMP_WORDS=("\$@") COMP_CWORD=\$((\$# - 1))
 _rill 2>/dev/null
 printf '%s\n' "\${COMPREPLY[@]}"
 END
-completes() { # completes "WANTED ..." WORD...: the words behind `rill`, the last of which is at hand
+completes() {  # completes "WANTED ..." WORD...: words after `rill`; the last one is being completed
   local wanted=$1
   shift
   run bash try.sh rill "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Constraints through the command: for all inputs by --scorer, for one by a line of --constraints, the same answers by any schedule.
+# Constraints on the command line: for all inputs by --scorer, for one input by a line of --constraints; same results by any schedule.
 set -eu
 . "${0%/*}/lib.sh"
 examples=$data/../../examples/models inputs=$data/../golden/inputs
@@ -90,7 +90,7 @@ head -c 40 set >damaged
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:damaged
 exits 1; says "damaged: its size differs from the size in its header"
 
-# --- what cannot be had fails alone, and says which it was
+# --- unsatisfiable constraints fail their input alone, and the message names them
 printf 'prefix:\xe4\n\nbann:x\n' >wishes
 feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
 exits 2; lines 4

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A translation model at the middle of a pipe that carries whatever a crawl holds, for as long as it lasts: memory stays
-# what it was, each line in is a line out, and whoever ends the run finds what was finished.
+# A translation model in a pipe with lines of all kinds, for any length of time: memory stays constant, each line in is a
+# line out, and an interrupted run leaves what was finished.
 set -eu
 . "${0%/*}/lib.sh"
 model=$data/mt/shared
@@ -26,7 +26,7 @@ wait_for() {
 
 of_process() { sed -n "s/^$2:[[:space:]]*\([0-9]*\).*/\1/p" "/proc/$1/status"; } # PID FIELD
 
-# --- ten times the lines in the same memory. One worker: of several one may lag, and then as many results wait as may
+# --- ten times the lines in the same memory. One worker: with several, one may lag, and then up to the limit of results wait
 corpus 20000 >all
 head -n 2000 all >some
 mkfifo lines
@@ -73,14 +73,14 @@ silent
 lines 3
 
 # --- Ctrl-C: what is finished is written, in order; with job control, since a shell keeps it from jobs in the background
-interrupt() { # interrupt LINES: once there are so many, and then tell how it ended
+interrupt() {  # interrupt LINES: send the signal after that many lines, then print how the run ended
   verdict "$(good wait_for "$1" out)" "$1 answers before the interruption"
   kill -INT $decoder
   status=0
   wait $decoder || status=$?
   exits 130
 }
-command="Ctrl-C at work" # that does not end by itself, however late the signal comes
+command="Ctrl-C at work"  # the input never ends, so no signal comes too late
 set -m
 "${translate[@]}" -q <lines >out 2>err &
 decoder=$!
@@ -109,7 +109,7 @@ says "rill: interrupted: the results of 20 lines are written"
 lines 20
 json 20 inputs stats.json
 
-# --- no line of these is lost, and those that cannot be decoded are told by their numbers
+# --- no line of these is lost, and lines that cannot be decoded are reported by number
 command="lines of all kinds"
 {
   printf 'a\001\002\003\004\005\006\007\010\011\013\014\016\017\020\033[31m\037\177b\n' # 1

@@ -64,7 +64,7 @@ exits 0; json top options.finish s.json; json 10 options.max_children s.json
 decode -q --method fixed --finish immediate --stats s.json
 json immediate options.finish s.json; json 20 options.max_children s.json
 
-# --- contradictions are errors when they were asked for
+# --- contradictory options are errors when the user set both
 refuse() { decode "$@"; exits 1; prints_nothing; says "rill: "; }
 refuse --method greedy -k 5; says "greedy"
 refuse --method fixed --absolute 2; says "fixed"
@@ -104,7 +104,7 @@ same firsts plain
 decode -q --n-best 1
 exits 0; lines 6; prints " ||| "
 
-# --- outputs that were cut short are marked, counted, or not given; lists that are shorter than was asked for are counted
+# --- truncated outputs are marked, counted, or left out; n-best lists that are shorter than requested are counted
 decode --max-length 3
 exits 0; lines 6; says "6 inputs in "; says " with truncated outputs)"
 decode -q --max-length 3 --n-best 2 --stats s.json
@@ -159,7 +159,7 @@ exits 0; lines 54
 for i in 1 2 3 4 5 6 7 8 9; do cat plain; done >wanted
 same out wanted
 
-# --- what the model's config.json asks for decides the form as well
+# --- options in the model's config.json decide the output format as well
 with_search() { # with_search JSON: a copy of the tiny model, in "asking"
   rm -rf asking; cp -r "$tiny" asking; chmod -R u+w asking
   sed -i "s/\"k\": /$1, &/" asking/config.json
@@ -179,11 +179,11 @@ feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "
 verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
 
-# --- what outputs are asked for and cannot be is told
+# --- output fields that the model cannot give are reported
 feed six "$rill" decode -m "$tiny" -q --pretty
 exits 0; same out plain; says "warning: --pretty has no effect: no output is a bracketed tree"
 
-# --- what is gone is refused, wherever it stands, with what to do instead
+# --- removed options are refused in every source, with their replacement
 for gone in backend deterministic; do
   says="rill's own kernels compute all matrix products: leave it out"
   if [ $gone = deterministic ]; then says='results never depend on the schedule: leave it out'; fi
@@ -197,7 +197,7 @@ for gone in backend deterministic; do
   grep -qF "$(printf '%s' "$says" | sed 's/"/\\"/g')" out || says "$says"
 done
 
-# --- how the model is opened is a default too; what is written is not the model's to say
+# --- options for opening the model have defaults there too; options for writing are not the model's
 with_search '"device": "nonesuch"'
 feed six "$rill" decode -m asking -q --device cpu
 exits 0; same out plain
@@ -263,7 +263,7 @@ run "$rill" decode -m "$tiny" -i six --trace no/such/t.json
 exits 1; says "no/such/t.json"
 run "$rill" decode -m "$tiny" -i six --trace -
 exits 1; says "standard output"
-# --- no file is destroyed by another: under its own name, another, or none
+# --- no output file overwrites an input file: under the same name, another name, a link, or as standard output
 cp six both; ln both linked; ln -s both pointing; mkdir sub
 kept() { exits 1; prints_nothing; says "$1"; says_not "inputs in"; same six both; }
 for option in -o --output --stats --trace; do
@@ -315,7 +315,7 @@ if [ "$(id -u)" -ne 0 ]; then
   exits 1; says "hidden: Permission denied"
 fi
 
-# --- what a run tells about itself
+# --- statistics and messages of a run
 decode -q --stats s.json --trace t.json
 exits 0; same out plain
 has_json s.json inputs failed timesteps expansions exp_per_step refills longest_item_timesteps depth_bound candidates pruned \
@@ -350,7 +350,7 @@ exits 2; says "max-nodes allows 1"
 decode -q --memory 1
 exits 1; says "memory: 1 bytes are too few for one state of domain semparse, which needs 128; 1 are left for states"
 
-# --- samples: drawn by the line's number and the seed, whatever decodes them
+# --- samples are drawn from the line's number and the seed, for any schedule
 for i in 1 2 3 4 5 6 7 8 9; do echo "w$i w0 w$i"; done >nine
 run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 -o drawn
 exits 0; verdict "$(good [ "$(wc -l <drawn)" = 36 ])" "as many outputs as are drawn"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A device on the command line: what is chosen, refused and said, and answers that do not depend on schedule or workers. On the stand-in.
+# --device: selection, refusals and messages, and results that do not depend on schedule or workers. On the stand-in for a GPU.
 set -eu
 . "${0%/*}/lib.sh"
 model=$data/mt/shared
@@ -23,7 +23,7 @@ exits 0
 run "$rill" decode -m "$model" -v -k 5 -i text -o next --device auto
 exits 0; says 'mt: the model runs on '
 
-if [ -n "${RILL_TEST_RACES:-}" ]; then # where there are several workers: what follows is of what is told
+if [ -n "${RILL_TEST_RACES:-}" ]; then  # with several workers: the checks below concern the messages
   run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host:1,cuda-host:0,cuda-host:1
   exits 0; same device next
   finish
@@ -40,7 +40,7 @@ for recurrent in rnn rnn-simple; do
   same cpu.texts cuda-host.texts
 done
 
-# --- to the last byte whatever the schedule, the order of threads and the workers; a run file says it too
+# --- results to the last byte for any schedule, thread order and number of workers; a run file can set the device too
 run "$rill" decode -m "$model" -v -k 5 -i text -o next --device cuda-host
 exits 0; says "captured as CUDA graphs"
 runs=$(sed -n 's/.*: \([0-9]*\) runs, .* graphs, \([0-9]*\) replayed.*/\1 \2/p' err)
@@ -93,7 +93,7 @@ exits 0; prints "devices      cuda-host:0, "; prints "             cuda-host:1, 
 run "$rill" bench -m "$model" -i text --device cuda-host:0,cuda-host:1 --repeat 1 --methods stream-all
 exits 0
 
-# --- auto takes the GPU, here the stand-in under its name, unless it refuses what is asked or cannot be used
+# --- auto takes the GPU (here the stand-in under its name), unless it lacks what the run needs or cannot be used
 mkdir modules
 module=$(echo "$RILL_MODULES"/rill-cuda-host-*.so)
 auto() { # auto MESSAGE OPTION...
@@ -112,7 +112,7 @@ cp err said
 run grep -c 'the processor, not a GPU' said
 prints 1 # it is looked for once
 
-# --- the host waits for answers, and works while others are worked out
+# --- the host waits for results, and works while the device computes
 run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --device cuda-host --stats stats.json
 exits 0
 for name in waited hidden; do
@@ -123,7 +123,7 @@ done
 run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --stats stats.json
 exits 0; json 0.0 seconds.waited stats.json; json 0.0 seconds.hidden stats.json
 
-# --- fast: answers may depend on the batch, and rill bench says so; the processor has nothing of it
+# --- fast: results may depend on the batch, and rill bench says so; the CPU has no such mode
 run "$rill" info -m "$model" --device cuda-host --fast
 exits 0; prints ", fast"
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host --fast -n 1
@@ -139,7 +139,7 @@ exits 0; says "methods with equal search settings gave different outputs, which 
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --fast
 exits 0; same cpu next; says "fast: it has no effect on the processor: leave it out"
 
-# --- what each operation costs is told of a device too
+# --- --profile lists each operation of a device too
 run "$rill" decode -m "$model" -q -i text --device cuda-host --profile --stats stats.json
 exits 0; says "limit: unknown for this device"
 run grep -c '"operation"' stats.json
@@ -165,7 +165,7 @@ refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:
 refused 'memory: a worker of domain mt needs 2424832 bytes before it decodes anything' --device cuda-host --memory 1M
 says 'memory: a worker of domain mt needs 2424832 bytes before it decodes anything, and its share of 1048576 bytes'
 
-# --- memory that the device does not have: an error, and nothing is left behind
+# --- more memory than the device has: an error, and nothing leaks
 RILL_CUDA_HOST_MEMORY=1000 run "$rill" decode -m "$model" -q -i text --device cuda-host
 exits 1; says 'the device is out of memory'
 

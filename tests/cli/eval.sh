@@ -36,7 +36,7 @@ printf 'answer ( a )\nb c\nd' >right
 evaluate right
 exits 0; prints "100.00 %"
 
-# --- fields behind outputs, and bars that are an output's own
+# --- fields after outputs, and outputs that contain bars
 printf 'answer ( a ) ||| 0-0\nb c ||| 0-0\nd ||| 0-0\n' >fields
 evaluate fields
 exits 1; says 'fields: line 1: the line has "|||" but is not of an n-best list: decode with --n-best 1'; says "--n-best 1"; prints_nothing
@@ -185,7 +185,7 @@ if [ -w /dev/full ]; then
   exits 1; says "cannot write standard output"
 fi
 
-# --- lines alone: equality is all that is counted, and what else there is is said
+# --- plain lines: only equality is counted, and the report says what was ignored
 printf '%s\n' "a b" "c d" >lines_alone
 run "$rill" eval --refs lines_alone lines_alone
 exits 0; prints "exact"; says "lines were compared as text, because no model was given"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # rill evidence and what decodes with it: lists, lattices, lines that are wrong, files of other models; and that a first search of one's own
-# comes to the same bytes as a list, a file and a second run.
+# gives the same bytes as a list, a file and a second run.
 set -eu
 . "${0%/*}/lib.sh"
 
@@ -39,7 +39,7 @@ exits 0; sort -n out | cut -f2 >ordered; same ordered checked
 ) <in | "$rill" decode "${search[@]}" --lmbr-self 6,T=1 >out 2>err
 head -3 checked >three; same out three
 
-# --- a script says it, with paths of its own folder, and tries parameters
+# --- a script sets it, with paths relative to its folder, and tunes parameters
 mkdir -p folder
 cp evidence folder/
 cat >folder/run.lua <<END
@@ -96,7 +96,7 @@ exits 0; cp out from_lattice
 feed two "$rill" decode "${search[@]}" --lmbr by_paths,T=1
 exits 0; same out from_lattice
 
-# --- lines that are wrong are told and left out
+# --- invalid lines are reported and left out
 cat >wrong <<'END'
 0 ||| a1 ||| -1
 no list
@@ -139,7 +139,7 @@ exits 1; says '--scale: "0" is not a number above 0'
 run "$rill" evidence list -m "$data/shiftreduce/tiny" -o some
 exits 2; says "\" is not shift, combine or a label of the parser"
 
-# --- files that are another model's, damaged, or none
+# --- files of another model, damaged files, and files that are no evidence
 feed in "$rill" decode -q -m "$odd" --lmbr evidence
 exits 1; says "evidence is evidence of another model, which has "
 head -c 900 evidence >short

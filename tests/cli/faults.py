@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Every call of the system fails in turn over whole runs of the command.
+"""Every system call fails in turn over whole runs of the command.
 
 usage: faults.py RILL FAULTY DATA [--all] [--only WORD]
 
-FAULTY is built of faulty.c. Without --all, calls are taken here and there, by a rule that is the same in every run. Each run must end, and
-not by a signal. If it ends as it would without the fault, nothing may be missing; else it says what failed, in words that name the file
-or stream, and what it has written is a beginning of what was right. Reports are whole, or what they were before. What is no failure, an
-interrupted call or half of the bytes, changes nothing.
+FAULTY is built from faulty.c. Without --all, a fixed selection of calls is tried. Each run must end, and not by a signal. If it
+ends as it would without the fault, nothing may be missing. Otherwise it reports what failed, naming the file or stream, and what it
+wrote is a prefix of the correct output. Reports are complete, or unchanged. An interrupted call or a short read is no failure and
+changes nothing.
 """
 import argparse
 import json
@@ -53,7 +53,7 @@ rill.scorer{ name = "second", score = function(rows) end }
 
 
 class Scenario:
-    """A command line in a folder of its own. `outputs`: files it streams to; `reports`: files that are written whole."""
+    """A command line with its own folder. `outputs`: files it streams to; `reports`: files that are written as a whole."""
 
     def __init__(self, name, arguments, outputs=(), reports=(), streams=True, pipe=False):
         self.name, self.arguments, self.pipe = name, arguments, pipe
@@ -126,7 +126,7 @@ class Bench:
             path.write_bytes(content)
 
     def run(self, scenario, fault):
-        """The exit code, what was written and said, and what the library logged."""
+        """The exit code, stdout, stderr and the library's log."""
         for name in ("o", "t", "s", "v", "log"):
             (self.folder / name).unlink(missing_ok=True)
         for name in scenario.reports:
@@ -153,7 +153,7 @@ class Bench:
         log = (self.folder / "log").read_text() if (self.folder / "log").exists() else ""
         return {"code": process.returncode, "out": out, "err": err, "files": files, "log": log, "partial": partial}
 
-    # What is wrong with a run, or None.
+    # The defect of a run, or None.
     def judge(self, scenario, right, got, kind, action):
         code, harmless = got["code"], action in HARMLESS and kind != "thread"
         if code == "hang" or code < 0:
@@ -247,7 +247,7 @@ class Bench:
             self.bad.append(f"{scenario.name}, {fault} ({got['log'].strip()}): {trouble}")
 
     def try_broken_script(self):
-        """A failure of the worker that is left says what failed, as that of several does."""
+        """With one worker left, the failure names its cause, as with several."""
         (self.folder / "folder").mkdir()
         for script, words in (("run broken.lua", b"no such beam"), ("decode -m semparse/tiny -i folder", b"folder")):
             for fault in (None, "thread:1:EAGAIN"):

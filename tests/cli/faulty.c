@@ -1,10 +1,12 @@
-/* Input and output that fail: preloaded into the command, it has one call of the system's fail, or do less than was asked for.
+/* Fault injection for input and output: preloaded into the command, it makes one system call fail, or do less than
+ * requested.
  *
- *   FAULT=CALL:N:ACTION   the N-th call of that kind; "N+": that one and all behind it
- *   FAULT_LOG=FILE        gets "CALL DESCRIPTOR PATH" when it happens; without FAULT, at the end, the number of calls of each kind
+ * FAULT=CALL:N:ACTION the N-th call of that kind; "N+": that one and all later ones
+ * FAULT_LOG=FILE gets "CALL DESCRIPTOR PATH" when it happens; without FAULT, at the end, the number of calls of each
+ * kind
  *
- * ACTION is an error's name, or SHORT: half of the bytes, or SHRINK: the file, if it is one of the working directory, loses its second
- * half before it is read. */
+ * ACTION is an error's name, or SHORT: half of the bytes, or SHRINK: the file, if it is in the working directory,
+ * loses its second half before it is read. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -131,7 +133,7 @@ static int fault(call which, const char *path, int fd)
     static result (*next)(__VA_ARGS__); \
     if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name)
 
-/* Fail as the action says, and go on with what is not about failing. */
+/* Fails as the action says; calls of other kinds go through. */
 #define FAIL(which, path, fd, failed)        \
     const int what = fault(which, path, fd); \
     if (what > 0) {                          \

@@ -15,7 +15,7 @@ printf '%s\t%s\n' "w0 w1 w2" a >tsv
 mkfifo pipe
 ln -s /dev/null device
 
-# --- a pipe, a device or a folder in the place of a file is told at once, whatever reads it
+# --- a pipe, a device or a folder instead of a file is reported at once, by every reader
 place() { # place KIND PATH
   case $1 in
   pipe) mkfifo "$2" ;;
@@ -58,7 +58,7 @@ for kind in "pipe:a pipe" "device:a device" ".:a directory"; do
 done
 small="ulimit -v 900000" # which programs with a sanitizer do not start in
 bash -c "$small; exec '$rill' --version" >/dev/null 2>&1 || small=:
-for name in config.json source.vocab; do # larger than may be, and no memory is taken for it
+for name in config.json source.vocab; do  # larger than the limit, and no memory is allocated for it
   rm -rf broken && cp -r model broken
   truncate -s 1100M broken/$name
   run bash -c "$small; exec '$rill' decode -m broken -q -i four"
@@ -114,7 +114,7 @@ for words in "list" "--version" "--help" "info model" "decode --help" "eval --re
   exits 1; says "cannot write standard output"
 done
 
-# --- what was read is not written over, whatever it is
+# --- no input of any kind is overwritten
 cp plain references
 for path in model/config.json model/model.safetensors ./model/../model/source.vocab plugin.lua; do
   for option in -o --stats --trace; do
@@ -149,7 +149,7 @@ echo before >s.json; cp s.json before
 run "$rill" decode -m model -q -i four --stats s.json -o no/such/folder
 exits 1; same s.json before
 run "$rill" bench -m model -q --test-set tsv --repeat 1 --json no/such/folder
-exits 1; says "no/such/folder"; prints_nothing # told before anything is run
+exits 1; says "no/such/folder"; prints_nothing  # reported before anything runs
 verdict "$(good [ -z "$(find . -name '*.partial')" ])" "nothing is left beside"
 
 # --- standard output by another name is what it is
@@ -243,7 +243,7 @@ head -c 30 plain_many >log # another's half of a line
 run bash -c "ulimit -f 1; exec '$rill' decode -m model -q -i many >>log"
 exits 1; { head -c 30 plain_many; cat plain_many; } >wanted; whole log wanted
 
-# --- results are written before it is said that they are
+# --- results are written before the message about them
 cat >stop.lua <<'END'
 local begun = 0
 rill.scorer{ name = "stop", score = function(rows)

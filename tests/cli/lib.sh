@@ -1,7 +1,7 @@
 # What the shell tests of the command share. A test sources this file with the arguments that Meson gave it:
 #   RILL CHECK_JSON DATA TOY_PLUGIN
 # then runs commands with `run` or `feed` and looks at what they did: `exits`, `says`, `silent`, `prints`, `lines`.
-# A check that fails tells the command and what it said; the test goes on, and `finish` gives the verdict.
+# A failed check prints the command and its messages; the test continues, and `finish` exits with the verdict.
 set -eu
 
 # Tests send signals to what they start, which would go on for ever where one is ignored: in a job that a script started with &, or under
@@ -75,7 +75,7 @@ lacks_json() { # lacks_json FILE PATH
 not() { ! "$@" 2>/dev/null; }
 quietly() { "$@" >/dev/null; }
 
-# threads_of N: how many threads the command takes where N are asked for, which is no more than there are processors for it.
+# threads_of N: how many threads the command uses when N are requested: at most the number of processors.
 threads_of() {
   "$rill" decode -m "$tiny" -q --threads "$1" --stats - -o /dev/null </dev/null 2>/dev/null | sed -n 's/^ *"threads": \([0-9]*\).*/\1/p'
 }

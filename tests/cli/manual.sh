@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The manual knows every option that the help texts do, and is well formed where groff can tell.
+# The manual has every option of the help texts, and is well formed as far as groff can check.
 set -eu
 manual=$(readlink -f "$5")
 . "${0%/*}/lib.sh"
@@ -15,7 +15,7 @@ for command_name in decode run score trie tune evidence eval bench check info li
 done
 verdict "$(good [ "$(grep -c . options)" -ge 1 ])" "options were found in the help texts"
 
-# It is of this build: what the libraries say of their options is in it, too.
+# It is of this build: the libraries' descriptions of their options are in it, too.
 run python3 "$data/../../tools/man.py" "$rill" "$data/../../docs/rill.1.in" fresh
 exits 0; same fresh "$manual"
 

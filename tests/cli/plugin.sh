@@ -26,7 +26,7 @@ toy seven -q --stats s.json --domain-args seed=5
 exits 2; json toy domain s.json; json null model s.json; json 2 failed s.json
 differ out plain
 
-# --- an option of a domain's own, wherever its plugin stands
+# --- a domain's own option, before or after its --plugin
 cp out seeded
 toy seven -q --toy-seed 5
 exits 2; same out seeded
@@ -68,7 +68,7 @@ exits 0; prints "--repeat A"
 run "$rill" eval --plugin mine.lua --test-set seven seven
 says_not 'hidden'
 
-# --- a heuristic that looks at other items changes answers with the schedule, and the setting check finds it
+# --- a heuristic that looks at other items changes results with the schedule, and the setting check finds it
 toy seven -q --heuristic mixing -n 1
 cp out alone
 toy seven -q --heuristic mixing -n 7
@@ -80,7 +80,7 @@ exits 1; says "mixing"
 run "$rill" bench --plugin "$toy" --domain toy -i seven -q --repeat 1 --heuristic mixing --methods var-stream:n=7,var-stream:n=1
 exits 1; prints "DIFFERS from var-stream:n=7"; says "different outputs"
 
-# --- a run that breaks off: what was done is written, the reason is told, and the numbers are there
+# --- an aborted run: finished results are written, the reason is reported, and so are the statistics
 toy seven -q --domain-args fail_step=3 --stats s.json
 exits 1; says "rill: "; has_json s.json timesteps inputs
 # results that waited for an input which never finished come all the same, each on its own line
@@ -117,7 +117,7 @@ exits 0; prints "toy"; prints "search"
 run "$rill" eval --plugin "$toy" --domain toy --refs plain plain
 exits 0; prints "inputs"
 
-# --- a model in a directory of its own, with defaults
+# --- a model in its own directory, with defaults
 mkdir model && printf '{"rill": {"domain": "toy", "options": {"method": "top-up", "k": 3, "n": 2}}}' >model/config.json
 feed seven "$rill" decode --plugin "$toy" -m model -q --stats s.json
 exits 2; json top-up options.method s.json; json 3 options.beam_size s.json

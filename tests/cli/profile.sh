@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --profile: what operations cost, told as a table and as JSON. Counts are exact: an LSTM decoder has a cell per expansion.
+# --profile: the cost of operations as a table and as JSON. Counts are exact: an LSTM decoder has a cell per expansion.
 set -eu
 . "${0%/*}/lib.sh"
 examples=$data/../../examples
@@ -30,7 +30,7 @@ exits 0
 same out plain
 rows_are "$expansions" step lstm
 
-# --- int8 is told as such, and bench has a table for each method
+# --- int8 is named, and bench has a table for each method
 head -n 2 "$examples/questions/de-en.txt" >two
 feed two "$rill" decode -m "$examples/models/de-en" -q --weights int8 --profile --stats stats.json
 exits 0
@@ -41,7 +41,7 @@ exits 0
 verdict "$(good [ "$(grep -c '^step  *lstm ' out)" = 2 ])" "a table for each of two methods"
 has_json bench.json methods.0.profile.operations.0.seconds methods.1.profile.limits_per_thread.int8_flops
 
-# --- what computes by itself has nothing to tell, and says so before it decodes
+# --- a domain without a device's graph has no profile, and the command says so before it decodes
 feed "$questions" "$rill" decode --plugin "$toy" --domain toy -q --profile
 exits 1
 says "profile: domain toy has no profiles, because it runs no graphs on a device"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Floors under the shipped models: how well they answer with their own settings and the default method, and how full timesteps are.
+# Lower bounds for the shipped models: quality with their own settings and the default method, and how full timesteps are.
 # A floor is just below what was measured; what a change gains may raise it. Test sets are RILL_DATA's, ../shared/data when unset.
 set -eu
 . "${0%/*}/lib.sh"
@@ -31,7 +31,7 @@ for name in geo jobs atis; do
   column $name 1 >$name.in
   column $name 2 >$name.ref
 done
-# The pruned methods give the same answers; what they differ in is how full their timesteps are.
+# The pruned methods give the same outputs; they differ in how full their timesteps are.
 floor geo geo.in geo.ref exact exact_percent 84.6 87 --tokenized
 floor jobs jobs.in jobs.ref exact exact_percent 87.8 86.5 --tokenized
 floor atis atis.in atis.ref exact exact_percent 83.6 96.5 --tokenized

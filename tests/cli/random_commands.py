@@ -21,7 +21,7 @@ ODD_NUMBERS = ["-1", "0", "1e99", "nan", "-inf", "inf", "99999999999999999999", 
                "1/0", "1/6"]
 ODD_TEXTS = ["", " ", "nonsense", ":", "a:b:c", "\xff", "../", "/dev/null", "-", "--", "%s%n", "x" * 5000]
 
-# Options that choose answers: name -> good values. None: no value.
+# Options that change results: name -> good values. None: no value.
 SEARCH = {
     "--beam-size": "1 2 3 5 17", "--max-children": "1 2 3 9", "--finish": "top immediate shrink", "--stop-after": "1 2 5",
     "--patience": "0.5 1 2", "--min-length": "0 1 3", "--max-length": "1 4 20", "--length-penalty": "0 0.6 1", "--n-best": "1 2 5",
@@ -51,7 +51,7 @@ SCHEDULE = {
 }
 BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so these are good or not given
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
-# Options with a place of their own below, or that other tests try.
+# Options that are set below, or that other tests cover.
 OTHERS = {"--constraints", "--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--source-lang", "--target-lang",
           "--language-columns", "--shard", "--tsv-column", "--jsonl", "--plugin", "--config", "--input", "--output",
           "--stats", "--trace", "--trace-trees", "--method", "--unordered", "--help"}
@@ -74,10 +74,10 @@ class Case:
             return self.draw.choice(values.split(" "))
         return self.draw.choice(ODD_NUMBERS + ODD_TEXTS)
 
-    def options(self, table, most, odd):
+    def options(self, table, max_options, odd):
         """Up to so many options of a table, some of them with odd values."""
         chosen = []
-        for name in self.draw.sample(sorted(table), self.draw.randint(0, most)):
+        for name in self.draw.sample(sorted(table), self.draw.randint(0, max_options)):
             if name not in KNOWN:
                 continue
             chosen.append(name)
@@ -133,7 +133,7 @@ class Case:
         return source, one, two
 
     def other(self):
-        """Another command, or one that is none: only that it ends well is known."""
+        """Another command, or an unknown one: only its exit is checked."""
         source = self.file("in", self.inputs())
         kind = self.draw.choice(["bench", "check", "eval", "info", "list", "actions", "run", "tune", "nothing"])
         if kind == "bench":
@@ -164,7 +164,7 @@ class Case:
 
 
 def known_options(tool):
-    """Options of every command, by what --help says."""
+    """Options of every command, from --help."""
     found = set()
     for command in ("decode", "bench", "tune", "eval", "info", "check", "list"):
         text = subprocess.run([tool, command, "--help"], capture_output=True, text=True, check=True).stdout

@@ -37,7 +37,7 @@ done
 feed first "$rill" decode -m "$tiny" --tsv-column 1 --jsonl
 exits 1; says "--tsv-column cannot be combined with --jsonl"
 
-# --- a run file says it too; an option goes before it; what decodes lines alone refuses it
+# --- a run file can set it too; an option overrides it; commands that read plain lines refuse it
 printf 'return { model = "%s", tsv_column = 2 }\n' "$tiny" >run.lua
 feed second "$rill" run run.lua -q
 exits 0; same out want
@@ -154,7 +154,7 @@ for pair in "-k 3|sample|2|beam-size 3 differs from" "--sample 5|k|7|beam-size 7
   exits 1; says "$why"
 done
 
-# --- other names of settings: of two values none is lost
+# --- aliases of settings: of two values none is lost
 {
   printf '{"text": "w3", "options": {"num_beams": 3, "num-return-sequences": 2}}\n'
   printf '{"text": "w3", "options": {"num_beams": 3, "k": 2}}\n'
@@ -164,7 +164,7 @@ exits 2; says 'line 2: options: beam-size is given twice, "3" and "2"'
 sed -n 1p out >object
 json "$("$rill" decode -m "$tiny" -q -k 3 --n-best 2 <three | sed -n '1s/^0 ||| \(.*\) ||| logp=.*/\1/p')" outputs.0.text object
 
-# --- settings in another place are refused or told of, each name once; what looks like none is the user's own
+# --- settings in the wrong place are refused or warned about, each name once; unknown keys are the user's data
 cat >elsewhere <<'JSON'
 {"text": "w3", "settings": {"k": 1}}
 {"text": "w3", "Options": {"n-best": 1}}
@@ -206,7 +206,7 @@ END
   for i in 5 6 7 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" outputs.0.text object; done
 done
 
-# --- what is wrong fails alone, and says so in its place
+# --- a bad line fails alone, with its message in its place
 cat >wrong <<'JSON'
 {"id": "a", "words": "w1"}
 {"text": "w1", "outputs": "mine"}

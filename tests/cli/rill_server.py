@@ -38,31 +38,31 @@ def sentence(low=3, high=12):
 
 
 class Server:
-    """A running server; `with Server(options) as s`. Behind it: what it said and how it ended."""
+    """A running server; `with Server(options) as s`. Afterwards: its messages and its exit code."""
 
     def __init__(self, *options, models=(MODEL,)):
         command = [RILL, "serve", "--port", "0", *options]
         for model in models:
             command += ["-m", model]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        self.said = ""
+        self.log = ""
         self.port, started = None, 0
         while started < len(models):
             line = self.process.stderr.readline()
-            self.said += line
+            self.log += line
             found = re.search(r"http://([^:]+):(\d+)", line)
             if found:
                 self.host, self.port, started = found.group(1), int(found.group(2)), started + 1
             elif not line:
-                raise SystemExit("the server did not start: " + self.said)
+                raise SystemExit("the server did not start: " + self.log)
 
-        # What it says later is read as it comes.
+        # Later messages are read as they come.
         self.reader = threading.Thread(target=self.listen)
         self.reader.start()
 
     def listen(self):
         for line in self.process.stderr:
-            self.said += line
+            self.log += line
 
     def __enter__(self):
         return self

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # rill score: every hypothesis of every shipped model gets the numbers that decoding gave it; other outputs get theirs, or a message
-# alone, whatever form they come in.
+# alone, in every input format.
 set -eu
 . "${0%/*}/lib.sh"
 examples=$data/../../examples/models inputs=$data/../golden/inputs
 
-# again LIST: what scoring should write for an n-best list: the columns behind the outputs once more.
+# again LIST: expected output of scoring for an n-best list: the columns after the outputs once more.
 again() { awk '{ split($0, part, " \\|\\|\\| "); print $0 substr($0, length(part[1] " ||| " part[2]) + 1) }' "$1"; }
 
 for model in atis geo jobs gum de-en; do
@@ -71,7 +71,7 @@ printf 'shift NP\n' >text
 run "$rill" score -m "$examples/gum" -i lines --outputs text
 exits 2; says "line 1: the output ends where the model cannot end it"
 
-# --- outputs that are missing are told of, and a list that is none
+# --- missing outputs are reported, and so is a file that is no n-best list
 printf 'show flights\nshow flights\nshow flights\nshow flights\n' >lines
 printf '( \n( \n' >text
 run "$rill" score -m "$examples/atis" -i lines --outputs text -q

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`rill serve`, with a client made of the standard library: answers are `rill decode`'s whoever asks beside them; what is wrong is refused
-with a code and a sentence; clients that go, dawdle or come too many harm nobody; what was accepted is answered when the server stops.
+"""`rill serve`, with a client made from the standard library. Responses equal `rill decode`'s for any other requests; bad requests get
+a status and a message; clients that disconnect, send slowly or come in numbers harm no other; accepted requests are answered when
+the server stops.
 
 usage: serve.py RILL SOURCE_ROOT
 """
@@ -153,8 +154,8 @@ def figures(s):
     counts, total = [n for _, n in buckets], int(numbers["count"])
     check(counts == sorted(counts) and counts[-1] == total == sum(by_code.values()), f"cumulative: {buckets} {numbers} {by_code}")
     check(counts[9] > total / 2, f"most take less than five seconds: {buckets}")
-    least = sum((high - low) * edge for (edge, _), low, high in zip([(0, 0), *buckets], [0, *counts], counts))
-    check(least <= float(numbers["sum"]) and by_code[200] > 2 and by_code[400] > 0, f"seconds: {numbers} {least}")
+    min_seconds = sum((high - low) * edge for (edge, _), low, high in zip([(0, 0), *buckets], [0, *counts], counts))
+    check(min_seconds <= float(numbers["sum"]) and by_code[200] > 2 and by_code[400] > 0, f"seconds: {numbers} {min_seconds}")
     check(s.counts()["inputs_total"] >= 31 and s.counts()["timesteps_total"] > 0, "inputs and timesteps")
 
 
@@ -212,7 +213,7 @@ def streams(s):
 
 
 def answered_before(s):
-    """What is asked again, or is being asked, is not decoded again; what differs is."""
+    """Identical requests, earlier or in flight, are not decoded again; different ones are."""
     line, count = sentence(10, 12), lambda name: s.counts()["inputs_" + name + "_total"]
     before, first = count("from_cache"), s.decode(input=line)
     check(s.decode(input=line) == first and count("from_cache") == before + 1, "an answer that was given before")
@@ -251,7 +252,7 @@ def answered_before(s):
 
 
 def bounds(s):
-    """A request cannot ask for more than the server gives; a deadline holds in the queue too."""
+    """A request cannot exceed the server's limits; a deadline holds in the queue too."""
     for name in ("k", "n-best", "max-candidates"):
         code, body = s.decode(input="a", options={name: 1001})
         check(code == 400 and "--max-beam-size" in body["error"]["message"], f"{name}: {code} {body}")
@@ -322,12 +323,13 @@ def reload():
             s.process.send_signal(signal.SIGHUP)
             time.sleep(1)
             check(request("two")[1] == plain, "without a model to read the old one answers")
-        check(s.code == 0 and "the models are reloaded" in s.said and "the previous models stay in use" in s.said, f"{s.code} {s.said}")
+        check(s.code == 0 and "the models are reloaded" in s.log and "the previous models stay in use" in s.log, f"{s.code} {s.log}")
 
 
 def in_browser(browser, link, width):
-    """The page's elements once it says that it is done; nothing if the browser ends before. It is asked over Chromium's pipe as often as
-    it takes: the time that --dump-dom waits is its own, and passes while a busy server's answer is awaited."""
+    """The page's elements once its status is done; nothing if the browser exits before. Polled over Chromium's pipe: --dump-dom waits
+    for a fixed virtual time, which passes while a busy server computes.
+    """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         (asked, asks), (answers, answered) = os.pipe(), os.pipe()
         process = subprocess.Popen([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + profile,
@@ -372,7 +374,7 @@ def in_browser(browser, link, width):
 
 
 def page(s):
-    """The page is whole by itself; in a browser it decodes, shows outputs and draws the search."""
+    """The page needs no other file; in a browser it decodes, shows outputs and draws the search."""
     code, text, headers = s.request("GET", "/")
     check(code == 200 and "default-src 'none'" in headers["Content-Security-Policy"], "the page")
     check(not re.search(r"https?://", text.replace("http://www.w3.org/2000/svg", "")), "it needs no other place")
@@ -498,7 +500,7 @@ def stopping():
     s.stop(asked=True)
     check(code == 200 and len(body["results"]) == len(lines), "what was accepted is answered")
     check(all("outputs" in r for r in body["results"]), "with outputs")
-    check(s.code == 0, f"and the server ends well: {s.code} {s.said}")
+    check(s.code == 0, f"and the server ends well: {s.code} {s.log}")
     s = Server("--shutdown-timeout", "0")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(s.decode, inputs=lines * 3, options={"k": 30, "max-candidates": 30})
@@ -507,7 +509,7 @@ def stopping():
         code, body = asked.result()
         check(any("error" in r for r in body["results"]), "what is not decoded in time says so")
     s.stop(asked=True)
-    check(s.code == 1 and "not answered" in s.said, f"no time to drain: {s.code} {s.said}")
+    check(s.code == 1 and "not answered" in s.log, f"no time to drain: {s.code} {s.log}")
 
 
 def usage():
@@ -541,7 +543,7 @@ def main():
         for part in (answers, refusals, description, streams, answered_before, bounds, wishes, ordinals, figures, page, slow_and_gone):
             if not RACES or part not in (refusals, description, ordinals, figures):
                 part(s)
-    check(s.code == 0, f"the end: {s.code} {s.said}")
+    check(s.code == 0, f"the end: {s.code} {s.log}")
     for part in (full_queue, token, libre, reload, stopping) if RACES else (full_queue, token, libre, languages, reload, stopping, usage):
         part()
     return finish()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What one request may ask of `rill serve`: every setting that the server describes, with its extremes and words, each with a deadline and
-without one that helps. A request is refused with what to lower, or its work ends with its answer; nobody else is kept waiting, and the
-server stops when it is asked to.
+"""Limits of one request to `rill serve`: every setting in the server's description, with its extremes and words, each with a deadline
+and without one. A request is refused with the setting to lower, or completes; no other request waits, and the server stops on
+request.
 
 usage: serve_bounds.py RILL SOURCE_ROOT
 """
@@ -11,11 +11,11 @@ import os
 import sys
 import time
 
-from rill_server import RILL, Server, check, decode_lines, finish, until
+from rill_server import Server, check, decode_lines, finish
 
 WIDTH = 10
 MODELS = [os.path.join(sys.argv[2], "examples", "models", name) for name in ("de-en", "geo")]
-# What says how to draw, or to choose, is nothing by itself.
+# Parameters of sampling and selection have no effect alone.
 BESIDE = {"temperature": {"num-samples": 4}, "top-k": {"num-samples": 4}, "top-p": {"num-samples": 4}, "seed": {"num-samples": 4},
           "diversity-penalty": {"beam-groups": 2, "beam-size": 4}}
 LINE = "Ein Hund läuft über die Wiese."
@@ -39,7 +39,7 @@ class Counting(Server):
 
 
 def request(s, model, settings, **more):
-    """One request, and what it left behind. Returns its code and answer."""
+    """One request and the server's state after it. Returns its status and response."""
     before = s.counts_of(model)
     code, body = s.decode(model=model, options=settings, timeout=0.3, **({"input": LINE} | more))
     said = body.get("error", {}).get("message", "")
@@ -114,14 +114,14 @@ def looked_at():
     before = time.monotonic()
     s.stop()
     link.close()
-    check(s.code in (0, 1) and time.monotonic() - before < 8, f"it ends: {s.code} {time.monotonic() - before:.1f} s {s.said}")
+    check(s.code in (0, 1) and time.monotonic() - before < 8, f"it ends: {s.code} {time.monotonic() - before:.1f} s {s.log}")
 
 
 def main():
     with Counting("--max-beam-size", str(WIDTH), "--max-request", "64M", "--shutdown-timeout", "2", models=MODELS) as s:
         every_option(s)
         together(s)
-    check(s.code == 0, f"the end: {s.code} {s.said}")
+    check(s.code == 0, f"the end: {s.code} {s.log}")
     memory()
     looked_at()
     return finish()

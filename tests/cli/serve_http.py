@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`rill serve` over HTTP: a request without a clear end is refused, pages of other origins may not send requests, a token is matched whole,
-connections that idle keep nobody out, and time runs for requests, not for their answers.
+"""`rill serve` over HTTP: ambiguous requests are refused, pages of other origins cannot send requests, a token must match completely,
+idle connections block nobody, and timeouts apply to sending requests, not to computing responses.
 
 usage: serve_http.py RILL SOURCE_ROOT
 """
@@ -8,11 +8,8 @@ usage: serve_http.py RILL SOURCE_ROOT
 import json
 import re
 import socket
-import struct
 import subprocess
 import sys
-import tempfile
-import time
 
 from rill_server import MODEL, RACES, RILL, Server, check, decode_lines, finish, sentence, until
 
@@ -22,7 +19,7 @@ SECOND = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\
 
 
 def talk(s, data, seconds=5):
-    """All that the server says to these bytes until it closes, and whether it does."""
+    """Everything that the server sends in response to these bytes until it closes, and whether it closes."""
     link = s.raw(data)
     link.settimeout(seconds)
     said, closed = b"", True
@@ -42,7 +39,7 @@ def codes(said):
 
 
 def framing(s):
-    """RFC 9112, 3.2, 5.1, 6.1, 6.3: what two readers may read in two ways is refused, and nothing behind it is read."""
+    """RFC 9112, 3.2, 5.1, 6.1, 6.3: a message that two parsers may read differently is refused, and nothing after it is read."""
     length = b"Content-Length: %d\r\n" % len(BODY)
     chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
     behind = b"0\r\n\r\n" + SECOND
@@ -64,8 +61,8 @@ def framing(s):
             (b"Transfer-Encoding:\r\n", chunked, 501), (b"X Y: 1\r\n" + length, BODY, 400), (b"X\tY: 1\r\n" + length, BODY, 400)):
         for method in (b"POST /v1/decode", b"GET /health"):
             said, closed = talk(s, method + b" HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n" + body + SECOND)
-            # (libmicrohttpd writes the head of an answer of its own twice)
-            # (and newer ones refuse a coding by themselves, with 400)
+            # (libmicrohttpd writes the head of its own responses twice)
+            # (and newer versions refuse a transfer coding themselves, with 400)
             check(set(codes(said)) in ({code}, {min(code, 400)}) and closed, f"{method} {headers}: {codes(said)} {closed} {said[-100:]}")
     for line, host, code in ((b"HTTP/1.1", b"", 400), (b"HTTP/1.1", b"Host: localhost\r\nHost: localhost\r\n", 400),
                              (b"HTTP/1.1", b"Host: localhost\r\nhost: evil.example\r\n", 400),
@@ -90,7 +87,7 @@ def framing(s):
 
 
 def request(s, headers, path="/v1/decode", body=BODY, method="POST"):
-    """The code, the answer and its headers, with these headers and no others but what the body takes."""
+    """The status, the response and its headers, with these request headers and those that the body needs."""
     lines = [f"{method} {path} HTTP/1.1", "Connection: close", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers]
     said = talk(s, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)[0]
@@ -102,7 +99,7 @@ JSON, FORM = ("Content-Type", "application/json"), ("Content-Type", "application
 
 
 def sources(s, allowed=()):
-    """Pages of others may not send requests, under whatever name they call the server; what is no browser may."""
+    """Pages of other origins cannot send requests, under any name of the server; clients other than browsers can."""
     port, own = s.port, ("Host", f"localhost:{s.port}")
     for host in (f"localhost:{port}", "localhost", "LocalHost", "localhost.", f"127.0.0.1:{port}", "127.8.9.10", "[::1]", f"[::1]:{port}",
                  "rill.localhost", f"localhost:{port + 1}", socket.gethostname()):
@@ -127,7 +124,7 @@ def sources(s, allowed=()):
 
 
 def types(s):
-    """What a page can send without asking is not taken for JSON; what curl says of its bodies is no hindrance."""
+    """A body that a page can send without a preflight is not accepted as JSON; curl's default content type is."""
     own, page = ("Host", f"localhost:{s.port}"), ("Origin", f"http://localhost:{s.port}")
     plain = decode_lines([INPUT])[0]
     for kind, without, within in (([JSON], 200, 200), ([("Content-Type", "Application/JSON; charset=utf-8")], 200, 200), ([], 200, 415),
@@ -147,7 +144,7 @@ def types(s):
 
 
 def origins():
-    """Pages of allowed origins may ask and read; an allowed origin's host may be handed on by a proxy."""
+    """Pages of allowed origins can send requests and read responses; a proxy may forward an allowed origin's host."""
     one, two = "https://translate.example", "http://localhost:3000"
     with Server("--allow-origin", one, "--allow-origin", two) as s:
         own = ("Host", f"localhost:{s.port}")
@@ -174,7 +171,7 @@ def origins():
 
 
 def is_open(link):
-    """Whether the server has not closed it; what it has said is read."""
+    """Whether the server has not closed the connection; pending bytes are read."""
     link.setblocking(False)
     try:
         while link.recv(65536):
@@ -187,7 +184,7 @@ def is_open(link):
 
 
 def idlers():
-    """Connections that idle keep nobody out, whatever they have sent; those whose requests are under way stay."""
+    """Idle connections block nobody, in any state; connections with requests in flight stay."""
     head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
     large = json.dumps({"inputs": [sentence(20, 30) for _ in range(30 if RACES else 60)],
                         "options": {"k": 30, "max-candidates": 30}}).encode()
@@ -206,11 +203,11 @@ def idlers():
             check(codes(said) == [200], f"{sent[:20]}: one that waits for its answer stays: {said[:60]}")
             for link in (busy, *idle):
                 link.close()
-        check(s.code == 0, f"the end: {s.code} {s.said}")
+        check(s.code == 0, f"the end: {s.code} {s.log}")
 
 
 def addresses():
-    """Of several clients the one with most connections makes room: a slow upload of another one stays."""
+    """The client with the most connections loses one first: another client's slow upload stays."""
     with Server("--max-connections", "8", "--request-timeout", "600") as s:
         slow = socket.create_connection((s.host, s.port), source_address=("127.0.0.2", 0))
         slow.sendall(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY[:5])
@@ -224,14 +221,14 @@ def addresses():
         check(not is_open(idle[0]), "and the oldest of the many made room")
         for link in (slow, *idle):
             link.close()
-    check(s.code == 0, f"the end: {s.code} {s.said}")
+    check(s.code == 0, f"the end: {s.code} {s.log}")
 
 
 def main():
     with Server("--request-timeout", "3", "--workers", "2") as s:
         for part in (framing, sources, types):
             part(s)
-    check(s.code == 0, f"the end: {s.code} {s.said}")
+    check(s.code == 0, f"the end: {s.code} {s.log}")
     for part in (origins, idlers, addresses):
         part()
     return finish()

@@ -23,7 +23,7 @@ def called(words, text):
 
 
 def json_lines(objects):
-    """The results, and what was said on stderr."""
+    """The results, and the messages on stderr."""
     text = "".join(json.dumps(item) + "\n" for item in objects)
     run = called(["decode", "-q", "-m", MODEL, "--jsonl"], text)
     return [json.loads(line) for line in run.stdout.splitlines()], run.stderr
@@ -62,7 +62,7 @@ def run_file(text):
 
 
 def values(s):
-    """Every source takes the same values of an option, and says the same of a bad one."""
+    """Every source accepts the same values of an option, and has the same message for a bad one."""
     good = [("beam_size", "3"), ("beam_size", 3.0), ("distinct", 1), ("distinct", "true"), ("distinct", False), ("length_penalty", "1/2"),
             ("length_penalty", "0.5"), ("length_penalty", 0), ("finish", "top"), ("num_beams", 4)]
     bad = [("beam_size", 2.5, '"2.5" is not a whole number from 1 to 65536'),
@@ -73,15 +73,15 @@ def values(s):
     results, _ = json_lines([{"text": LINE, "options": {name: value}} for name, value in good] +
                             [{"text": LINE, "options": {name: value}} for name, value, _ in bad])
     for (name, value), result in zip(good, results):
-        told = (str(result.get("error", "")), str(s.decode(input=LINE, options={name: value})[1].get("error", "")),
+        messages = (str(result.get("error", "")), str(s.decode(input=LINE, options={name: value})[1].get("error", "")),
                 config_json({"options": {name: value}}), run_file(f"options = {{ {name} = {lua(value)} }}"))
-        check(told == ("", "", "", ""), f"{name} = {value!r} is accepted everywhere: {told}")
+        check(messages == ("", "", "", ""), f"{name} = {value!r} is accepted everywhere: {messages}")
     for (name, value, why), result in zip(bad, results[len(good):]):
         code, body = s.decode(input=LINE, options={name: value})
         check(code == 400 and body["error"] == result["error"], f"{name} = {value!r}: {body} {result}")
         check(body["error"]["code"] == "bad-option", f"{name} = {value!r}: {body}")
-        told = (body["error"]["message"], config_json({"options": {name: value}}), run_file(f"options = {{ {name} = {lua(value)} }}"))
-        check(all(why in one for one in told), f"{name} = {value!r}: {why}: {told}")
+        messages = (body["error"]["message"], config_json({"options": {name: value}}), run_file(f"options = {{ {name} = {lua(value)} }}"))
+        check(all(why in one for one in messages), f"{name} = {value!r}: {why}: {messages}")
 
 
 def names(s):
@@ -101,9 +101,9 @@ def containers(s):
         for value in ({"kx": 2}, {}):
             results, _ = json_lines([{"text": LINE, name: value}])
             body = s.decode(input=LINE, **{name: value})[1]
-            told = [results[0].get("error", {}).get("message", ""), body.get("error", {}).get("message", ""),
+            messages = [results[0].get("error", {}).get("message", ""), body.get("error", {}).get("message", ""),
                     config_json({name: value}), run_file(f"{name} = {{}}")]
-            check(all('in "options"' in one for one in told), f"{name}: {told}")
+            check(all('in "options"' in one for one in messages), f"{name}: {messages}")
     for key, why in (("optionss", 'in "options"'), ("beam_size", 'in "options"'), ("num_beams", 'in "options"'),
                      ("token", 'did you mean "tokens"?'),
                      ("seconds", 'did you mean "timeout"?'), ("deadline", 'did you mean "timeout"?'), ("text", 'did you mean "input"?'),
@@ -113,25 +113,25 @@ def containers(s):
         check(body.get("error", {}).get("code") == "bad-request" and why in body["error"]["message"], f"{key}: {body}")
     check(s.request("POST", "/v1/decode", {"inputs": "x"})[0] == 400, "inputs are a list")
     for key, why in (("n_best", 'in "options"'), ("method", "an option of the whole run")):
-        told = json_lines([{"text": LINE, key: 1}])[1]
-        check(why in told, f"{key}: {told}")
+        messages = json_lines([{"text": LINE, key: 1}])[1]
+        check(why in messages, f"{key}: {messages}")
     for key in ("timeout", "deadline", "constraints", "glossary"):
-        results, told = json_lines([{"text": LINE, key: 1}])
-        check(results[0]["outputs"] and "`rill serve`" in told and '"options"' not in told, f"{key}: {told}")
+        results, messages = json_lines([{"text": LINE, key: 1}])
+        check(results[0]["outputs"] and "`rill serve`" in messages and '"options"' not in messages, f"{key}: {messages}")
 
 
 def other_rows():
     """A run file's options and config.json's hold the same rows."""
     for name, value in (("prune_absolute", 5), ("heuristics", ["absolute:5"]), ("heuristic", ["absolute:5"]), ("heuristic", "absolute:5"),
                         ("scheduler", "all"), ("weights", "f32"), ("source_lang", "de"), ("scorers", ["word_reward:0.1"])):
-        told = (config_json({"options": {name: value}}), run_file(f"options = {{ {name} = {lua(value)} }}"))
-        same = told[0] == told[1] == "" or (name == "source_lang" and all("source" in one for one in told))
-        check(same, f"{name} = {value!r}: {told}")
+        messages = (config_json({"options": {name: value}}), run_file(f"options = {{ {name} = {lua(value)} }}"))
+        same = messages[0] == messages[1] == "" or (name == "source_lang" and all("source" in one for one in messages))
+        check(same, f"{name} = {value!r}: {messages}")
     check(run_file('options = { alignment = true }') == "", "the options of outputs are the user's")
 
 
 def models(s):
-    """What the server says of its options, a request can send back."""
+    """A request can send the server's description of its options back."""
     model = s.request("GET", "/v1/models")[1]["models"][0]
     everything, schemas = model["options"], s.request("GET", "/openapi.json")[1]["components"]["schemas"]
     options = {name: value for name, value in everything.items() if name in schemas["Options"]["properties"]}
@@ -181,7 +181,7 @@ def valid(doc, schema, value):
 
 
 def documented(s):
-    """The requests of the manual, and those with aliases, are valid by the description; so are the answers."""
+    """The manual's requests, and those with aliases, are valid by the OpenAPI description; so are the responses."""
     doc = s.request("GET", "/openapi.json")[1]
     schemas, n = doc["components"]["schemas"], 0
     for page in ("docs/guides/serve.md", "docs/guides/translate.md", "README.md"):

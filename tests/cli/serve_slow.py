@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`rill serve` while a search is under way, with a model that takes a third of a second for each timestep: who shares a search and who has
-one alone, what a deadline leaves, what is given up, and that time runs for a request to arrive, not for its answer.
+"""`rill serve` with searches in flight, on a model that takes a third of a second per timestep: which requests share a search, what a
+deadline returns, what is abandoned, and that the request timeout covers receiving a request, not computing its response.
 
 usage: serve_slow.py RILL SOURCE_ROOT PLUGIN
 """
@@ -47,7 +47,7 @@ def begin(s, **body):
 
 
 def whole(s, text, **more):
-    """What it comes to, by the model that does not sleep."""
+    """The expected result, from the model without delays."""
     code, body = s.decode(model="letters", input=text, **more)
     check(code == 200, f"{text}: {code} {body}")
     return body["outputs"]
@@ -83,7 +83,7 @@ def sharing(s):
 
 
 def streaming(s):
-    """A stream of an input that is under way for somebody who does not watch is told of its own search; another stream joins it."""
+    """A stream of an input that another request decodes without streaming starts its own search; a second stream joins it."""
     plain = whole(s, "s")
     asked = begin(s, input="s")
     before = s.counts_of("slow")["inputs_shared_total"]
@@ -91,10 +91,10 @@ def streaming(s):
     check(until(lambda: s.counts_of("slow")["inputs_under_way"] == 2), "a stream has a search of its own")
     streams.append(pool.submit(s.request, "POST", "/v1/decode", {"model": "slow", "input": "s", "stream": True}))
     check(until(lambda: s.counts_of("slow")["inputs_shared_total"] == before + 1), "which another one shares")
-    for stream, least in zip(streams, (3, 1)):
+    for stream, min_drafts in zip(streams, (3, 1)):
         text = stream.result()[1]
         results = [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: ") and "outputs" in line]
-        check(text.count("event: draft") >= least and [r["outputs"] for r in results] == [plain], f"drafts: {text}")
+        check(text.count("event: draft") >= min_drafts and [r["outputs"] for r in results] == [plain], f"drafts: {text}")
     check(asked.result()[1]["outputs"] == plain, "who does not watch is answered")
 
 
@@ -132,7 +132,7 @@ def waiting():
 
 
 def answering():
-    """Time runs for a request to arrive, and not while its answer is computed or watched."""
+    """The timeout covers receiving a request, not computing or streaming its response."""
     with serving("--request-timeout", "1") as s:
         start = time.monotonic()
         check(s.decode(model="slow", input="q")[1]["outputs"] == whole(s, "q"), "an answer that takes long")

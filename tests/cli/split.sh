@@ -9,7 +9,7 @@ for _ in 1 2 3 4 5 6 7; do printf '%s\n' "${sentences[@]}"; done >each
 paste -sd' ' each >paragraph
 rill_decode=("$rill" decode -m "$model" -q)
 
-# --- a paragraph is its sentences, decoded one by one and joined; an ordinal ends none
+# --- a paragraph's sentences are decoded separately and joined; an ordinal ends no sentence
 feed each "${rill_decode[@]}"
 lines 42
 paste -sd' ' out >expected
@@ -26,7 +26,7 @@ exits 2
 feed paragraph "$rill" decode -m "$model"
 says "rill: 1 input in "
 
-# --- between short lines, blank ones and bad ones, by whatever schedule, part, worker and order
+# --- among short, blank and bad lines, for any schedule, part, worker and order
 { printf 'Ein Hund bellt.\n\n\377\n'; cat paragraph; printf 'Eine Katze.\n'; cat paragraph; } >mixed
 { printf 'Ein Hund bellt.\n\n\n'; printf 'Eine Katze.\n'; } >short
 feed short "${rill_decode[@]}"
@@ -61,7 +61,7 @@ cp out samples
 feed each "${rill_decode[@]}" --sample 2
 same out samples
 
-# --- each sentence has samples of its own, the first those of its line, by whatever schedule
+# --- each sentence has its own samples, the first those of its line, for any schedule
 printf '%s\n' "${sentences[0]}" >once
 printf '%s %s %s\n' "${sentences[0]}" "${sentences[0]}" "${sentences[0]}" >thrice
 feed once "${rill_decode[@]}" --sample 6 --n-best 6
@@ -98,7 +98,7 @@ sed 's/, "n-best": 3//' object >one_output
 feed one_output "$rill" decode -m "$model" -q --jsonl --split sentences
 says_not "inputs were split"
 
-# --- lists are said to be what they are
+# --- n-best lists of split lines are marked
 feed paragraph "${rill_decode[@]}" --n-best 2
 lines 2
 says "warning: 1 of 1 inputs were decoded sentence by sentence: output i of such an input joins output i of each"
@@ -152,7 +152,7 @@ feed one "$rill" decode -m "$tiny" --split sentences
 exits 1
 says "--split sentences: domain semparse does not split inputs into sentences"
 
-# --- Greek asks with a semicolon: the folder's name says the language, or --source-lang, or the line's column
+# --- a Greek question ends with a semicolon: the language is the folder's name, --source-lang, or the line's column
 printf 'Ein Hund bellt;\nEine Katze schläft auf dem Sofa.\n' >greek
 paste -sd' ' greek >asked
 for name in el-en el-en-big; do ln -s "$model" $name; done
@@ -180,7 +180,7 @@ verdict "$(good says_length 1 2)" "a column says Greek"
 verdict "$(good says_length 2 1)" "a column says English"
 verdict "$(good says_length 3 2)" "--source-lang says Greek"
 
-# --- what is nothing to a translator: in texts, columns and objects; inputs that are pieces keep it
+# --- characters that a translator ignores: removed from texts, columns and objects; inputs of subword tokens keep them
 printf 'Die Straße ist naß.\nDie Stra\302\255\303\237e ist naß.\n' >hyphens
 printf 'Die Stra\342\201\240\303\237e ist na\357\273\277\303\237.\nDie Stra\342\200\213\303\237e ist naß\302\255.\n' >>hyphens
 feed hyphens "${rill_decode[@]}"
@@ -190,7 +190,7 @@ sed -n 1p out >plain
 feed object "${rill_decode[@]}" --jsonl
 json "$(cat plain)" outputs.0.text out
 
-# --- beginnings of characters are none of these, and nothing before them is left out: the byte is the input's
+# --- truncated characters are not ignored: the byte is the input's
 hyphen='Stra\302\255\303\237e'
 bad=('\302- Hund' '\302E' '\302\355und' '\357{\177' '\342\200\055Hund' '\342\200' '\302' '\300\255' '\340\202\255 Hund' '\360\202\200\250'
   '\355\240\200' '\302\255\302' '\342\201\240\357\273' '\200\250')

@@ -17,7 +17,7 @@ wait_for() {
   return 1
 }
 
-# --- a conversation: an answer to every line before the next is asked
+# --- interactive use: each line is answered before the next is sent
 mkfifo questions
 "$rill" decode -m "$tiny" -q <questions >answers 2>err &
 decoder=$!

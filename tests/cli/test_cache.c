@@ -1,5 +1,5 @@
-/* Answers that are kept (cli/serve/cache.c): what is found is what was kept, the entries used last stay, and all of them together take no
- * more than they may, however many come. */
+/* The response cache (cli/serve/cache.c): lookups return what was stored, the most recently used entries stay, and
+ * the memory limit holds for any number of entries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static void finds_what_was_kept(void **state)
     keep(c, 2, "");
     assert_string_equal(find(c, 1), "one");
     assert_string_equal(find(c, 2), "");
-    keep(c, 1, "another"); /* an answer never changes: the first stays */
+    keep(c, 1, "another"); /* a response never changes: the first stays */
     assert_string_equal(find(c, 1), "one");
     assert_int_equal(cache_n_entries(c), 2);
     cache_destroy(c);
@@ -73,7 +73,7 @@ static void keys_are_bytes(void **state)
         assert_non_null(found);
         assert_int_equal(found[0], '0' + n);
     }
-    /* Keys that share a number are told apart. */
+    /* Keys with the same hash are distinguished. */
     cache_add(c, 7, "x", 1, "of x");
     cache_add(c, 7, "y", 1, "of y");
     assert_string_equal(cache_find(c, 7, "x", 1), "of x");
@@ -90,7 +90,7 @@ static void many_entries(void **state)
     for (int i = 0; i < 3000; i++) keep_number(c, i);
     assert_int_equal(cache_n_entries(c), 3000);
     for (int i = 0; i < 3000; i++) is_number(c, i);
-    for (int i = 3000; i < 40000; i++) keep_number(c, i); /* far more than it has room for */
+    for (int i = 3000; i < 40000; i++) keep_number(c, i); /* far more than its capacity */
     assert_true(cache_n_bytes(c) <= 1 << 20);
     assert_true(cache_n_bytes(c) > (1 << 20) - 1000);
     const int n = (int)cache_n_entries(c);
@@ -100,7 +100,7 @@ static void many_entries(void **state)
     cache_destroy(c);
 }
 
-/* The answers are long and of many lengths, so that one that comes takes the place of several. */
+/* The responses are long and of many lengths, so that a new one replaces several. */
 static void stays_within_its_bytes(void **state)
 {
     enum { CAPACITY = 20000, LONG = 9000 };

@@ -1,5 +1,5 @@
-/* Documents (cli/serve/document.h): whatever a page is, what is no sentence stays, tags keep their order, and a text whose outputs are its
- * parts is itself again. */
+/* Documents (cli/serve/document.h), for any page: text outside sentences stays, tags keep their order, and replacing
+ * each sentence with itself reproduces the text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,8 @@ static void sentences(void **state)
     joins("Vier.", DOCUMENT_SENTENCES, outputs, "Vier."); /* without an output it stays */
 }
 
-/* A full stop behind an ordinal, an abbreviation or an initial ends nothing; one behind a word or a long number does. */
+/* A full stop after an ordinal, an abbreviation or an initial ends no sentence; one after a word or a long number
+ * does. */
 static void full_stops(void **state)
 {
     static const struct {
@@ -143,7 +144,7 @@ static void pages(void **state)
           "<!DOCTYPE html><!-- Hier. -->Here.<br>Here.");
 }
 
-/* Elements whose text has no tags end at their own end tag; attributes say what is not to be translated. */
+/* Elements whose text has no tags end at their own end tag; attributes mark what is not to be translated. */
 static void elements(void **state)
 {
     static const char *const outputs[] = {"Hier.=Here.", "a<b Hier.=a<b Here.", NULL};
@@ -178,7 +179,7 @@ static void elements(void **state)
     joins("<a href=/x/>Hier.</a>", DOCUMENT_HTML, outputs, "<a href=/x/>Here.</a>");
 }
 
-/* Where a line may end within a word says nothing of its output: the word is whole. */
+/* A possible line break within a word has no effect on its output: the word is whole. */
 static void breaks(void **state)
 {
     static const char *const outputs[] = {"Donaudampf.=Danube steam.", "Donaudampf=Danube", NULL};

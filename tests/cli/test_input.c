@@ -30,7 +30,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A file with these bytes, opened as an input and gone when closed. */
+/* A file with these bytes, opened as an input and removed when closed. */
 static void open_bytes(cli_input *input, const char *bytes, size_t length)
 {
     char path[] = "/tmp/rill-test-XXXXXX";
@@ -129,7 +129,7 @@ static void input_mark(void **state)
     cli_input_close(&input);
 }
 
-/* The mark comes in pieces. */
+/* The mark comes in parts. */
 static void input_mark_through_a_pipe(void **state)
 {
     int to;
@@ -209,7 +209,7 @@ static void input_nul(void **state)
     cli_input_close(&input);
 }
 
-/* Lines of all lengths around the buffer's size, each of its own letter. */
+/* Lines of all lengths around the buffer's size, each of a different letter. */
 static void input_long_lines(void **state)
 {
     static const size_t lengths[] = {1, 65535, 65536, 65537, 131071, 131072, 0, 400000, 1000000, 2};
@@ -264,7 +264,7 @@ static void input_pipe(void **state)
     cli_input_close(&input);
 }
 
-/* Lines that were read stay; the rest of one that was cut is none. */
+/* Complete lines stay; an interrupted one is dropped. */
 static void input_that_gets_shorter(void **state)
 {
     enum { LINES = 20000 };

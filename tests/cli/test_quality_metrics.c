@@ -1,4 +1,4 @@
-/* Metrics and test sets as a library: values by hand, what is refused, and what is said of outputs. */
+/* Metrics and test sets as a library: values computed by hand, refused inputs, and messages about outputs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

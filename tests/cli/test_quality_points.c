@@ -68,7 +68,7 @@ static void points_none(void **state)
     assert_int_equal(cli_points_have_failures(&points), 0);
 }
 
-/* A point is on the front when it is best among those that cost no more, and the cheapest with its quality. */
+/* A point is on the Pareto front when it is best among those that cost no more, and the cheapest with its quality. */
 static int belongs(const int (*values)[3], size_t n, size_t i)
 {
     for (size_t j = 0; j < n; j++) {

@@ -5,7 +5,7 @@
 #include "support/tables.h"
 #include "support/toy_domain.h"
 
-/* The same with an option of its own, which is the toy's argument of that name. */
+/* The toy with an option, which is the toy's argument of that name. */
 static const rill_option options[] = {
     {"toy-seed", "N", "1", "which space is searched", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 1e6, 0, NULL}, {0}};
 

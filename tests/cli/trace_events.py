@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Does `rill decode --trace --trace-trees` tell the truth?
+"""Checks the traces of `rill decode --trace --trace-trees`.
 
 usage: trace_events.py RILL DATA
 
-Runs small models under many searches, and looks whether each trace agrees with itself and with --stats: every candidate before pruning
-has one fate, heuristics dropped as many as it says, the beam that a timestep leaves is the one that the next one has parents in, scores
-are sums along the tree, outputs are as many as the statistics have, and the actions of each best output are a path in it.
+Runs small models with many searches. Each trace must be consistent with itself and with --stats: every candidate before pruning has
+one fate, heuristics dropped the stated number, a timestep's beam contains the next one's parents, scores are sums along the tree,
+the number of outputs is the statistics', and the actions of each best output are a path in the tree.
 """
 
 import json
@@ -42,7 +42,7 @@ def expect(condition, what):
 
 
 class Item:
-    """An input's tree as far as it has been told."""
+    """An input's tree, as traced so far."""
 
     def __init__(self):
         self.beam = [(0.0, (), False)]  # (score, actions, ended) by rank
@@ -91,8 +91,8 @@ def read_timestep(event, items, totals):
         if mine:
             kept = last.get(LIVE, 0) + last.get(WAITING, 0)
             expect(kept == event["widths_after"][i], f"{kept} kept of {event['widths_after'][i]}")
-            told = sum(count for fate, count in last.items())
-            expect(told >= event["widths_merged"][i], f"{told} fates of {event['widths_merged'][i]} candidates")
+            counted = sum(count for fate, count in last.items())
+            expect(counted >= event["widths_merged"][i], f"{counted} fates of {event['widths_merged'][i]} candidates")
     totals["rows"] += event["rows"]
 
 

@@ -12,12 +12,12 @@
   const first = all("figure")[0].dataset.chart, result = { wrong: wrong };
   expect(["rows items item widths pruning stages", "speeds rows", "front"].includes(figures()), "figures: " + figures());
   /* No label crosses another or leaves its picture, as wide as the window and on a phone. */
-  function labels(room) {
+  function labels(width) {
     for (const svg of all("figure svg[role=img]")) {
       if (svg.closest(".scroll")) continue;
       const texts = [...svg.querySelectorAll("text")], place = svg.getBoundingClientRect();
       const boxes = texts.map(t => t.getBoundingClientRect());
-      expect(place.right <= room, "a picture wider than the page");
+      expect(place.right <= width, "a picture wider than the page");
       boxes.forEach((a, i) => {
         expect(a.left >= place.left - 1 && a.right <= place.right + 1, "a label beyond its picture: " + texts[i].textContent);
         boxes.slice(0, i).forEach((b, j) => expect(a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top,
@@ -101,15 +101,15 @@
       next.click();
     }
     /* As a server does: again, with more. */
-    const model = rillView.model(), twin = document.createElement("div");
-    document.body.append(twin);
+    const model = rillView.model(), container = document.createElement("div");
+    document.body.append(container);
     JSON.parse(document.getElementById("events").textContent).forEach((event, i) => {
       model.add(event);
-      if (i % 7 === 0) rillView.show(twin, model);
+      if (i % 7 === 0) rillView.show(container, model);
     });
-    rillView.show(twin, model);
-    expect(twin.querySelectorAll("figure").length === 6, "drawn while events come");
-    twin.remove();
+    rillView.show(container, model);
+    expect(container.querySelectorAll("figure").length === 6, "drawn while events come");
+    container.remove();
 
     /* Lists are as long as the trace, whatever numbers it names. */
     const far = rillView.model(), odd = document.createElement("div");

@@ -22,7 +22,7 @@ cp less.html before
 run "$rill" trace four -o less.html
 exits 1; says "four: line 1: expected an event of \`rill decode --trace\`"
 same less.html before
-# A run that was stopped in the middle of a line has pictures of what was written before; a bad line elsewhere is none.
+# A run that was stopped within a line has charts of the lines before; an invalid line elsewhere is an error.
 head -c -9 run.jsonl >cut.jsonl
 run "$rill" trace cut.jsonl
 exits 0; says "warning: cut.jsonl: the last line, $(wc -l <run.jsonl), is incomplete: it is left out"
@@ -45,7 +45,7 @@ exits 1; says "the trace must be a file, because it is read twice"
 printf '{"event":"run"}\n' >empty.jsonl
 run "$rill" trace empty.jsonl
 exits 1; says ": the trace has no timesteps; \`rill decode --trace FILE\` writes a trace"
-# Memory goes with the trace, whatever numbers it names.
+# Memory depends on the trace's size, for any numbers in it.
 small="ulimit -v 900000" # which programs with a sanitizer do not start in
 bash -c "$small; exec '$rill' --version" >/dev/null 2>&1 || small=:
 printf '{"event":"timestep","items":[100000000],"hypotheses":{"item":[0,0]}}\n' >far.jsonl
@@ -115,7 +115,7 @@ grid '{ delta = {0.01, 0.5, 2, 8}, k = {1, 3, 6}, M = {1, 12} }' && tune --plot 
 awk '/^Pareto front/ { on = 1 }
   on && /^ *[0-9]/ { print "M=" $1 " delta=" $2 " k=" $3 (match($0, /and [0-9]+ alike/) ? " " substr($0, RSTART, RLENGTH) : "") }' \
   table >front
-# Text of any kind, noise in the last digits, one point alone, none.
+# Text of any kind, noise in the last digits, a single point, no point.
 grid '{ ["<a&\"b>"] = {"x</script>&\"\001\195\169"}, c = {6 * 0.2} }, function() end' && tune --plot odd.html
 grid '{ method = {"greedy"}, k = {5} }' && tune --plot none.html || true
 for width in 1200 500; do

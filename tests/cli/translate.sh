@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Translation models through the command: text in, a line out for every line in, whatever the lines are.
+# Translation on the command line: text in, a line out for every line in, for lines of any kind.
 set -eu
 . "${0%/*}/lib.sh"
 model=$data/mt/shared
 
-# --- lines of all kinds: each gives one line, those that cannot be decoded an empty one and a message
+# --- lines of all kinds: each gives one line; those that cannot be decoded give an empty one and a message
 {
   printf 'ein mann\n\n   \n>>de<< a book\n>>fr<< a book\n\377\n'
   for _ in {1..500}; do printf 'ten words in a row make a line too long '; done
@@ -42,7 +42,7 @@ for method in var-stream var-stream-fifo top-up stream-all; do
   done
 done
 
-# --- ensembles: options and scripts say the same; every method gives the same bytes
+# --- ensembles: the same by options and by scripts; every method gives the same bytes
 printf 'return { model = { "%s", "%s" }, options = { k = 5 }, n_best = 5 }\n' "$model" "$data/mt/ensemble" >both.lua
 run "$rill" run both.lua -q -i text -o first --stats both.json --method var-batch
 exits 0
@@ -67,7 +67,7 @@ run "$rill" decode -m "$data/semparse/tiny" -m "$model" -i text
 exits 1
 says "domain semparse decodes with one model, found 2: it has no ensembles"
 
-# --- alignments and scores of words, behind outputs and in n-best lists; an empty line has neither actions nor alignment
+# --- alignments and word scores, after outputs and in n-best lists; an empty line has neither tokens nor alignment
 run "$rill" decode -m "$model" -q -k 3 --max-length 4 -i text
 exits 0
 cat out >plain
@@ -93,7 +93,7 @@ run "$rill" decode -m "$data/semparse/tiny" -q -i text --alignment
 exits 1
 says "semparse: outputs have no field \"alignment\""
 
-# --- a list of distinct outputs is the whole one without what comes behind its like, each with its own fields
+# --- a list of distinct outputs is the whole list without later duplicates, each with its own fields
 search="-q -k 50 --max-length 8 --max-candidates 50 --length-penalty 0 --absolute 1000 --alignment --word-scores"
 # shellcheck disable=SC2086
 run "$rill" decode -m "$model" $search --n-best 50 -i text -o whole
@@ -113,7 +113,7 @@ run "$rill" run distinct.lua -q -i text -o next
 exits 0
 same fewer next
 
-# --- weights: of a kind that exists, told by the model's description
+# --- weights: of an existing type, named in the model's description
 for weights in bf16 int8; do
   run "$rill" decode -m "$model" -q -k 5 --weights $weights -i text -o first
   exits 0
@@ -134,14 +134,14 @@ run "$rill" decode -m "$data/semparse/tiny" -q --weights int8 -i text
 exits 1
 says "weights: \"int8\" is not f32"
 
-# --- shortlists: options and scripts say the same; every method gives the same bytes
+# --- shortlists: the same by options and by scripts; every method gives the same bytes
 printf '\xe2\x96\x81man \xe2\x96\x81mann 0.9\n\xe2\x96\x81a \xe2\x96\x81ein 0.7\ndogs hunde 0.4\n' >lex
 run "$rill" decode -m "$model" -q -k 3 --n-best 3 -i text -o first --shortlist lex,10,2
 exits 0
 run "$rill" decode -m "$model" -q -k 3 --n-best 3 -i text -o next --shortlist lex,10,2 --method stream-all -n 3 --threads 2
 exits 0
 same first next
-# a model's own list lies beside its config.json, from wherever it is named
+# a model's own shortlist is next to its config.json, for any working directory
 cp -r "$model" listing; chmod -R u+w listing; cp lex listing/lex; mkdir -p elsewhere
 sed -i '1s/{/{ "rill": {"domain": "mt", "options": {"shortlist": "lex,10,2"}},/' listing/config.json
 (cd elsewhere && "$rill" decode -m ../listing -q -k 3 --n-best 3 -i ../text -o ../own)
@@ -167,7 +167,7 @@ run "$rill" decode -m "$data/semparse/tiny" -q -i text --shortlist lex
 exits 1
 says 'domain semparse has no option shortlist, found the value "lex"'
 
-# --- a language tag is the piece of that name, and the rest of the line is what follows it
+# --- a language tag is the token of that name; the rest of the line follows it
 printf '>>de<< a book\n>>de<<a book\n>>de<<\na >>de<< book\n' >tagged
 feed tagged "$rill" decode -m "$model" -q -k 3 --n-best 3 --max-length 6
 exits 0
@@ -181,13 +181,13 @@ numbers out >pieces.numbers
 numbers text | grep -v '^3' >text.numbers
 same pieces.numbers text.numbers
 
-# --- pieces in, pieces out
+# --- subword tokens in, subword tokens out
 printf '\xe2\x96\x81a \xe2\x96\x81b \xe2\x96\x81man\n' >pieces
 feed pieces "$rill" decode -m "$data/mt/separate" -q --tokenized -k 3
 exits 0
 lines 1
 
-# --- models of type fsmt: text goes through Moses' tokeniser and byte pairs, and comes back so; or pieces do
+# --- models of type fsmt: text goes through the Moses tokenizer and BPE, and back; or subword tokens do
 for name in fsmt fsmt-tied; do
   printf 'ein mann liest.\n' >text
   printf 'ein</w> mann</w> liest</w> .</w>\n' >pieces
@@ -209,7 +209,7 @@ same out first
 feed text "$rill" decode -m "$data/mt/fsmt" -q -k 3 --max-length 6 --n-best 3
 differ out first
 
-# --- and whatever the lines are, each has its line
+# --- and each line, of any kind, has its line
 {
   printf 'ein mann liest.\n\n \302\240\t\n\001\002\n\377\n'
   for _ in {1..1000}; do printf 'five words are a line '; done
@@ -226,7 +226,7 @@ says "line 8: expected at most 2560 bytes for a model of 40 positions, found 100
 says "10 inputs in "; says " (3 failed"
 for n in 2 3 4; do line_is $n ""; done
 
-# --- a folder that recommends nothing is searched with its makers' beam and penalty, pruned; --like has all that they say
+# --- a folder without "rill" options gets its generation_config's beam size and length penalty, and pruning; --like takes all of them
 rm -rf plain; cp -r "$model" plain; chmod -R u+w plain
 printf '{"num_beams": 4, "length_penalty": 0.5, "max_length": 12, "pad_token_id": 50, "eos_token_id": 0}\n' >plain/generation_config.json
 feed text "$rill" decode -m plain -q --stats s.json

@@ -217,7 +217,7 @@ run "$rill" list settings
 exits 0; prints "  max-in-flight=N "; prints "  distinct "; prints "like=hf|fairseq|marian|ct2"
 run "$rill" list --plugin no-such.so
 exits 1; says "no-such.so"
-# a model's actions: as many lines as it has, by number; each name on one line, whatever is in it
+# a model's actions: one line for each, by number; each name on one line, for any characters in it
 run "$rill" list actions "$tiny"
 exits 0; silent
 verdict "$(good [ "$(cut -f 1 out | tr '\n' ' ')" = "$(seq -s ' ' 0 $(($(wc -l <out) - 1))) " ])" "actions are numbered"
@@ -249,7 +249,7 @@ if [ -n "$toy" ]; then
   exits 0; prints "toy"
 fi
 
-# --- what other toolkits call it means the same; where their values mean something else, the message says what
+# --- names of other toolkits mean the same; where their values differ, the message says how
 one() { # one OPTION...: decodes a line
   run "$rill" decode -m "$tiny" -q --n-best 2 -i input "$@"
   exits 0; says "1 of 1 inputs"
@@ -329,7 +329,7 @@ refused '--workers is given twice, "1" and "auto"' --workers 1 --workers auto
 refused '--script-memory is given twice, "64M" and "64G"' --script-memory 64M --script-memory 64G
 refused '--input is given twice, "1" and "01"' -i 1 -i 01
 
-# --- a model where none is expected: how it is named
+# --- a model where none is expected: the message about it
 run "$rill" list actions -m "$tiny"
 exits 0; silent; same out actions
 run "$rill" list "$tiny"

@@ -116,7 +116,7 @@ feed toy_lines "$rill" decode -q "${toy_options[@]}"
 head -n 4 out >first_four
 same first_four answers
 
-# --- the same when it is told to end, or when its terminal goes: nothing finished is lost
+# --- the same on SIGTERM or SIGHUP: nothing finished is lost
 for signal in TERM:143 HUP:129; do
   for workers in 1 2; do
     rm -f questions
@@ -193,7 +193,7 @@ prints " is a function of the script, which runs on one thread: set --workers 1"
 run "$rill" run sweep.lua "${toy_options[@]}" -i toy_lines
 exits 2
 
-# --- threads: no more than there are processors, whoever asks; told once, and the outputs are the same
+# --- threads: no more than processors; warned about once, and the outputs are the same
 more="threads requested, but this process may use"
 printf '%s\n' "w0 w1 w2" "w3" >two
 "$rill" decode -m "$tiny" -q -i two >one_thread

@@ -1,11 +1,12 @@
 /* cuda_host.cc: blocks of threads as fibres.
  *
- * A thread runs until it ends or waits; then one that can run takes its place: without a wait all threads of a block run on one stack,
- * one after the other. In ascending order (seed 0) threads that were released run before fresh ones, so that few stacks are in
- * use; otherwise the next one is drawn from all that can run.
+ * A thread runs until it ends or waits; then another one runs. Without waits all threads of a block run one after
+ * the other on one stack. In ascending order (seed 0) released threads run before fresh ones, so that few stacks are
+ * in use; otherwise the next thread is drawn from all that can run.
  *
- * Invariant: at[t] is where thread t waits, null before it has begun; who can run is in the ring, or (seed 0) not begun. All state is
- * of one thread of the system. Compiled without the thread sanitizer, which is told of each fibre instead. */
+ * Invariant: at[t] is the fibre on which thread t waits, null before it begins. Threads that can run are in the ring
+ * or (seed 0) not begun. All state belongs to one system thread. Compiled without the thread sanitizer, which is
+ * notified of each switch of fibres instead. */
 #include "cuda_host.h"
 
 #include <pthread.h>
@@ -27,12 +28,12 @@ enum { STACK_BYTES = 64 << 10 };
 #endif
 #ifdef CUDA_HOST_TSAN
 #include <sanitizer/tsan_interface.h>
-enum { LAZY = 0 }; /* a fibre for each thread, since what one does after the other is in order */
+enum { LAZY = 0 }; /* a fibre for each thread, since consecutive accesses by one fibre are ordered */
 #else
 enum { LAZY = 1 };
 #endif
 
-enum { MOST_THREADS = 1024, LANES = 32, MOST_SHARED = 48 << 10 };
+enum { MAX_THREADS = 1024, LANES = 32, MAX_SHARED = 48 << 10 };
 
 __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 __thread char *cuda_host_shared;
@@ -43,7 +44,7 @@ struct fibre {
 #else
     ucontext_t at;
 #endif
-    char *stack; /* null: the system's own */
+    char *stack; /* null: the system thread's own stack */
     size_t bytes;
     void *fake, *announced;
     fibre *next; /* free */
@@ -66,16 +67,17 @@ struct machine {
 
     int now, begun, ended, left_early, waiting, any, result;
     uint32_t head, count;
-    uint16_t ring[MOST_THREADS];
-    fibre *at[MOST_THREADS];
-    warp warps[MOST_THREADS / LANES];
+    uint16_t ring[MAX_THREADS];
+    fibre *at[MAX_THREADS];
+    warp warps[MAX_THREADS / LANES];
 
     fibre system, *running, *left;
-    fibre fibres[MOST_THREADS], *free;
+    fibre fibres[MAX_THREADS], *free;
     int made;
     char *shared;
     int turn;
-    char begin, end, sync[2]; /* what the thread sanitizer knows them by; in turn, since a thread may be one barrier ahead */
+    /* Addresses by which the thread sanitizer identifies barriers; alternating, since a thread may be one barrier ahead. */
+    char begin, end, sync[2];
     char why[GPU_ERROR_BYTES / 2 + 16];
 };
 
@@ -109,11 +111,11 @@ cuda_host_switch:
     .size cuda_host_switch, . - cuda_host_switch
 )");
 
-/* Tops are staggered: else all stacks would fight for the same lines of the cache. */
+/* Tops are staggered: otherwise all stacks would use the same cache lines. */
 static void rewind_fibre(fibre *f, int number)
 {
     void **top = (void **)(f->stack + f->bytes - (size_t)(number % 16) * 256);
-    *--top = nullptr;                /* as if called: where it would return to */
+    *--top = nullptr;                /* the return address of a call */
     *--top = (void *)thread_entry;
     f->at = top - 6;
     memset(f->at, 0, 6 * sizeof *top);
@@ -140,7 +142,7 @@ static inline void jump(fibre *from, fibre *to)
 }
 #endif
 
-/* `gone`: what runs on `from` now is not gone on with. */
+/* `gone`: the code on `from` is not continued. */
 static void go(machine *m, fibre *from, fibre *to, bool gone)
 {
     m->running = to;
@@ -174,9 +176,10 @@ static inline void tell_acquire(char *sync)
 #endif
 }
 
-/* --- fibres of a thread of the system ----------------------------------------------------------------------------- */
+/* --- fibres of a system thread --------------------------------------------------------------------------------------- */
 
-/* What the address sanitizer knows of a stack goes with what was on it; it would be found again by who maps the addresses next. */
+/* The address sanitizer's state of a stack is cleared with its content: later mappings of the addresses would
+ * inherit it. */
 static void forget_stack(const char *stack, size_t bytes)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -206,7 +209,7 @@ owner::~owner()
     free(m);
 }
 
-/* Below a stack lies a page that may not be touched. */
+/* The page below a stack is inaccessible. */
 static fibre *make_fibre(machine *m)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -248,7 +251,7 @@ static void free_fibre(machine *m, fibre *f)
     m->free = f;
 }
 
-/* After a failure: whatever waits on a stack is forgotten. */
+/* After a failure: everything that waits on a stack is dropped. */
 static void forget_all(machine *m)
 {
     for (char &sync : m->sync) tell_acquire(&sync);
@@ -265,7 +268,7 @@ static void forget_all(machine *m)
     }
 }
 
-/* --- who runs ----------------------------------------------------------------------------------------------------- */
+/* --- scheduling ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -277,13 +280,13 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 static inline void push(machine *m, int thread)
 {
-    m->ring[(m->head + m->count++) % MOST_THREADS] = (uint16_t)thread;
+    m->ring[(m->head + m->count++) % MAX_THREADS] = (uint16_t)thread;
 }
 
 static inline int pop(machine *m)
 {
     m->count--;
-    return m->ring[m->head++ % MOST_THREADS];
+    return m->ring[m->head++ % MAX_THREADS];
 }
 
 static inline uint64_t draw(machine *m)
@@ -292,15 +295,15 @@ static inline uint64_t draw(machine *m)
     return m->dice >> 16;
 }
 
-/* The thread that runs next; -1: there is none. Any that can run, or in every other block mostly the one that was released last: one warp
- * then runs as far as it can before others have begun, which a fair choice would hardly ever let it. */
+/* The thread that runs next; -1: none. Any that can run, or in every other block mostly the one released last: then
+ * one warp runs far ahead before others begin, which a uniform choice would hardly ever do. */
 static int take(machine *m)
 {
     if (m->dice != 0) {
         if (m->count == 0) return -1;
         const uint64_t drawn = draw(m);
-        if (m->eager && drawn % 32 != 0) return m->ring[(m->head + --m->count) % MOST_THREADS];
-        uint16_t *first = &m->ring[m->head % MOST_THREADS], *other = &m->ring[(m->head + drawn % m->count) % MOST_THREADS];
+        if (m->eager && drawn % 32 != 0) return m->ring[(m->head + --m->count) % MAX_THREADS];
+        uint16_t *first = &m->ring[m->head % MAX_THREADS], *other = &m->ring[(m->head + drawn % m->count) % MAX_THREADS];
         const uint16_t thread = *other;
         *other = *first;
         *first = thread;
@@ -334,7 +337,7 @@ __attribute__((format(printf, 2, 3))) static void fail(machine *m, const char *f
     if (m->running != &m->system) go(m, m->running, &m->system, true);
 }
 
-/* All threads but one, from any on. */
+/* All threads but one, in cyclic order from any thread. */
 static void push_all(machine *m, int but)
 {
     const int first = m->dice != 0 ? (int)(draw(m) % (unsigned)m->threads) : 0;
@@ -344,7 +347,7 @@ static void push_all(machine *m, int but)
     }
 }
 
-/* The fibre on which a thread, which is the current one now, begins or goes on; -1: the system's. */
+/* The fibre on which the current thread begins or continues; -1: the system thread's. */
 static fibre *fibre_of(machine *m, int thread)
 {
     if (thread < 0) return &m->system;
@@ -392,7 +395,7 @@ static void thread_entry(void)
     }
 }
 
-/* --- what threads call -------------------------------------------------------------------------------------------- */
+/* --- calls of kernels ------------------------------------------------------------------------------------------------ */
 
 char *cuda_host_share(void)
 {
@@ -425,7 +428,7 @@ int cuda_host_barrier(int any)
     return m->result;
 }
 
-/* All lanes of the mask are there: each gets its result, and all but the last can run. */
+/* All lanes of the mask have arrived: each gets its result, and all but the last can run. */
 static void release(machine *m, warp *w, int base, cuda_host_kind kind, uint32_t mask)
 {
     uint32_t ballot = 0;
@@ -471,7 +474,7 @@ static void run_block(machine *m)
     m->begun = m->ended = m->left_early = m->waiting = m->any = 0;
     m->head = m->count = 0;
     cuda_host_shared = nullptr;
-    if (!LAZY) cuda_host_share(); /* not a thread's writing */
+    if (!LAZY) cuda_host_share(); /* not written by a thread */
     threadIdx = {0, 0, 0};
     if (m->dice != 0) {
         memset(m->at, 0, (size_t)m->threads * sizeof *m->at);
@@ -499,14 +502,14 @@ static const char *refusal(const cuda_host_launch *l)
     const dim3 g = l->grid, b = l->block;
     if (g.x == 0 || g.y == 0 || g.z == 0) return "no blocks";
     if (g.x > 0x7fffffff || g.y > 65535 || g.z > 65535) return "too many blocks";
-    if (b.x > MOST_THREADS || b.y > MOST_THREADS || b.z > 64 || (uint64_t)b.x * b.y * b.z > MOST_THREADS)
+    if (b.x > MAX_THREADS || b.y > MAX_THREADS || b.z > 64 || (uint64_t)b.x * b.y * b.z > MAX_THREADS)
         return "more than 1024 threads";
     if (b.x * b.y * b.z == 0 || b.x * b.y * b.z % LANES != 0) return "threads that are not whole warps";
-    if (l->shared > MOST_SHARED) return "more than 48 KiB of shared memory";
+    if (l->shared > MAX_SHARED) return "more than 48 KiB of shared memory";
     return nullptr;
 }
 
-/* Every block once: ascending, or in steps that have no divisor with their number in common. */
+/* Every block once: ascending, or in steps that are coprime to the number of blocks. */
 static void run_blocks(machine *m)
 {
     const dim3 g = m->launch->grid;

@@ -1,8 +1,8 @@
 /* gpu_host.cc: gpu.h on the host, for tests. Device memory is memory of the process.
  *
- * Work waits in its queue until gpu_stream_sync(): what is read before has its poison still. Memory is poisoned with 0xFF, a NaN or -1, and
- * the address sanitizer knows its exact end. Copies and products look whether what they name lives, and launches whether they name
- * another device's memory. */
+ * Work waits in its queue until gpu_stream_sync(): results that are read earlier are still poisoned. Memory is
+ * poisoned with 0xFF, a NaN or -1, and the address sanitizer knows its exact end. Copies and products check that
+ * their memory is allocated, and launches that they have no address of another device. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
-/* Living memory: a region's or pinned. */
+/* Allocated memory: a region's or pinned. */
 struct stretch {
     stretch *next;
     char *at;
@@ -33,7 +33,7 @@ struct stretch {
 struct gpu_device {
     gpu_device *next;
     int index;
-    pthread_mutex_t lock; /* of the list */
+    pthread_mutex_t lock; /* guards the list */
     stretch *memory;
 };
 
@@ -48,43 +48,43 @@ struct work {
     gpu_matrix matrix; /* the product's */
     const gpu_graph_exec *graph;
     gpu_event *mark;
-    gpu_stream *other; /* that the mark stands in */
-    uint64_t number;  /* of the mark's settings */
+    gpu_stream *other; /* the queue that sets the mark */
+    uint64_t number;  /* which setting of the mark */
     cuda_host_launch launch;
     alignas(16) char args[]; /* of a launch */
 };
 
 struct gpu_graph_exec {
     work *first;
-    bool has_copy; /* a GPU may crash: the memory may have been freed since */
+    bool has_copy; /* a GPU may crash: the memory may have been freed meanwhile */
 };
 
 struct gpu_stream {
     gpu_device *device;
     work *first, **last;
-    gpu_graph_exec *record; /* that work goes into; NULL: the queue itself */
-    work **before;     /* where the queue's own work ends meanwhile */
-    gpu_stream *peer; /* that this one has followed, or that has followed it; NULL: there is none */
-    uint64_t launches, put; /* done; asked for, with products */
+    gpu_graph_exec *record; /* that records the work; NULL: the queue itself */
+    work **before;     /* the end of the queue's own work while it records */
+    gpu_stream *peer; /* that this one waited for, or that waited for it; NULL: none */
+    uint64_t launches, put; /* executed; submitted, with products */
     uint64_t steps;
-    bool within; /* a piece of its work that is not done yet */
+    bool within; /* a part of its work that is not done yet */
     bool failed;
-    size_t memory; /* bytes of the device that count as its own */
+    size_t memory; /* bytes of device memory accounted to it */
     char why[GPU_ERROR_BYTES];
 };
 
 struct gpu_event {
-    gpu_stream *queue; /* that it was set in last */
+    gpu_stream *queue; /* that it was last set in */
     uint64_t set, reached;
-    bool failed; /* the queue, by then */
+    bool failed; /* whether the queue had failed by then */
 };
 
 static const size_t MEMORY = (size_t)1 << 36, GRANULE = 1 << 16; /* bytes of a device */
 static const int DEVICES = 2;
 static size_t used; /* by all devices; atomic */
-static size_t reserved, most_reserved = SIZE_MAX; /* addresses of all devices; atomic */
+static size_t reserved, max_reserved = SIZE_MAX; /* reserved addresses of all devices, and their limit; atomic */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static gpu_device *all; /* that are open; one of an index may be open several times */
+static gpu_device *all; /* open devices; one index may be open several times */
 
 /* --- faults ------------------------------------------------------------------------------------------------------- */
 
@@ -177,7 +177,7 @@ size_t cuda_host_used(void)
 
 void cuda_host_addresses(size_t bytes)
 {
-    __atomic_store_n(&most_reserved, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&max_reserved, bytes, __ATOMIC_RELAXED);
 }
 
 static void give(size_t *of, size_t bytes)
@@ -185,10 +185,10 @@ static void give(size_t *of, size_t bytes)
     __atomic_sub_fetch(of, bytes, __ATOMIC_RELAXED);
 }
 
-/* False: there are not so many. */
-static bool take(size_t *of, const size_t *most, size_t bytes)
+/* False: the limit would be exceeded. */
+static bool take(size_t *of, const size_t *limit, size_t bytes)
 {
-    if (__atomic_add_fetch(of, bytes, __ATOMIC_RELAXED) <= __atomic_load_n(most, __ATOMIC_RELAXED)) return true;
+    if (__atomic_add_fetch(of, bytes, __ATOMIC_RELAXED) <= __atomic_load_n(limit, __ATOMIC_RELAXED)) return true;
     give(of, bytes);
     return false;
 }
@@ -225,7 +225,7 @@ static void unlist(gpu_device *device, stretch *s)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* Does all of it live, as the kind of memory that is meant? */
+/* Whether all of it is allocated, as memory of the given kind. */
 static bool lives(gpu_device *device, const void *at, size_t bytes, bool pinned)
 {
     bool found = bytes == 0;
@@ -238,7 +238,7 @@ static bool lives(gpu_device *device, const void *at, size_t bytes, bool pinned)
     return found;
 }
 
-/* Is any of these words an address of memory of another device? */
+/* Whether any of these words is an address in memory of another device. */
 static bool names_another(const gpu_device *device, const char *words, size_t bytes)
 {
     bool found = false;
@@ -259,7 +259,7 @@ static size_t round_to_pages(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-/* Addresses whose lower half is a negative number, so that two numbers of a kernel's arguments never look like one. */
+/* Addresses whose lower half is negative, so that no two numbers among a kernel's arguments look like one. */
 static char *reserve_addresses(size_t bytes)
 {
     const size_t slack = (size_t)2 << 32;
@@ -271,10 +271,10 @@ static char *reserve_addresses(size_t bytes)
     return (char *)mapped + (at - from);
 }
 
-/* Addresses for a region that has none. */
+/* Reserve addresses for a region without any. */
 static stretch *reserve(gpu_device *device, size_t bytes)
 {
-    stretch *s = take(&reserved, &most_reserved, bytes) ? (stretch *)calloc(1, sizeof *s) : nullptr;
+    stretch *s = take(&reserved, &max_reserved, bytes) ? (stretch *)calloc(1, sizeof *s) : nullptr;
     if (s == nullptr) return nullptr;
     s->at = reserve_addresses(bytes);
     s->reserved = bytes;
@@ -356,7 +356,7 @@ void gpu_pinned_free(gpu_device *device, void *memory)
         unlist(device, s);
         free(s);
     }
-    free(memory); /* told by the sanitizer where it is none */
+    free(memory); /* an invalid pointer is reported by the sanitizer */
 }
 
 /* --- queues ------------------------------------------------------------------------------------------------------- */
@@ -391,7 +391,7 @@ __attribute__((format(printf, 2, 3))) static void fail(gpu_stream *queue, const 
     va_end(args);
 }
 
-/* Room for a piece of work behind the others; NULL: the queue has failed. */
+/* A new work item at the end of the queue; NULL: the queue has failed. */
 static work *put(gpu_stream *queue, work_kind kind, size_t args)
 {
     work *w = (work *)aligned_alloc(16, (sizeof *w + args + 15) / 16 * 16);
@@ -444,7 +444,7 @@ void cuda_host_put(gpu_stream *queue, const cuda_host_launch *launch, const void
     memcpy(w->args, args, bytes);
 }
 
-/* What a chosen way is known by. */
+/* The key of a chosen algorithm. */
 static uint64_t chosen_of(const gpu_matrix *m)
 {
     return (uint64_t)m->n * (uint64_t)m->k * 8 + (uint64_t)m->type * 4 + (m->bias != nullptr ? 2 : 0) + (m->relu ? 1 : 0) + 1;
@@ -466,7 +466,7 @@ uint64_t gpu_launch_count(const gpu_stream *queue)
     return queue->put;
 }
 
-/* --- what is done when it is waited for --------------------------------------------------------------------------- */
+/* --- execution, in gpu_stream_sync() ------------------------------------------------------------------------------- */
 
 static void copy(gpu_stream *queue, const work *w)
 {
@@ -480,7 +480,7 @@ static void copy(gpu_stream *queue, const work *w)
     if (w->bytes > 0) memmove(w->to, w->from, w->bytes);
 }
 
-/* Do rows of floats, or of the matrix' numbers, live? */
+/* Whether rows of floats, or of the matrix's type, are allocated. */
 static bool rows_live(gpu_stream *queue, const void *at, size_t rows, size_t ld, size_t width, size_t each)
 {
     return lives(queue->device, at, ((rows - 1) * ld + width) * each, false);
@@ -528,7 +528,7 @@ static void let_peer(gpu_stream *queue);
 static void follow(gpu_stream *queue, const work *w)
 {
     if (w->mark->reached < w->number) run_until(w->other, w->mark, w->number);
-    if (w->mark->failed) fail(queue, "work ahead: work has failed"); /* of the other queue no more may be known */
+    if (w->mark->failed) fail(queue, "work ahead: work has failed"); /* nothing else of the other queue may be read here */
 }
 
 static void run_one(gpu_stream *queue, const work *w)
@@ -568,7 +568,7 @@ static void run_first(gpu_stream *queue)
     free(w);
 }
 
-/* With a seed: what the other queue can do next, now and then. */
+/* With a seed: now and then, run the next work of the other queue. */
 static void let_peer(gpu_stream *queue)
 {
     gpu_stream *peer = queue->peer;
@@ -577,7 +577,7 @@ static void let_peer(gpu_stream *queue)
     if (next->kind != WORK_FOLLOW || next->mark->reached >= next->number) run_first(peer);
 }
 
-/* What is waited for, and nothing behind it. mark NULL: everything. */
+/* Run work up to the mark, and no later work. mark NULL: everything. */
 static void run_until(gpu_stream *queue, const gpu_event *mark, uint64_t number)
 {
     while (queue->first != nullptr && (mark == nullptr || mark->reached < number)) {
@@ -615,7 +615,7 @@ gpu_graph_exec *gpu_capture_end(gpu_stream *queue, char why[GPU_ERROR_BYTES])
     queue->last = queue->before;
     if (fails(CUDA_HOST_OPENING)) fail(queue, "out of memory");
     if (!queue->failed) return graph;
-    memcpy(why, queue->why, sizeof queue->why); /* out of memory: it has passed with the record */
+    memcpy(why, queue->why, sizeof queue->why); /* out of memory concerns the record, which is freed */
     queue->failed = false;
     gpu_graph_exec_free(graph);
     return nullptr;

@@ -1,9 +1,10 @@
-/* product_host.cc: weights row by row, multiplied with as many rows as there are.
+/* product_host.cc: matrix products, output by output.
  *
- * 16 outputs at a time are laid side by side, so that the processor's vectors run along outputs and each sum keeps its order. The
- * weights are laid out anew for each product, since they may have changed.
- * Invariant: a sum is ((0 + a0 w0) + a1 w1) + ..., each operation rounded, whatever the rows and the vectors are; but where a matrix
- * is `fast`, more than FAST_ROWS rows are summed from the last to the first. */
+ * The weights of 16 outputs are interleaved, so that vectors run along outputs and each sum keeps its order. They
+ * are interleaved again for each product, since they may have changed.
+ * Invariant: a sum is ((0 + a0 w0) + a1 w1) +
+ * ..., each operation rounded, for any rows and vector length. Exception: with a `fast` matrix and more than
+ * FAST_ROWS rows, sums run from the last element to the first. */
 #include "product_host.h"
 
 #include "half.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef float lanes __attribute__((vector_size(32))); /* two registers where the processor's are shorter */
+typedef float lanes __attribute__((vector_size(32))); /* two registers if the processor's are shorter */
 enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4, FAST_ROWS = 8 };
 
 static inline float number(const void *from, size_t i, gpu_type type)
@@ -20,8 +21,9 @@ static inline float number(const void *from, size_t i, gpu_type type)
     return type == GPU_F32 ? ((const float *)from)[i] : gpu_rounded_to_float(((const uint16_t *)from)[i], type);
 }
 
-/* tile[k][TILE] of outputs first..first + count - 1; beyond them the last one again. */
-template <gpu_type TYPE> static void lay_out(const gpu_matrix *m, bool back, size_t first, size_t count, float *tile)
+/* tile[k][TILE] of outputs first..first + count - 1; the remaining columns repeat the last output. */
+template <gpu_type TYPE>
+static void lay_out(const gpu_matrix *m, bool back, size_t first, size_t count, float *tile)
 {
     const size_t k = (size_t)m->k;
     size_t row[TILE];
@@ -77,7 +79,8 @@ __attribute__((target("avx"))) static void tile_avx(const float *tile, size_t k,
 }
 #endif
 
-/* c = relu((bias + add) + sums), row by row; add may be c. Nothing is added to sums alone, so that -0 stays. */
+/* c = relu((bias + add) + sums), row by row; add may be c. Without bias and add the sums are stored unchanged, so
+ * that -0 stays. */
 static void finish(const gpu_matrix *m, const gpu_product *p, const float *sums)
 {
     const bool added = m->bias != nullptr || p->add != nullptr;

@@ -45,7 +45,7 @@ typedef struct answer {
     int32_t ld_watched;
 } answer;
 
-static void *room(size_t n, size_t bytes)
+static void *allocate(size_t n, size_t bytes)
 {
     void *memory = malloc((n + 1) * bytes);
     assert_non_null(memory);
@@ -56,7 +56,7 @@ static void *room(size_t n, size_t bytes)
 
 static table draw_table(dice *d, int32_t rows, int32_t width, float size)
 {
-    table t = {rows, width, room((size_t)rows * (size_t)width, sizeof(float))};
+    table t = {rows, width, allocate((size_t)rows * (size_t)width, sizeof(float))};
     for (size_t i = 0; i < (size_t)rows * (size_t)width; i++)
         t.data[i] = size * (float)dice_range(d, -1000, 1000) / 1000.0f;
     return t;
@@ -82,19 +82,19 @@ static void spoil(problem *p)
 static void draw_memory(problem *p)
 {
     dice *d = &p->d;
-    int32_t lying = 0;
+    int32_t n_entries = 0;
     for (int32_t r = 0; r < p->rows; r++) {
         const int again = r > 0 && dice_chance(d, 30); /* rows that share a memory */
         p->length[r] = again ? p->length[r - 1] : draw_length(d, p->width);
-        p->first[r] = again ? p->first[r - 1] : lying;
-        if (!again) lying += p->length[r];
+        p->first[r] = again ? p->first[r - 1] : n_entries;
+        if (!again) n_entries += p->length[r];
         if (p->length[r] > p->longest) p->longest = p->length[r];
     }
-    const int32_t rows = lying + dice_range(d, 1, 5);
+    const int32_t rows = n_entries + dice_range(d, 1, 5);
     if (dice_chance(d, 50)) {
-        p->entries = lying;
-        p->entry = room((size_t)lying, sizeof *p->entry);
-        for (int32_t i = 0; i < lying; i++) p->entry[i] = dice_range(d, 0, rows - 1);
+        p->entries = n_entries;
+        p->entry = allocate((size_t)n_entries, sizeof *p->entry);
+        for (int32_t i = 0; i < n_entries; i++) p->entry[i] = dice_range(d, 0, rows - 1);
     }
     p->keys = draw_table(d, rows, p->heads * p->width, 1.0f);
     p->values = draw_table(d, rows, p->heads * p->value_width, 1.0f);
@@ -343,7 +343,7 @@ static void expect_same(rig *g, problem *p, float *const *out, float *const *wat
 
 static float *kept(const float *from, size_t n)
 {
-    return from != NULL ? memcpy(room(n, sizeof *from), from, n * sizeof *from) : NULL;
+    return from != NULL ? memcpy(allocate(n, sizeof *from), from, n * sizeof *from) : NULL;
 }
 
 static void test_attend(void **state)
@@ -456,8 +456,8 @@ static void check_paths(rig *g, dice *d)
     rig_upload(g);
     gpu_run_path(g->queue, &a);
     rig_download(g);
-    int32_t *want_above = memcpy(room(NODES, sizeof *above), f.above, sizeof f.above);
-    int32_t *want = memset(room((size_t)used + 1, sizeof *want), 0xFF, ((size_t)used + 1) * sizeof *want);
+    int32_t *want_above = memcpy(allocate(NODES, sizeof *above), f.above, sizeof f.above);
+    int32_t *want = memset(allocate((size_t)used + 1, sizeof *want), 0xFF, ((size_t)used + 1) * sizeof *want);
     for (int32_t r = 0; r < rows; r++) {
         if (node[r] >= 0 && fresh) want_above[node[r]] = parent[r];
         for (int32_t t = length[r] - 1, pos_node = node[r]; node[r] >= 0 && t >= 0;

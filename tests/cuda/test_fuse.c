@@ -13,13 +13,13 @@ enum { N = 6, WIDTH = 24, INNER = 40, WIDE = 260, UNITS = 9, SYMBOLS = 9, MAX_OP
 typedef struct layer {
     rill_context *ctx;
     rill_device *device;
-    rill_network *plan;
+    rill_network *network;
     rill_weight_type type;
-    rill_graph program;
+    rill_graph graph;
     rill_index_space units;
     rill_tensor x, context, inner, part, gates;
     rill_table table, other;
-    rill_vocab_subset list;
+    rill_vocab_subset vocab_subset;
     rill_column symbol, node, slot, unit_symbol;
     float numbers[16384];
     size_t used;
@@ -39,8 +39,8 @@ static float *numbers(layer *l, size_t n)
 static rill_product make_product_op(layer *l, size_t n, size_t k, rill_view a, rill_view add,
                                     rill_activation activation, rill_view out)
 {
-    return (rill_product){.matrix = rill_network_matrix(l->plan, l->type, n, k, numbers(l, n * k), k),
-                          .bias = rill_network_constant(l->plan, numbers(l, n), 1, n),
+    return (rill_product){.matrix = rill_network_matrix(l->network, l->type, n, k, numbers(l, n * k), k),
+                          .bias = rill_network_constant(l->network, numbers(l, n), 1, n),
                           .a = a,
                           .add = add,
                           .activation = activation,
@@ -50,29 +50,29 @@ static rill_product make_product_op(layer *l, size_t n, size_t k, rill_view a, r
 static void product(layer *l, size_t n, size_t k, rill_view a, rill_view add, rill_activation activation, rill_view out)
 {
     const rill_product o = make_product_op(l, n, k, a, add, activation, out);
-    rill_op_product(l->plan, l->program, RILL_ROWS, &o);
+    rill_op_product(l->network, l->graph, RILL_ROWS, &o);
 }
 
 static rill_view constant_row(layer *l, rill_column symbol, size_t width)
 {
-    return rill_view_constant(rill_network_constant(l->plan, numbers(l, SYMBOLS * width), SYMBOLS, width), symbol);
+    return rill_view_constant(rill_network_constant(l->network, numbers(l, SYMBOLS * width), SYMBOLS, width), symbol);
 }
 
 static void embed(layer *l, rill_tensor out)
 {
     const rill_embedding o = {.rows = constant_row(l, l->symbol, WIDTH), .scale = 2.0f, .out = rill_view_value(out)};
-    rill_op_embed(l->plan, l->program, RILL_ROWS, &o);
+    rill_op_embed(l->network, l->graph, RILL_ROWS, &o);
 }
 
 static void copy(layer *l, rill_view x, rill_view out)
 {
-    rill_op_copy(l->plan, l->program, RILL_ROWS, &(rill_copy){.width = 8, .x = x, .out = out});
+    rill_op_copy(l->network, l->graph, RILL_ROWS, &(rill_copy){.width = 8, .x = x, .out = out});
 }
 
 static void normalise(layer *l)
 {
     const rill_normalise o = {.x = rill_view_value(l->x), .eps = 1e-5f, .y = rill_view_value(l->x)};
-    rill_op_normalise(l->plan, l->program, RILL_ROWS, &o);
+    rill_op_normalise(l->network, l->graph, RILL_ROWS, &o);
 }
 
 /* A layer as in transformers: embeddings, a product read only by an activation, one added to the rows, norms,
@@ -83,7 +83,7 @@ static void build_layer(layer *l)
                     inner = rill_view_value(l->inner);
     embed(l, l->x);
     product(l, WIDTH, WIDTH, x, none, RILL_LINEAR, context);
-    rill_op_activate(l->plan, l->program, RILL_ROWS,
+    rill_op_activate(l->network, l->graph, RILL_ROWS,
                      &(rill_activate){.activation = RILL_TANH, .x = context, .y = context});
     product(l, WIDTH, WIDTH, context, x, RILL_LINEAR, x);
     normalise(l);
@@ -109,8 +109,8 @@ static void add_product_pair(layer *l, int turned, rill_activation activation)
                     node = rill_view_table(l->other, l->node);
     const rill_product one = make_product_op(l, 32, WIDTH, x, none, activation, turned ? gates : node),
                        two = make_product_op(l, 32, WIDTH, x, none, RILL_LINEAR, turned ? node : gates);
-    rill_op_product(l->plan, l->program, RILL_ROWS, turned ? &two : &one);
-    rill_op_product(l->plan, l->program, RILL_ROWS, turned ? &one : &two);
+    rill_op_product(l->network, l->graph, RILL_ROWS, turned ? &two : &one);
+    rill_op_product(l->network, l->graph, RILL_ROWS, turned ? &one : &two);
     product(l, WIDTH, 32, gates, rill_view_value(l->context), RILL_LINEAR, rill_view_value(l->context));
     product(l, WIDTH, 32, node, rill_view_value(l->context), RILL_LINEAR, rill_view_value(l->context));
 }
@@ -148,8 +148,8 @@ static void build_masked(layer *l)
     embed(l, l->context);
     product(l, INNER, WIDTH, rill_view_value(l->context), (rill_view){0}, RILL_RELU, rill_view_value(l->inner));
     start_reuse(l);
-    rill_op_mask(l->plan, l->program, RILL_ROWS,
-                 &(rill_mask){.vocab_subset = l->list, .slot = l->slot, .x = rill_view_value(l->x)});
+    rill_op_mask(l->network, l->graph, RILL_ROWS,
+                 &(rill_mask){.vocab_subset = l->vocab_subset, .slot = l->slot, .x = rill_view_value(l->x)});
     finish_reuse(l);
     product_to_table(l);
 }
@@ -168,11 +168,11 @@ static void build_parts(layer *l)
     finish_reuse(l);
     start_reuse(l);
     rill_op_sum(
-        l->plan, l->program, RILL_ROWS,
+        l->network, l->graph, RILL_ROWS,
         &(rill_sum){.terms = 2, .term = {rill_view_value(l->part), gates}, .out = rill_view_offset(x, 8), .width = 8});
     finish_reuse(l);
     start_reuse(l);
-    rill_op_lstm(l->plan, l->program, RILL_ROWS,
+    rill_op_lstm(l->network, l->graph, RILL_ROWS,
                  &(rill_lstm_cell){.hidden = 8, .gates = gates, .c_out = x, .h_out = rill_view_value(l->part)});
     finish_reuse(l);
     start_reuse(l);
@@ -183,8 +183,8 @@ static void build_parts(layer *l)
 /* A head that is too wide to be rounded where it is written. */
 static void build_wide(layer *l)
 {
-    const rill_tensor x = rill_tensor_make(l->plan, l->program, l->units, WIDE),
-                      y = rill_tensor_make(l->plan, l->program, l->units, WIDE);
+    const rill_tensor x = rill_tensor_make(l->network, l->graph, l->units, WIDE),
+                      y = rill_tensor_make(l->network, l->graph, l->units, WIDE);
     const rill_embedding rows = {
         .rows = constant_row(l, l->unit_symbol, WIDE), .scale = 1.0f, .out = rill_view_value(x)};
     const rill_attend attend = {.heads = 1,
@@ -196,12 +196,12 @@ static void build_wide(layer *l)
                                 .values = rill_view_value(x),
                                 .out = rill_view_value(y)};
     const rill_product out = {
-        .matrix = rill_network_matrix(l->plan, l->type, WIDTH, WIDE, numbers(l, (size_t)WIDTH * WIDE), WIDE),
+        .matrix = rill_network_matrix(l->network, l->type, WIDTH, WIDE, numbers(l, (size_t)WIDTH * WIDE), WIDE),
         .a = rill_view_value(y),
         .out = rill_view_table(l->table, l->unit_symbol)};
-    rill_op_embed(l->plan, l->program, l->units, &rows);
-    rill_op_attend(l->plan, l->program, l->units, &attend);
-    rill_op_product(l->plan, l->program, l->units, &out);
+    rill_op_embed(l->network, l->graph, l->units, &rows);
+    rill_op_attend(l->network, l->graph, l->units, &attend);
+    rill_op_product(l->network, l->graph, l->units, &out);
 }
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -215,21 +215,21 @@ static void open_layer(layer *l, const char *device, rill_weight_type type)
     l->ctx = harness_context(NULL);
     l->type = type;
     if (rill_device_open(&l->device, l->ctx, &options) != RILL_OK) exit(77);
-    assert_int_equal(rill_network_open(&l->plan, l->ctx, l->device), RILL_OK);
-    const rill_graph p = l->program = rill_graph_begin(l->plan, "layer");
-    l->symbol = rill_column_input(l->plan, p, RILL_ROWS, "symbol");
-    l->node = rill_column_input(l->plan, p, RILL_ROWS, "node");
-    l->slot = rill_column_input(l->plan, p, RILL_ROWS, "slot");
-    l->units = rill_index_space_ragged(l->plan, p, rill_column_input(l->plan, p, RILL_ROWS, "length"));
-    l->unit_symbol = rill_column_input(l->plan, p, l->units, "unit's symbol");
-    l->x = rill_tensor_make(l->plan, p, RILL_ROWS, WIDTH);
-    l->context = rill_tensor_make(l->plan, p, RILL_ROWS, WIDTH);
-    l->inner = rill_tensor_make(l->plan, p, RILL_ROWS, INNER);
-    l->part = rill_tensor_make(l->plan, p, RILL_ROWS, 8);
-    l->gates = rill_tensor_make(l->plan, p, RILL_ROWS, 32);
-    l->table = rill_network_table(l->plan, RILL_TABLE_NODES, WIDTH, "nodes");
-    l->other = rill_network_table(l->plan, RILL_TABLE_NODES, 32, "other nodes");
-    l->list = rill_network_vocab_subset(l->plan, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "list");
+    assert_int_equal(rill_network_open(&l->network, l->ctx, l->device), RILL_OK);
+    const rill_graph p = l->graph = rill_graph_begin(l->network, "layer");
+    l->symbol = rill_column_input(l->network, p, RILL_ROWS, "symbol");
+    l->node = rill_column_input(l->network, p, RILL_ROWS, "node");
+    l->slot = rill_column_input(l->network, p, RILL_ROWS, "slot");
+    l->units = rill_index_space_ragged(l->network, p, rill_column_input(l->network, p, RILL_ROWS, "length"));
+    l->unit_symbol = rill_column_input(l->network, p, l->units, "unit's symbol");
+    l->x = rill_tensor_make(l->network, p, RILL_ROWS, WIDTH);
+    l->context = rill_tensor_make(l->network, p, RILL_ROWS, WIDTH);
+    l->inner = rill_tensor_make(l->network, p, RILL_ROWS, INNER);
+    l->part = rill_tensor_make(l->network, p, RILL_ROWS, 8);
+    l->gates = rill_tensor_make(l->network, p, RILL_ROWS, 32);
+    l->table = rill_network_table(l->network, RILL_TABLE_NODES, WIDTH, "nodes");
+    l->other = rill_network_table(l->network, RILL_TABLE_NODES, 32, "other nodes");
+    l->vocab_subset = rill_network_vocab_subset(l->network, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "list");
 }
 
 /* Run a layer: the table's rows, and the cost of each operation; returns the number of operations. */
@@ -241,21 +241,21 @@ static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight
     const int32_t *const columns[] = {symbol, node, slot, length, unit};
     const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = N, .columns = columns};
     layer *l = calloc(1, sizeof *l);
-    rill_session *stream;
+    rill_session *session;
     int32_t ops = 0;
     assert_non_null(l);
     open_layer(l, device, type);
     build(l);
-    if (rill_network_finish(l->plan) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
-    assert_int_equal(rill_session_open(&stream, l->ctx, l->plan, 1), RILL_OK);
-    assert_int_equal(rill_session_reserve(stream, SYMBOLS, 1), RILL_OK);
-    assert_int_equal(rill_session_set_vocab_subset(stream, l->list, 0, 2, listed), RILL_OK);
-    assert_int_equal(rill_session_profile(stream, 1), RILL_OK);
-    if (rill_session_run(stream, l->program, &arguments) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
-    assert_int_equal(rill_session_read(stream, l->table, 0, 0, build == build_wide ? UNITS : N, rows), RILL_OK);
-    while (rill_session_profile_row(stream, ops, &took[ops])) assert_true(++ops < MAX_OPS);
-    rill_session_close(stream);
-    rill_network_close(l->plan);
+    if (rill_network_finish(l->network) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
+    assert_int_equal(rill_session_open(&session, l->ctx, l->network, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(session, SYMBOLS, 1), RILL_OK);
+    assert_int_equal(rill_session_set_vocab_subset(session, l->vocab_subset, 0, 2, listed), RILL_OK);
+    assert_int_equal(rill_session_profile(session, 1), RILL_OK);
+    if (rill_session_run(session, l->graph, &arguments) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
+    assert_int_equal(rill_session_read(session, l->table, 0, 0, build == build_wide ? UNITS : N, rows), RILL_OK);
+    while (rill_session_profile_row(session, ops, &took[ops])) assert_true(++ops < MAX_OPS);
+    rill_session_close(session);
+    rill_network_close(l->network);
     rill_device_close(l->device);
     rill_context_destroy(l->ctx);
     free(l);
@@ -350,11 +350,11 @@ static void f16_ends(void **state)
     const char *device = getenv("RILL_TEST_DEVICE");
     assert_non_null(l);
     open_layer(l, device != NULL ? device : "cuda-host", RILL_WEIGHT_F16);
-    assert_true(rill_network_matrix(l->plan, RILL_WEIGHT_F16, 1, 3, weights, 3) > 0);
-    assert_true(rill_network_matrix(l->plan, RILL_WEIGHT_F16, 1, 4, weights, 4) < 0);
-    assert_int_equal(rill_network_finish(l->plan), RILL_ERR_OPTION);
+    assert_true(rill_network_matrix(l->network, RILL_WEIGHT_F16, 1, 3, weights, 3) > 0);
+    assert_true(rill_network_matrix(l->network, RILL_WEIGHT_F16, 1, 4, weights, 4) < 0);
+    assert_int_equal(rill_network_finish(l->network), RILL_ERR_OPTION);
     assert_non_null(strstr(rill_error(l->ctx), "65505: use bf16 or f32"));
-    rill_network_close(l->plan);
+    rill_network_close(l->network);
     rill_device_close(l->device);
     rill_context_destroy(l->ctx);
     free(l);

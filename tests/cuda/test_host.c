@@ -249,7 +249,7 @@ static void test_flaws(void **state)
         lay_out(&b, 128, 2);
         probe_sum(b.g.queue, &b.args, 5);
         expect_failure(&b, "of 128 threads 64 wait at a barrier");
-        assert_int_equal(wrong_sums(&b, seed, 0), 0); /* and nothing is left behind */
+        assert_int_equal(wrong_sums(&b, seed, 0), 0); /* and nothing leaks */
     }
     close_bench_rig(&b);
 }

@@ -166,11 +166,11 @@ static void multiply(const interpretation *x, rill_weight_type type, size_t n, s
     free(scratch);
 }
 
-static void interpret_list_product(const interpretation *x, const spec_op *op, int32_t r)
+static void interpret_subset_product(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_product *p = &op->as.product;
     const int32_t slot = column_value(x, op->space, r, p->vocab_subset_slot), n = x->w->symbols[p->vocab_subset][slot];
-    const rill_constant rows = x->t->list[p->vocab_subset].rows;
+    const rill_constant rows = x->t->vocab_subset[p->vocab_subset].rows;
     const size_t k = x->t->constant[rows].width;
     float *w = interpret_alloc((size_t)n * k, sizeof *w), *out = view_data(x, op->view[3], op->space, r);
     for (int32_t i = 0; i < n; i++)
@@ -178,7 +178,7 @@ static void interpret_list_product(const interpretation *x, const spec_op *op, i
                k * sizeof *w);
     const rill_gemm gemm = {
         .a = {view_data(x, op->view[0], op->space, r), k}, .activation = p->activation, .c = {out, (size_t)n}};
-    if (n > 0) multiply(x, x->t->list[p->vocab_subset].type, (size_t)n, k, w, gemm);
+    if (n > 0) multiply(x, x->t->vocab_subset[p->vocab_subset].type, (size_t)n, k, w, gemm);
     free(w);
 }
 
@@ -186,7 +186,7 @@ static void interpret_product(const interpretation *x, const spec_op *op, int32_
 {
     const rill_product *p = &op->as.product;
     if (p->vocab_subset > 0) {
-        interpret_list_product(x, op, r);
+        interpret_subset_product(x, op, r);
         return;
     }
     const size_t n = x->t->matrix[p->matrix].n, k = x->t->matrix[p->matrix].k;

@@ -60,7 +60,7 @@ typedef struct net_spec {
     struct {
         rill_constant rows, bias;
         rill_weight_type type;
-    } list[SPEC_MAX_PARTS];
+    } vocab_subset[SPEC_MAX_PARTS];
     struct {
         spec_space_kind kind;
         rill_index_space parent_space;
@@ -80,7 +80,7 @@ typedef struct net_spec {
     spec_op op[MAX_OPS];
     rill_table expected;
     rill_column expected_slot;
-    int32_t constants, matrices, tables, lists, spaces, columns, values, ops, paths;
+    int32_t constants, matrices, tables, vocab_subsets, spaces, columns, values, ops, paths;
     int selects, watches;
 } net_spec;
 
@@ -103,7 +103,7 @@ typedef struct answers {
 } answers;
 
 /* Build a net_spec as a network with one graph. */
-rill_status build_network(const net_spec *t, rill_network *plan, rill_graph *program);
+rill_status build_network(const net_spec *t, rill_network *network, rill_graph *graph);
 
 /* Compute a run of n rows; columns have the spec's entries. */
 void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const answers *a);

@@ -82,7 +82,7 @@ void interpret_best(const interpretation *x, const spec_op *op, int32_t r)
     const float *logits = view_data(x, op->view[0], op->space, r), *add = view_data(x, op->view[1], op->space, r);
     float *logp = interpret_alloc(n, sizeof *logp), *bias = interpret_alloc(n, sizeof *bias);
     int32_t *action = interpret_alloc(n, sizeof *action);
-    const rill_constant from = o->vocab_subset > 0 ? x->t->list[o->vocab_subset].bias : o->bias;
+    const rill_constant from = o->vocab_subset > 0 ? x->t->vocab_subset[o->vocab_subset].bias : o->bias;
     for (size_t v = 0; v < n; v++) {
         action[v] = o->vocab_subset > 0 ? x->w->symbol[o->vocab_subset][slot][v] : (int32_t)v + o->first_action;
         if (from > 0) bias[v] = x->t->constant[from].data[o->vocab_subset > 0 ? (size_t)action[v] : v];
@@ -123,7 +123,7 @@ void interpret_mix(const interpretation *x, const spec_op *op, int32_t r)
     int32_t *action = interpret_alloc(n, sizeof *action);
     int sound = 1;
     for (size_t e = 0; e < models && n > 0; e++) {
-        const rill_constant from = o->vocab_subset[e] > 0 ? x->t->list[o->vocab_subset[e]].bias : o->bias[e];
+        const rill_constant from = o->vocab_subset[e] > 0 ? x->t->vocab_subset[o->vocab_subset[e]].bias : o->bias[e];
         for (size_t v = 0; v < n; v++) {
             action[v] = o->vocab_subset[e] > 0 ? x->w->symbol[o->vocab_subset[e]][slot][v] : (int32_t)v;
             if (from > 0) bias[v] = x->t->constant[from].data[action[v]];

@@ -75,13 +75,13 @@ static rill_table add_table(problem *p, rill_table_kind kind, size_t width)
     return t;
 }
 
-static rill_vocab_subset add_list(problem *p, int weights, rill_vocab_subset like)
+static rill_vocab_subset add_vocab_subset(problem *p, int weights, rill_vocab_subset like)
 {
-    const rill_vocab_subset l = ++p->t.lists;
+    const rill_vocab_subset l = ++p->t.vocab_subsets;
     if (weights) {
-        p->t.list[l].rows = add_constant(p, p->symbols, p->hidden);
-        p->t.list[l].type = random_type(p);
-        if (dice_chance(&p->d, 60)) p->t.list[l].bias = add_constant(p, 1, p->symbols);
+        p->t.vocab_subset[l].rows = add_constant(p, p->symbols, p->hidden);
+        p->t.vocab_subset[l].type = random_type(p);
+        if (dice_chance(&p->d, 60)) p->t.vocab_subset[l].bias = add_constant(p, 1, p->symbols);
     }
     for (int32_t s = 0; s < p->w.slots; s++) {
         const int32_t chance = like == 0 ? dice_range(&p->d, 0, 100) : 0;
@@ -140,7 +140,7 @@ static int32_t node_depth(const world *w, int32_t node)
 
 static void make_row_columns(problem *p)
 {
-    skeleton *s = &p->s;
+    layout *s = &p->s;
     const size_t n = (size_t)p->n;
     s->node = add_column(p, RILL_ROWS, n);
     s->old = random_column(p, RILL_ROWS, n, 0, p->old_nodes - 1);
@@ -166,9 +166,9 @@ static void make_row_columns(problem *p)
     }
 }
 
-static void make_skeleton(problem *p, int ragged)
+static void make_layout(problem *p, int ragged)
 {
-    skeleton *s = &p->s;
+    layout *s = &p->s;
     make_row_columns(p);
     if (ragged) {
         s->length = add_column(p, RILL_ROWS, (size_t)p->n);
@@ -263,7 +263,7 @@ static void offer_values(problem *p, found *f, rill_index_space space, size_t wi
 /* A column of row indexes of a constant, for rows of the space. */
 static rill_column symbol_column(problem *p, rill_index_space space, int absent)
 {
-    const skeleton *s = &p->s;
+    const layout *s = &p->s;
     if (is_distinct(&p->t, space)) return RILL_OWN;
     const rill_index_space root = root_space(&p->t, space);
     if (root != RILL_ROWS && dice_chance(&p->d, 20)) return RILL_OWN;
@@ -288,7 +288,7 @@ static rill_column row_column(problem *p, rill_index_space space, int absent)
 
 static void offer_tables(problem *p, found *f, rill_index_space space, size_t width, int needs)
 {
-    const skeleton *s = &p->s;
+    const layout *s = &p->s;
     const net_spec *t = &p->t;
     if (is_distinct(t, space)) {
         if (root_space(t, space) != RILL_ROWS) return;
@@ -353,7 +353,7 @@ spec_op *add_op(problem *p, rill_op_kind kind, rill_index_space space)
 /* An output for an operation: a new value, or table rows that belong to the row. */
 spec_view place_output(problem *p, rill_index_space space, size_t width)
 {
-    const skeleton *s = &p->s;
+    const layout *s = &p->s;
     const net_spec *t = &p->t;
     const rill_index_space root = root_space(t, space);
     if (!is_distinct(t, space) && dice_chance(&p->d, 35)) {
@@ -448,10 +448,10 @@ problem *make_problem(uint64_t seed, rill_weight_type narrow)
     p->slots = add_table(p, RILL_TABLE_SLOTS, 2 * p->hidden);
     p->ragged = add_table(p, RILL_TABLE_RAGGED, p->hidden + (size_t)dice_range(&p->d, 0, 20));
     p->host = add_table(p, RILL_TABLE_HOST, p->hidden);
-    p->mask = add_list(p, 0, 0);
-    p->list[0] = add_list(p, 1, 0);
-    p->list[1] = add_list(p, 1, p->list[0]);
-    make_skeleton(p, dice_chance(&p->d, 50));
+    p->mask = add_vocab_subset(p, 0, 0);
+    p->vocab_subset[0] = add_vocab_subset(p, 1, 0);
+    p->vocab_subset[1] = add_vocab_subset(p, 1, p->vocab_subset[0]);
+    make_layout(p, dice_chance(&p->d, 50));
     for (int32_t i = dice_range(&p->d, 1, 7); i > 0 && has_capacity(p); i--) make_op(p);
     if (dice_chance(&p->d, 60)) {
         if (dice_chance(&p->d, 60))
@@ -476,7 +476,7 @@ void free_problem(problem *p)
 {
     net_spec *t = &p->t;
     free_rows(t, &p->w);
-    for (int32_t i = 1; i <= t->lists; i++)
+    for (int32_t i = 1; i <= t->vocab_subsets; i++)
         for (int32_t s = 0; s < p->w.slots; s++) free(p->w.symbol[i][s]);
     for (int32_t i = 1; i <= t->constants; i++) free(t->constant[i].data);
     for (int32_t i = 1; i <= t->matrices; i++) free(t->matrix[i].w);

@@ -1,31 +1,30 @@
 /* random_network.h: random networks and worlds for the executor's property test. Everything is determined by the dice. */
-#ifndef TEST_DEVICE_MAKER_H
-#define TEST_DEVICE_MAKER_H
+#ifndef TEST_RANDOM_NETWORK_H
+#define TEST_RANDOM_NETWORK_H
 
 #include "interpreter.h"
 #include "support/dice.h"
 
 /* Columns and spaces of every network; those of units are 0 if it has no ragged space. */
-typedef struct skeleton {
+typedef struct layout {
     rill_column node, old, old_or_none, slot, full_slot, unit, own_slot, symbol, symbol_or_none, chosen, depth,
         old_depth, tag;
     rill_column length, shorter, filled, some_unit;
     rill_column unit_symbol, unit_or_none, unit_chosen, unit_tag, unit_symbol2;
     rill_index_space units, units2, where, distinct, where_units, filled_rows, distinct_where, distinct_units;
-} skeleton;
+} layout;
 
 typedef struct problem {
     dice d;
     net_spec t;
-    skeleton s;
+    layout s;
     world w;
     int32_t n, old_nodes, old_slots;
     size_t hidden, symbols;
     rill_table nodes, states, slots, ragged, host;
     rill_constant rows, wide; /* [ROWS, hidden], [ROWS, 4 hidden] */
-    rill_vocab_subset mask, list[2];
+    rill_vocab_subset mask, vocab_subset[2];
     rill_selection selection; /* of all rows; its answer arrays are elsewhere */
-    int32_t n_legal;
     rill_weight_type narrow;
 } problem;
 

@@ -1,6 +1,6 @@
 /* random_network_internal.h: parts of the generator. Private header. */
-#ifndef TEST_MAKER_INTERNAL_H
-#define TEST_MAKER_INTERNAL_H
+#ifndef TEST_RANDOM_NETWORK_INTERNAL_H
+#define TEST_RANDOM_NETWORK_INTERNAL_H
 
 #include "random_network.h"
 

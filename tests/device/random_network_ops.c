@@ -118,7 +118,7 @@ static void make_cell(problem *p)
 
 static void make_scan(problem *p)
 {
-    const skeleton *s = &p->s;
+    const layout *s = &p->s;
     const int shorter = dice_chance(&p->d, 40), gru = dice_chance(&p->d, 40);
     const rill_index_space space = shorter ? s->units2 : s->units;
     const size_t h = (size_t)dice_range(&p->d, 1, (int32_t)p->hidden), width = (gru ? 3 : 4) * h;
@@ -145,7 +145,7 @@ static void make_scan(problem *p)
 
 static void make_attend(problem *p)
 {
-    const skeleton *s = &p->s;
+    const layout *s = &p->s;
     const int how = dice_range(&p->d, 0, s->units != 0 ? 2 : 1);
     rill_index_space space = random_space(p);
     if (is_distinct(&p->t, space)) space = RILL_ROWS;
@@ -288,7 +288,7 @@ static rill_index_space choosing_space(problem *p)
     return p->s.filled_rows != 0 && dice_chance(&p->d, 50) ? p->s.filled_rows : p->s.where;
 }
 
-static spec_view list_logits(problem *p, rill_index_space space, rill_vocab_subset list)
+static spec_view subset_logits(problem *p, rill_index_space space, rill_vocab_subset list)
 {
     const spec_view a = find_view(p, space, p->hidden, ANY, NULL);
     const rill_tensor v = add_value(p, space, p->symbols);
@@ -308,9 +308,9 @@ void make_best(problem *p)
     rill_best_choices o = {.symbols = p->symbols, .raw = dice_chance(&p->d, 20)};
     spec_view v[2] = {{SPEC_VIEW_NONE, 0, 0, 0, 0}, {SPEC_VIEW_NONE, 0, 0, 0, 0}};
     if (listed) {
-        o.vocab_subset = p->list[0];
+        o.vocab_subset = p->vocab_subset[0];
         o.vocab_subset_slot = p->s.slot;
-        v[0] = list_logits(p, space, o.vocab_subset);
+        v[0] = subset_logits(p, space, o.vocab_subset);
     } else {
         v[0] = own_value(p, space, p->symbols);
         if (dice_chance(&p->d, 50)) o.bias = add_constant(p, 1, p->symbols);
@@ -336,9 +336,9 @@ void make_mix(problem *p)
     spec_view v[4];
     for (int32_t i = 0; i < o.models; i++) {
         if (listed) {
-            o.vocab_subset[i] = p->list[i];
+            o.vocab_subset[i] = p->vocab_subset[i];
             o.vocab_subset_slot = p->s.slot;
-            v[i] = list_logits(p, space, o.vocab_subset[i]);
+            v[i] = subset_logits(p, space, o.vocab_subset[i]);
             continue;
         }
         v[i] = make_product(p, space, p->symbols,

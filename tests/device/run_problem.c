@@ -97,31 +97,31 @@ static void exchange(const problem *p, rill_session *s, world *w, int into)
         exchange_rows(s, s->network->n_tables, 0, (size_t)w->nodes, (float *)(void *)w->parent, into);
 }
 
-static void open_stream(rill_context *ctx, const problem *p, const rill_network *plan, int threads, world *w,
+static void open_stream(rill_context *ctx, const problem *p, const rill_network *network, int threads, world *w,
                         rill_session **out)
 {
-    EXPECT_OK(rill_session_open(out, ctx, plan, threads));
+    EXPECT_OK(rill_session_open(out, ctx, network, threads));
     rill_session *s = *out;
     int32_t slots[SPEC_MAX_SLOTS];
     for (int32_t i = 0; i < w->slots; i++) slots[i] = i;
     EXPECT_OK(rill_session_reserve(s, w->nodes, w->slots));
     EXPECT_OK(rill_session_set_slots(s, w->slots, slots, w->units));
     EXPECT_OK(rill_session_fill(s, p->host, 0, w->host_rows, w->rows[p->host]));
-    for (rill_vocab_subset l = 1; l <= p->t.lists; l++)
+    for (rill_vocab_subset l = 1; l <= p->t.vocab_subsets; l++)
         for (int32_t i = 0; i < w->slots; i++)
             EXPECT_OK(rill_session_set_vocab_subset(s, l, i, w->symbols[l][i], w->symbol[l][i]));
     exchange(p, s, w, 1);
 }
 
 /* Rows `order[0..n)` of the problem as one run, with its inputs and outputs. */
-typedef struct piece {
+typedef struct run_part {
     const int32_t *order;
     int32_t n;
     int32_t *columns[SPEC_MAX_PARTS];
     rill_selection selection;
     int32_t *set, *pick, *row, *action; /* of the requests; pick: its index in the problem */
     float *watched;
-} piece;
+} run_part;
 
 /* For each row, the index of its first unit in the problem. */
 static void first_units(const problem *p, int32_t first[2][SPEC_MAX_SLOTS * 30])
@@ -131,7 +131,7 @@ static void first_units(const problem *p, int32_t first[2][SPEC_MAX_SLOTS * 30])
         for (int32_t r = 0, units = 0; r < p->n; r++) first[k][r] = units, units += p->t.column[lengths[k]].entry[r];
 }
 
-static void make_columns(const problem *p, const outcome *o, piece *x)
+static void make_columns(const problem *p, const outcome *o, run_part *x)
 {
     const net_spec *t = &p->t;
     const rill_column lengths[2] = {p->s.length, p->s.shorter};
@@ -152,7 +152,7 @@ static void make_columns(const problem *p, const outcome *o, piece *x)
     }
 }
 
-static void make_score_request(const problem *p, piece *x)
+static void make_score_request(const problem *p, run_part *x)
 {
     const size_t picks = (size_t)p->selection.n_picks, n = (size_t)x->n, stride = (size_t)p->selection.stride;
     rill_selection *request = &x->selection;
@@ -180,7 +180,7 @@ static void make_score_request(const problem *p, piece *x)
 }
 
 /* late: see rill_run_arguments; then clobbers everything that the caller may free. */
-static void begin_rows(const problem *p, rill_session *s, rill_graph program, int32_t late, const outcome *o, piece *x)
+static void begin_rows(const problem *p, rill_session *s, rill_graph graph, int32_t late, const outcome *o, run_part *x)
 {
     make_columns(p, o, x);
     make_score_request(p, x);
@@ -193,15 +193,14 @@ static void begin_rows(const problem *p, rill_session *s, rill_graph program, in
                                           .watched = x->watched,
                                           .ld_watched = o->ld_watched,
                                           .async_group = late};
-    rill_status status = rill_session_run(s, program, &arguments);
-    while (should_retry != NULL && status < 0 && should_retry(status))
-        status = rill_session_run(s, program, &arguments);
+    rill_status status = rill_session_run(s, graph, &arguments);
+    while (should_retry != NULL && status < 0 && should_retry(status)) status = rill_session_run(s, graph, &arguments);
     if (late == 0 || status != RILL_AGAIN) assert_int_equal(status, RILL_OK);
     memset(&request, 0x5A, sizeof request);
 }
 
 /* Copy the results of the run's rows to their places in the problem. */
-static void take_rows(const problem *p, const piece *x, outcome *o)
+static void take_rows(const problem *p, const run_part *x, outcome *o)
 {
     const size_t stride = (size_t)p->selection.stride;
     int32_t first[2][SPEC_MAX_SLOTS * 30];
@@ -219,7 +218,7 @@ static void take_rows(const problem *p, const piece *x, outcome *o)
     for (int32_t i = 0; i < x->selection.n_picks; i++) o->pick[x->pick[i]] = x->selection.pick_logp[i];
 }
 
-static void end_rows(const problem *p, rill_session *s, int32_t late, piece *x, outcome *o)
+static void end_rows(const problem *p, rill_session *s, int32_t late, run_part *x, outcome *o)
 {
     if (late > 0) EXPECT_OK(rill_session_collect(s, late - 1));
     take_rows(p, x, o);
@@ -228,7 +227,7 @@ static void end_rows(const problem *p, rill_session *s, int32_t late, piece *x, 
     free(x->selection.count), free(x->selection.action), free(x->selection.logp), free(x->selection.pick_logp);
 }
 
-outcome run_problem(rill_context *ctx, problem *p, const rill_network *plan, rill_graph program, const variant *v)
+outcome run_problem(rill_context *ctx, problem *p, const rill_network *network, rill_graph graph, const variant *v)
 {
     outcome o = make_outcome(p);
     rill_session *s;
@@ -239,14 +238,14 @@ outcome run_problem(rill_context *ctx, problem *p, const rill_network *plan, ril
         order[r] = order[other];
         order[other] = moved;
     }
-    if (strcmp(plan->device->name, "cpu") == 0)
-        *(cpu_device *)plan->device->data = (cpu_device){v->block, v->span, v->shares};
-    open_stream(ctx, p, plan, v->threads, o.w, &s);
+    if (strcmp(network->device->name, "cpu") == 0)
+        *(cpu_device *)network->device->data = (cpu_device){v->block, v->span, v->shares};
+    open_stream(ctx, p, network, v->threads, o.w, &s);
     const int32_t first = v->split < p->n ? v->split : 0;
-    piece front = {.order = order, .n = first}, back = {.order = order + first, .n = p->n - first};
-    begin_rows(p, s, program, v->async, &o, &front);
+    run_part front = {.order = order, .n = first}, back = {.order = order + first, .n = p->n - first};
+    begin_rows(p, s, graph, v->async, &o, &front);
     if (!v->async) end_rows(p, s, 0, &front, &o);
-    begin_rows(p, s, program, 2 * v->async, &o, &back);
+    begin_rows(p, s, graph, 2 * v->async, &o, &back);
     end_rows(p, s, 2 * v->async, &back, &o);
     if (v->async) end_rows(p, s, 1, &front, &o);
     exchange(p, s, o.w, 0);

@@ -28,7 +28,7 @@ void free_outcome(outcome *o);
 outcome interpret_problem(problem *p, const rill_kernels *kernels);
 
 /* Run the problem on the network's device. */
-outcome run_problem(rill_context *ctx, problem *p, const rill_network *plan, rill_graph program, const variant *v);
+outcome run_problem(rill_context *ctx, problem *p, const rill_network *network, rill_graph graph, const variant *v);
 
 /* Called with the status of a failed call: if it returns true, the status was expected, the call is repeated, and the
  * session must be intact. NULL: no call may fail. */

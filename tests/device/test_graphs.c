@@ -17,11 +17,11 @@ static void check_problem(rill_context *ctx, uint64_t seed)
     problem *p = make_problem(seed, RILL_WEIGHT_INT8);
     const rill_device_options options = {.struct_size = sizeof options, .kernels = sets[seed % 4]};
     rill_device *device;
-    rill_network *plan;
-    rill_graph program;
+    rill_network *network;
+    rill_graph graph;
     assert_int_equal(rill_device_open(&device, ctx, &options), RILL_OK);
-    assert_int_equal(rill_network_open(&plan, ctx, device), RILL_OK);
-    if (build_network(&p->t, plan, &program) != RILL_OK)
+    assert_int_equal(rill_network_open(&network, ctx, device), RILL_OK);
+    if (build_network(&p->t, network, &graph) != RILL_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, rill_error(ctx));
     outcome truth = interpret_problem(p, &device->kernels);
     const variant variants[] = {
@@ -37,7 +37,7 @@ static void check_problem(rill_context *ctx, uint64_t seed)
          .span = (size_t)dice_range(&p->d, 0, 3)},
     };
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        outcome o = run_problem(ctx, p, plan, program, &variants[i]);
+        outcome o = run_problem(ctx, p, network, graph, &variants[i]);
         const char *what = compare_outcomes(p, &truth, &o, (tolerance){0});
         if (what != NULL)
             fail_msg("seed %llu: %s differ with %d threads, blocks of %zu, spans of %zu, permuted %d, split %d",
@@ -46,7 +46,7 @@ static void check_problem(rill_context *ctx, uint64_t seed)
         free_outcome(&o);
     }
     free_outcome(&truth);
-    rill_network_close(plan);
+    rill_network_close(network);
     rill_device_close(device);
     free_problem(p);
 }

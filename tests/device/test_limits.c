@@ -89,8 +89,8 @@ static void wider_vectors_are_faster(void **state)
 
 /* A runner with a session, as rill_runner_limits() needs, which runs nothing. */
 typedef struct idler {
-    rill_session *stream; /* first member */
-    rill_network *plan;
+    rill_session *session; /* first member */
+    rill_network *network;
     rill_device *device;
 } idler;
 
@@ -98,15 +98,15 @@ static void idler_start(idler *r, rill_context *ctx, const char *kernels)
 {
     const rill_device_options options = {.struct_size = sizeof options, .kernels = kernels};
     assert_int_equal(rill_device_open(&r->device, ctx, &options), RILL_OK);
-    assert_int_equal(rill_network_open(&r->plan, ctx, r->device), RILL_OK);
-    assert_int_equal(rill_network_finish(r->plan), RILL_OK);
-    assert_int_equal(rill_session_open(&r->stream, ctx, r->plan, 1), RILL_OK);
+    assert_int_equal(rill_network_open(&r->network, ctx, r->device), RILL_OK);
+    assert_int_equal(rill_network_finish(r->network), RILL_OK);
+    assert_int_equal(rill_session_open(&r->session, ctx, r->network, 1), RILL_OK);
 }
 
 static void idler_stop(idler *r)
 {
-    rill_session_close(r->stream);
-    rill_network_close(r->plan);
+    rill_session_close(r->session);
+    rill_network_close(r->network);
     rill_device_close(r->device);
 }
 

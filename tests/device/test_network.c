@@ -6,8 +6,8 @@
 
 /* A small valid network to which each mistake is added. */
 typedef struct sound {
-    rill_network *plan;
-    rill_graph program;
+    rill_network *network;
+    rill_graph graph;
     rill_constant rows, one, wide;
     rill_matrix square, gates, bytes;
     rill_table nodes, slots, ragged, host;
@@ -22,38 +22,38 @@ static const float numbers[64 * 16];
 static sound make_sound(rill_context *ctx, const rill_device *device)
 {
     sound s = {0};
-    assert_int_equal(rill_network_open(&s.plan, ctx, device), RILL_OK);
-    s.rows = rill_network_constant(s.plan, numbers, 10, 4);
-    s.one = rill_network_constant(s.plan, numbers, 1, 4);
-    s.wide = rill_network_constant(s.plan, numbers, 1, 10);
-    s.square = rill_network_matrix(s.plan, RILL_WEIGHT_F32, 4, 4, numbers, 4);
-    s.gates = rill_network_matrix(s.plan, RILL_WEIGHT_F32, 16, 4, numbers, 4);
-    s.bytes = rill_network_matrix(s.plan, RILL_WEIGHT_INT8, 4, 4, numbers, 4);
-    s.nodes = rill_network_table(s.plan, RILL_TABLE_NODES, 8, "states");
-    s.slots = rill_network_table(s.plan, RILL_TABLE_SLOTS, 4, "slots");
-    s.ragged = rill_network_table(s.plan, RILL_TABLE_RAGGED, 4, "memory");
-    s.host = rill_network_table(s.plan, RILL_TABLE_HOST, 4, "positions");
-    s.symbols = rill_network_vocab_subset(s.plan, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "bans");
-    s.weighted = rill_network_vocab_subset(s.plan, s.rows, s.wide, RILL_WEIGHT_F32, "shortlist");
-    s.program = rill_graph_begin(s.plan, "step");
-    s.node = rill_column_input(s.plan, s.program, RILL_ROWS, "node");
-    s.slot = rill_column_input(s.plan, s.program, RILL_ROWS, "slot");
-    s.length = rill_column_input(s.plan, s.program, RILL_ROWS, "length");
-    s.some = rill_index_space_where(s.plan, s.program, RILL_ROWS, s.node);
-    s.distinct = rill_index_space_distinct(s.plan, s.program, RILL_ROWS, s.node);
-    s.units = rill_index_space_ragged(s.plan, s.program, s.length);
-    s.unit = rill_column_input(s.plan, s.program, s.units, "unit");
-    s.x = rill_tensor_make(s.plan, s.program, RILL_ROWS, 4);
-    s.y = rill_tensor_make(s.plan, s.program, RILL_ROWS, 4);
-    s.gate = rill_tensor_make(s.plan, s.program, RILL_ROWS, 16);
-    s.unit_x = rill_tensor_make(s.plan, s.program, s.units, 4);
-    s.never = rill_tensor_make(s.plan, s.program, RILL_ROWS, 4);
-    s.logits = rill_tensor_make(s.plan, s.program, RILL_ROWS, 10);
+    assert_int_equal(rill_network_open(&s.network, ctx, device), RILL_OK);
+    s.rows = rill_network_constant(s.network, numbers, 10, 4);
+    s.one = rill_network_constant(s.network, numbers, 1, 4);
+    s.wide = rill_network_constant(s.network, numbers, 1, 10);
+    s.square = rill_network_matrix(s.network, RILL_WEIGHT_F32, 4, 4, numbers, 4);
+    s.gates = rill_network_matrix(s.network, RILL_WEIGHT_F32, 16, 4, numbers, 4);
+    s.bytes = rill_network_matrix(s.network, RILL_WEIGHT_INT8, 4, 4, numbers, 4);
+    s.nodes = rill_network_table(s.network, RILL_TABLE_NODES, 8, "states");
+    s.slots = rill_network_table(s.network, RILL_TABLE_SLOTS, 4, "slots");
+    s.ragged = rill_network_table(s.network, RILL_TABLE_RAGGED, 4, "memory");
+    s.host = rill_network_table(s.network, RILL_TABLE_HOST, 4, "positions");
+    s.symbols = rill_network_vocab_subset(s.network, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "bans");
+    s.weighted = rill_network_vocab_subset(s.network, s.rows, s.wide, RILL_WEIGHT_F32, "shortlist");
+    s.graph = rill_graph_begin(s.network, "step");
+    s.node = rill_column_input(s.network, s.graph, RILL_ROWS, "node");
+    s.slot = rill_column_input(s.network, s.graph, RILL_ROWS, "slot");
+    s.length = rill_column_input(s.network, s.graph, RILL_ROWS, "length");
+    s.some = rill_index_space_where(s.network, s.graph, RILL_ROWS, s.node);
+    s.distinct = rill_index_space_distinct(s.network, s.graph, RILL_ROWS, s.node);
+    s.units = rill_index_space_ragged(s.network, s.graph, s.length);
+    s.unit = rill_column_input(s.network, s.graph, s.units, "unit");
+    s.x = rill_tensor_make(s.network, s.graph, RILL_ROWS, 4);
+    s.y = rill_tensor_make(s.network, s.graph, RILL_ROWS, 4);
+    s.gate = rill_tensor_make(s.network, s.graph, RILL_ROWS, 16);
+    s.unit_x = rill_tensor_make(s.network, s.graph, s.units, 4);
+    s.never = rill_tensor_make(s.network, s.graph, RILL_ROWS, 4);
+    s.logits = rill_tensor_make(s.network, s.graph, RILL_ROWS, 10);
     const rill_copy x = {.width = 4, .x = rill_view_constant(s.rows, s.node), .out = rill_view_value(s.x)};
     const rill_copy units = {.width = 4, .x = rill_view_constant(s.rows, s.unit), .out = rill_view_value(s.unit_x)};
-    rill_op_copy(s.plan, s.program, RILL_ROWS, &x);
-    rill_op_copy(s.plan, s.program, s.units, &units);
-    rill_op_product(s.plan, s.program, RILL_ROWS,
+    rill_op_copy(s.network, s.graph, RILL_ROWS, &x);
+    rill_op_copy(s.network, s.graph, s.units, &units);
+    rill_op_product(s.network, s.graph, RILL_ROWS,
                     &(rill_product){.matrix = s.gates, .a = rill_view_value(s.x), .out = rill_view_value(s.gate)});
     return s;
 }
@@ -61,8 +61,8 @@ static sound make_sound(rill_context *ctx, const rill_device *device)
 typedef void (*mistake_fn)(const sound *s);
 
 #define MISTAKE(name) static void name(const sound *s)
-#define PRODUCT(space, ...) rill_op_product(s->plan, s->program, space, &(rill_product){__VA_ARGS__})
-#define COPY(space, ...) rill_op_copy(s->plan, s->program, space, &(rill_copy){.width = 4, __VA_ARGS__})
+#define PRODUCT(space, ...) rill_op_product(s->network, s->graph, space, &(rill_product){__VA_ARGS__})
+#define COPY(space, ...) rill_op_copy(s->network, s->graph, space, &(rill_copy){.width = 4, __VA_ARGS__})
 
 MISTAKE(no_matrix)
 {
@@ -116,7 +116,7 @@ MISTAKE(rows_from_units)
 MISTAKE(rows_from_distinct)
 {
     COPY(s->distinct, .x = rill_view_value(s->x),
-         .out = rill_view_value(rill_tensor_make(s->plan, s->program, s->distinct, 4)));
+         .out = rill_view_value(rill_tensor_make(s->network, s->graph, s->distinct, 4)));
 }
 MISTAKE(unit_column_of_rows)
 {
@@ -140,21 +140,21 @@ MISTAKE(no_such_value)
 }
 MISTAKE(some_rows_only)
 {
-    const rill_tensor v = rill_tensor_make(s->plan, s->program, s->some, 4);
+    const rill_tensor v = rill_tensor_make(s->network, s->graph, s->some, 4);
     COPY(s->some, .x = rill_view_value(s->x), .out = rill_view_value(v));
     PRODUCT(RILL_ROWS, .matrix = s->square, .a = rill_view_value(v), .out = rill_view_value(s->y));
 }
 MISTAKE(space_of_distinct)
 {
-    (void)rill_index_space_where(s->plan, s->program, s->distinct, s->node);
+    (void)rill_index_space_where(s->network, s->graph, s->distinct, s->node);
 }
 MISTAKE(column_of_where)
 {
-    (void)rill_column_input(s->plan, s->program, s->some, "column");
+    (void)rill_column_input(s->network, s->graph, s->some, "column");
 }
 MISTAKE(gates_elsewhere)
 {
-    rill_op_lstm(s->plan, s->program, RILL_ROWS,
+    rill_op_lstm(s->network, s->graph, RILL_ROWS,
                  &(rill_lstm_cell){.hidden = 4,
                                    .gates = rill_view_constant(s->rows, s->node),
                                    .c_out = rill_view_table(s->nodes, s->node),
@@ -162,7 +162,7 @@ MISTAKE(gates_elsewhere)
 }
 MISTAKE(states_in_separate_tables)
 {
-    rill_op_lstm(s->plan, s->program, RILL_ROWS,
+    rill_op_lstm(s->network, s->graph, RILL_ROWS,
                  &(rill_lstm_cell){.hidden = 4,
                                    .gates = rill_view_value(s->gate),
                                    .c_out = rill_view_table(s->nodes, s->node),
@@ -170,7 +170,7 @@ MISTAKE(states_in_separate_tables)
 }
 MISTAKE(states_overlap)
 {
-    rill_op_lstm(s->plan, s->program, RILL_ROWS,
+    rill_op_lstm(s->network, s->graph, RILL_ROWS,
                  &(rill_lstm_cell){.hidden = 4,
                                    .gates = rill_view_value(s->gate),
                                    .c_out = rill_view_table(s->nodes, s->node),
@@ -178,15 +178,15 @@ MISTAKE(states_overlap)
 }
 MISTAKE(scan_of_rows)
 {
-    rill_op_scan(s->plan, s->program, &(rill_scan){.space = RILL_ROWS, .hidden = 4, .recurrent = s->gates});
+    rill_op_scan(s->network, s->graph, &(rill_scan){.space = RILL_ROWS, .hidden = 4, .recurrent = s->gates});
 }
 MISTAKE(scan_matrix)
 {
-    rill_op_scan(s->plan, s->program, &(rill_scan){.space = s->units, .hidden = 4, .recurrent = s->square});
+    rill_op_scan(s->network, s->graph, &(rill_scan){.space = s->units, .hidden = 4, .recurrent = s->square});
 }
 MISTAKE(two_memories)
 {
-    rill_op_attend(s->plan, s->program, RILL_ROWS,
+    rill_op_attend(s->network, s->graph, RILL_ROWS,
                    &(rill_attend){.heads = 1,
                                   .width = 4,
                                   .own_units = 1,
@@ -198,7 +198,7 @@ MISTAKE(two_memories)
 }
 MISTAKE(memory_of_nodes)
 {
-    rill_op_attend(s->plan, s->program, RILL_ROWS,
+    rill_op_attend(s->network, s->graph, RILL_ROWS,
                    &(rill_attend){.heads = 1,
                                   .width = 4,
                                   .slot = s->slot,
@@ -210,7 +210,7 @@ MISTAKE(memory_of_nodes)
 /* Attend to the slot's memory, with relative position biases: `constant` x of heads. */
 static void attend_to_slot(const sound *s, rill_constant relative)
 {
-    rill_op_attend(s->plan, s->program, RILL_ROWS,
+    rill_op_attend(s->network, s->graph, RILL_ROWS,
                    &(rill_attend){.heads = 1,
                                   .width = 4,
                                   .slot = s->slot,
@@ -223,42 +223,43 @@ static void attend_to_slot(const sound *s, rill_constant relative)
 MISTAKE(relative_to_a_slot)
 {
     static const float distances[3];
-    attend_to_slot(s, rill_network_constant(s->plan, distances, 1, 3));
+    attend_to_slot(s, rill_network_constant(s->network, distances, 1, 3));
 }
 MISTAKE(relative_without_a_middle)
 {
     static const float distances[4];
-    attend_to_slot(s, rill_network_constant(s->plan, distances, 1, 4));
+    attend_to_slot(s, rill_network_constant(s->network, distances, 1, 4));
 }
 MISTAKE(embedding_in_bytes)
 {
     rill_op_embed(
-        s->plan, s->program, RILL_ROWS,
+        s->network, s->graph, RILL_ROWS,
         &(rill_embedding){.matrix = s->bytes, .symbol = s->node, .scale = 1.0f, .out = rill_view_value(s->y)});
 }
 MISTAKE(too_many_terms)
 {
-    rill_op_sum(s->plan, s->program, RILL_ROWS, &(rill_sum){.terms = RILL_SUM_TERMS + 1, .out = rill_view_value(s->y)});
+    rill_op_sum(s->network, s->graph, RILL_ROWS,
+                &(rill_sum){.terms = RILL_SUM_TERMS + 1, .out = rill_view_value(s->y)});
 }
 MISTAKE(missing_term)
 {
-    rill_op_sum(s->plan, s->program, RILL_ROWS, &(rill_sum){.terms = 1, .out = rill_view_value(s->y)});
+    rill_op_sum(s->network, s->graph, RILL_ROWS, &(rill_sum){.terms = 1, .out = rill_view_value(s->y)});
 }
-MISTAKE(list_without_weights)
+MISTAKE(subset_without_weights)
 {
     PRODUCT(RILL_ROWS, .vocab_subset = s->symbols, .vocab_subset_slot = s->slot, .a = rill_view_value(s->x),
             .out = rill_view_value(s->logits));
 }
-MISTAKE(list_read_as_a_row)
+MISTAKE(subset_read_as_a_row)
 {
     PRODUCT(RILL_ROWS, .vocab_subset = s->weighted, .vocab_subset_slot = s->slot, .a = rill_view_value(s->x),
             .out = rill_view_value(s->logits));
     COPY(RILL_ROWS, .x = rill_view_value(s->logits), .out = rill_view_value(s->y));
 }
-MISTAKE(best_of_no_list)
+MISTAKE(best_of_no_subset)
 {
     COPY(RILL_ROWS, .x = rill_view_value(s->x), .out = rill_view_value(s->logits));
-    rill_op_best(s->plan, s->program, RILL_ROWS,
+    rill_op_best(s->network, s->graph, RILL_ROWS,
                  &(rill_best_choices){.symbols = 10,
                                       .logits = rill_view_value(s->logits),
                                       .vocab_subset = s->weighted,
@@ -267,36 +268,36 @@ MISTAKE(best_of_no_list)
 MISTAKE(wide_mask)
 {
     COPY(RILL_ROWS, .x = rill_view_value(s->x), .out = rill_view_value(s->y));
-    rill_op_mask(s->plan, s->program, RILL_ROWS,
+    rill_op_mask(s->network, s->graph, RILL_ROWS,
                  &(rill_mask){.vocab_subset = s->symbols, .slot = s->slot, .x = rill_view_value(s->y), .width = 5});
 }
 MISTAKE(no_models)
 {
-    rill_op_mix(s->plan, s->program, RILL_ROWS, &(rill_mix){.symbols = 4});
+    rill_op_mix(s->network, s->graph, RILL_ROWS, &(rill_mix){.symbols = 4});
 }
 MISTAKE(expects_nodes)
 {
-    rill_graph_prefetch(s->plan, s->program, s->nodes, s->slot);
+    rill_graph_prefetch(s->network, s->graph, s->nodes, s->slot);
 }
 MISTAKE(empty_constant)
 {
-    (void)rill_network_constant(s->plan, numbers, 0, 4);
+    (void)rill_network_constant(s->network, numbers, 0, 4);
 }
 MISTAKE(narrow_stride)
 {
-    (void)rill_network_matrix(s->plan, RILL_WEIGHT_F32, 4, 4, numbers, 3);
+    (void)rill_network_matrix(s->network, RILL_WEIGHT_F32, 4, 4, numbers, 3);
 }
 MISTAKE(endless_matrix)
 {
-    (void)rill_network_matrix(s->plan, RILL_WEIGHT_INT8, 1, (size_t)1 << 20, numbers, (size_t)1 << 20);
+    (void)rill_network_matrix(s->network, RILL_WEIGHT_INT8, 1, (size_t)1 << 20, numbers, (size_t)1 << 20);
 }
-MISTAKE(list_bias)
+MISTAKE(subset_bias)
 {
-    (void)rill_network_vocab_subset(s->plan, s->rows, s->one, RILL_WEIGHT_F32, "shortlist");
+    (void)rill_network_vocab_subset(s->network, s->rows, s->one, RILL_WEIGHT_F32, "shortlist");
 }
-MISTAKE(list_in_f16)
+MISTAKE(subset_in_f16)
 {
-    (void)rill_network_vocab_subset(s->plan, s->rows, 0, RILL_WEIGHT_F16, "shortlist");
+    (void)rill_network_vocab_subset(s->network, s->rows, 0, RILL_WEIGHT_F16, "shortlist");
 }
 
 static const struct {
@@ -339,16 +340,16 @@ static const struct {
     {"(sum): 13 terms, expected 1 to 12", too_many_terms, RILL_ERR_ARGUMENT},
     {"(sum): a term is missing", missing_term, RILL_ERR_ARGUMENT},
     {"(mask): x has 4 columns from column 0 on, expected 5", wide_mask, RILL_ERR_ARGUMENT},
-    {"(product): a product with a vocabulary subset takes its weights", list_without_weights, RILL_ERR_ARGUMENT},
-    {"(copy): x has the symbols of a vocabulary subset", list_read_as_a_row, RILL_ERR_ARGUMENT},
-    {"(best): logits does not have the symbols of the vocabulary subset", best_of_no_list, RILL_ERR_ARGUMENT},
+    {"(product): a product with a vocabulary subset takes its weights", subset_without_weights, RILL_ERR_ARGUMENT},
+    {"(copy): x has the symbols of a vocabulary subset", subset_read_as_a_row, RILL_ERR_ARGUMENT},
+    {"(best): logits does not have the symbols of the vocabulary subset", best_of_no_subset, RILL_ERR_ARGUMENT},
     {"(mix): 0 models, expected 1 to 32", no_models, RILL_ERR_ARGUMENT},
     {"table states is not ragged", expects_nodes, RILL_ERR_ARGUMENT},
     {"a constant of 0 x 4 floats: invalid size", empty_constant, RILL_ERR_ARGUMENT},
     {"a matrix of 4 x 4 with a row stride of 3: invalid", narrow_stride, RILL_ERR_ARGUMENT},
     {"too large", endless_matrix, RILL_ERR_FORMAT},
-    {"vocabulary subset shortlist: its bias must be one row", list_bias, RILL_ERR_ARGUMENT},
-    {"cpu does not multiply in f16", list_in_f16, RILL_ERR_OPTION},
+    {"vocabulary subset shortlist: its bias must be one row", subset_bias, RILL_ERR_ARGUMENT},
+    {"cpu does not multiply in f16", subset_in_f16, RILL_ERR_OPTION},
 };
 
 static void each_mistake_is_reported(void **state)
@@ -361,14 +362,14 @@ static void each_mistake_is_reported(void **state)
         sound s = make_sound(ctx, device);
         mistakes[i].make(&s);
         mistakes[0].make(&s); /* a second mistake changes nothing */
-        assert_int_equal(rill_network_finish(s.plan), mistakes[i].status);
+        assert_int_equal(rill_network_finish(s.network), mistakes[i].status);
         if (strstr(rill_error(ctx), mistakes[i].message) == NULL)
             fail_msg("mistake %zu says \"%s\", expected \"%s\"", i, rill_error(ctx), mistakes[i].message);
-        assert_true(rill_network_constant(s.plan, numbers, 1, 1) < 0);
-        rill_session *stream;
-        assert_int_equal(rill_session_open(&stream, ctx, s.plan, 1), RILL_ERR_ARGUMENT);
-        assert_null(stream);
-        rill_network_close(s.plan);
+        assert_true(rill_network_constant(s.network, numbers, 1, 1) < 0);
+        rill_session *session;
+        assert_int_equal(rill_session_open(&session, ctx, s.network, 1), RILL_ERR_ARGUMENT);
+        assert_null(session);
+        rill_network_close(s.network);
     }
     rill_device_close(device);
     rill_context_destroy(ctx);
@@ -381,13 +382,13 @@ static void finished_networks_are_immutable(void **state)
     rill_device *device;
     assert_int_equal(rill_device_open(&device, ctx, NULL), RILL_OK);
     sound s = make_sound(ctx, device);
-    assert_int_equal(rill_network_finish(s.plan), RILL_OK);
-    const rill_network_bytes bytes = rill_network_sizes(s.plan);
+    assert_int_equal(rill_network_finish(s.network), RILL_OK);
+    const rill_network_bytes bytes = rill_network_sizes(s.network);
     assert_int_equal(bytes.node, 8 * sizeof(float));
     assert_int_equal(bytes.unit, 4 * sizeof(float));
     assert_true(bytes.slot >= (int64_t)(4 * sizeof(float)));
-    assert_true(rill_network_table(s.plan, RILL_TABLE_NODES, 4, "late") < 0);
-    rill_network_close(s.plan);
+    assert_true(rill_network_table(s.network, RILL_TABLE_NODES, 4, "late") < 0);
+    rill_network_close(s.network);
     rill_device_close(device);
     rill_context_destroy(ctx);
 }

@@ -64,10 +64,10 @@ static void freed_ranges_are_reused(void **state)
 
 typedef struct small {
     rill_device *device;
-    rill_network *plan;
-    rill_graph program;
+    rill_network *network;
+    rill_graph graph;
     rill_table memory, host;
-    rill_vocab_subset list;
+    rill_vocab_subset vocab_subset;
 } small;
 
 static const float numbers[64];
@@ -77,37 +77,37 @@ static small open_small(rill_context *ctx)
 {
     small s = {0};
     assert_int_equal(rill_device_open(&s.device, ctx, NULL), RILL_OK);
-    assert_int_equal(rill_network_open(&s.plan, ctx, s.device), RILL_OK);
-    const rill_constant rows = rill_network_constant(s.plan, numbers, 8, 8);
-    const rill_matrix matrix = rill_network_matrix(s.plan, RILL_WEIGHT_F32, 8, 8, numbers, 8);
-    s.memory = rill_network_table(s.plan, RILL_TABLE_RAGGED, 8, "memory");
-    s.host = rill_network_table(s.plan, RILL_TABLE_HOST, 8, "positions");
-    s.list = rill_network_vocab_subset(s.plan, rows, RILL_NONE, RILL_WEIGHT_F32, "shortlist");
-    s.program = rill_graph_begin(s.plan, "encode");
-    const rill_column slot = rill_column_input(s.plan, s.program, RILL_ROWS, "slot");
-    const rill_column length = rill_column_input(s.plan, s.program, RILL_ROWS, "length");
-    const rill_index_space units = rill_index_space_ragged(s.plan, s.program, length);
-    const rill_column symbol = rill_column_input(s.plan, s.program, units, "symbol");
-    rill_op_product(s.plan, s.program, units,
+    assert_int_equal(rill_network_open(&s.network, ctx, s.device), RILL_OK);
+    const rill_constant rows = rill_network_constant(s.network, numbers, 8, 8);
+    const rill_matrix matrix = rill_network_matrix(s.network, RILL_WEIGHT_F32, 8, 8, numbers, 8);
+    s.memory = rill_network_table(s.network, RILL_TABLE_RAGGED, 8, "memory");
+    s.host = rill_network_table(s.network, RILL_TABLE_HOST, 8, "positions");
+    s.vocab_subset = rill_network_vocab_subset(s.network, rows, RILL_NONE, RILL_WEIGHT_F32, "shortlist");
+    s.graph = rill_graph_begin(s.network, "encode");
+    const rill_column slot = rill_column_input(s.network, s.graph, RILL_ROWS, "slot");
+    const rill_column length = rill_column_input(s.network, s.graph, RILL_ROWS, "length");
+    const rill_index_space units = rill_index_space_ragged(s.network, s.graph, length);
+    const rill_column symbol = rill_column_input(s.network, s.graph, units, "symbol");
+    rill_op_product(s.network, s.graph, units,
                     &(rill_product){.matrix = matrix,
                                     .a = rill_view_constant(rows, symbol),
                                     .out = rill_view_ragged(s.memory, slot, RILL_OWN)});
-    assert_int_equal(rill_network_finish(s.plan), RILL_OK);
+    assert_int_equal(rill_network_finish(s.network), RILL_OK);
     return s;
 }
 
 static void close_small(small *s)
 {
-    rill_network_close(s->plan);
+    rill_network_close(s->network);
     rill_device_close(s->device);
 }
 
-static rill_status run_small(rill_session *stream, const small *s, int32_t n, const int32_t *slot,
+static rill_status run_small(rill_session *session, const small *s, int32_t n, const int32_t *slot,
                              const int32_t *length, const int32_t *symbol)
 {
     const int32_t *columns[] = {slot, length, symbol};
     const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = n, .columns = columns};
-    return rill_session_run(stream, s->program, &arguments);
+    return rill_session_run(session, s->graph, &arguments);
 }
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
@@ -117,11 +117,11 @@ static void dropped_slots_are_reused(void **state)
     (void)state;
     rill_context *ctx = harness_context(NULL);
     small s = open_small(ctx);
-    rill_session *stream;
+    rill_session *session;
     dice d = dice_seeded(harness_seed(5));
     enum { SLOTS = 50, LONGEST = 30 };
-    assert_int_equal(rill_session_open(&stream, ctx, s.plan, 1), RILL_OK);
-    assert_int_equal(rill_session_reserve(stream, 0, SLOTS), RILL_OK);
+    assert_int_equal(rill_session_open(&session, ctx, s.network, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(session, 0, SLOTS), RILL_OK);
     /* Ten at a time, in any slots: the number of rows stays small, however many slots were used. */
     for (int round = 0; round < 300; round++) {
         int32_t slot[10], units[10];
@@ -129,23 +129,23 @@ static void dropped_slots_are_reused(void **state)
             slot[i] = (round * 7 + i) % SLOTS;
             units[i] = dice_range(&d, 0, LONGEST);
         }
-        assert_int_equal(rill_session_set_slots(stream, 10, slot, units), RILL_OK);
+        assert_int_equal(rill_session_set_slots(session, 10, slot, units), RILL_OK);
         for (int32_t i = 0; i < 10; i++) {
-            assert_int_equal(rill_session_units(stream, slot[i]), units[i]);
-            rill_session_drop(stream, slot[i]);
-            assert_int_equal(rill_session_units(stream, slot[i]), 0);
+            assert_int_equal(rill_session_units(session, slot[i]), units[i]);
+            rill_session_drop(session, slot[i]);
+            assert_int_equal(rill_session_units(session, slot[i]), 0);
         }
-        assert_int_equal(stream->ranges.end, 0);
+        assert_int_equal(session->ranges.end, 0);
     }
-    assert_true(stream->table[s.memory - 1].capacity <= 2 * 10 * LONGEST);
+    assert_true(session->table[s.memory - 1].capacity <= 2 * 10 * LONGEST);
     /* A slot keeps its rows if the next item fits. */
     const int32_t slot = 3, longer = 9, shorter = 4;
-    assert_int_equal(rill_session_set_slots(stream, 1, &slot, &longer), RILL_OK);
-    const int32_t first = stream->first[slot];
-    assert_int_equal(rill_session_set_slots(stream, 1, &slot, &shorter), RILL_OK);
-    assert_int_equal(stream->first[slot], first);
-    assert_int_equal(rill_session_units(stream, slot), shorter);
-    rill_session_close(stream);
+    assert_int_equal(rill_session_set_slots(session, 1, &slot, &longer), RILL_OK);
+    const int32_t first = session->first[slot];
+    assert_int_equal(rill_session_set_slots(session, 1, &slot, &shorter), RILL_OK);
+    assert_int_equal(session->first[slot], first);
+    assert_int_equal(rill_session_units(session, slot), shorter);
+    rill_session_close(session);
     close_small(&s);
     rill_context_destroy(ctx);
 }
@@ -157,29 +157,29 @@ static void caller_errors_are_reported(void **state)
     (void)state;
     rill_context *ctx = harness_context(NULL);
     small s = open_small(ctx);
-    rill_session *stream;
+    rill_session *session;
     const int32_t slot[] = {0, 1}, length[] = {1, -1}, many[] = {INT32_MAX, INT32_MAX}, symbol[] = {0, 0},
                   unsorted[] = {3, 3}, outside[] = {8};
-    assert_int_equal(rill_session_open(&stream, ctx, s.plan, 1), RILL_OK);
-    assert_int_equal(rill_session_reserve(stream, 0, 2), RILL_OK);
-    assert_int_equal(run_small(stream, &s, 2, slot, length, symbol), RILL_ERR_ARGUMENT);
-    assert_int_equal(run_small(stream, &s, 2, slot, many, symbol), RILL_ERR_ARGUMENT);
-    assert_int_equal(run_small(stream, &s, 0, slot, many, symbol), RILL_OK);
-    assert_int_equal(rill_session_set_slots(stream, 2, slot, many), RILL_ERR_MEMORY);
-    assert_int_equal(rill_session_units(stream, 0), 0);
-    assert_int_equal(stream->ranges.end, 0);
-    assert_int_equal(rill_session_fill(stream, s.host, 1, 1, numbers), RILL_ERR_ARGUMENT);
-    assert_int_equal(rill_session_fill(stream, s.memory, 0, 1, numbers), RILL_ERR_ARGUMENT);
-    assert_int_equal(rill_session_fill(stream, s.host, 0, 2, numbers), RILL_OK);
-    assert_int_equal(rill_session_fill(stream, s.host, 2, 2, numbers), RILL_OK);
-    assert_int_equal(rill_session_set_vocab_subset(stream, s.list, 0, 2, unsorted), RILL_ERR_ARGUMENT);
-    assert_int_equal(rill_session_set_vocab_subset(stream, s.list, 0, 1, outside), RILL_ERR_ARGUMENT);
-    assert_int_equal(rill_session_set_vocab_subset(stream, s.list, 2, 1, symbol), RILL_ERR_ARGUMENT);
-    assert_int_equal(rill_session_set_vocab_subset(stream, s.list, 1, 1, symbol), RILL_OK);
-    assert_int_equal(rill_session_vocab_subset_size(stream, s.list, 1), 1);
-    rill_session_drop(stream, 1);
-    assert_int_equal(rill_session_vocab_subset_size(stream, s.list, 1), 0);
-    rill_session_close(stream);
+    assert_int_equal(rill_session_open(&session, ctx, s.network, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(session, 0, 2), RILL_OK);
+    assert_int_equal(run_small(session, &s, 2, slot, length, symbol), RILL_ERR_ARGUMENT);
+    assert_int_equal(run_small(session, &s, 2, slot, many, symbol), RILL_ERR_ARGUMENT);
+    assert_int_equal(run_small(session, &s, 0, slot, many, symbol), RILL_OK);
+    assert_int_equal(rill_session_set_slots(session, 2, slot, many), RILL_ERR_MEMORY);
+    assert_int_equal(rill_session_units(session, 0), 0);
+    assert_int_equal(session->ranges.end, 0);
+    assert_int_equal(rill_session_fill(session, s.host, 1, 1, numbers), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_fill(session, s.memory, 0, 1, numbers), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_fill(session, s.host, 0, 2, numbers), RILL_OK);
+    assert_int_equal(rill_session_fill(session, s.host, 2, 2, numbers), RILL_OK);
+    assert_int_equal(rill_session_set_vocab_subset(session, s.vocab_subset, 0, 2, unsorted), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_set_vocab_subset(session, s.vocab_subset, 0, 1, outside), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_set_vocab_subset(session, s.vocab_subset, 2, 1, symbol), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_set_vocab_subset(session, s.vocab_subset, 1, 1, symbol), RILL_OK);
+    assert_int_equal(rill_session_vocab_subset_size(session, s.vocab_subset, 1), 1);
+    rill_session_drop(session, 1);
+    assert_int_equal(rill_session_vocab_subset_size(session, s.vocab_subset, 1), 0);
+    rill_session_close(session);
     close_small(&s);
     rill_context_destroy(ctx);
 }
@@ -190,42 +190,44 @@ static void caller_errors_are_reported(void **state)
 static rill_status use_problem(rill_context *ctx, problem *p, int runs, const harness_memory *memory, int64_t *grown)
 {
     rill_device *device = NULL;
-    rill_network *plan = NULL;
+    rill_network *network = NULL;
     rill_session *s = NULL;
-    rill_graph program = 0;
+    rill_graph graph = 0;
     int32_t slots[SPEC_MAX_SLOTS], *columns[SPEC_MAX_PARTS];
     int32_t *count = calloc((size_t)p->n + 1, 4), *action = calloc((size_t)p->n * (size_t)p->selection.stride + 1, 4);
     float *logp = calloc((size_t)p->n * (size_t)p->selection.stride + 1, 4),
           *pick = calloc((size_t)p->selection.n_picks + 1, 4);
-    rill_selection ask = p->selection;
-    ask.count = count, ask.action = action, ask.logp = logp, ask.pick_logp = pick;
+    rill_selection selection = p->selection;
+    selection.count = count, selection.action = action, selection.logp = logp, selection.pick_logp = pick;
     for (int32_t i = 0; i < p->w.slots; i++) slots[i] = i;
     for (rill_column c = 1; c <= p->t.columns; c++) columns[c - 1] = p->t.column[c].entry;
     rill_status status = rill_device_open(&device, ctx, NULL);
-    if (status == RILL_OK) status = rill_network_open(&plan, ctx, device);
-    if (status == RILL_OK) status = build_network(&p->t, plan, &program);
-    if (status == RILL_OK) status = rill_session_open(&s, ctx, plan, 2);
+    if (status == RILL_OK) status = rill_network_open(&network, ctx, device);
+    if (status == RILL_OK) status = build_network(&p->t, network, &graph);
+    if (status == RILL_OK) status = rill_session_open(&s, ctx, network, 2);
     if (status == RILL_OK) status = rill_session_reserve(s, p->w.nodes, p->w.slots);
     if (status == RILL_OK) status = rill_session_set_slots(s, p->w.slots, slots, p->w.units);
     if (status == RILL_OK) status = rill_session_fill(s, p->host, 0, p->w.host_rows, p->w.rows[p->host]);
-    for (rill_vocab_subset l = 1; l <= p->t.lists; l++)
+    for (rill_vocab_subset l = 1; l <= p->t.vocab_subsets; l++)
         for (int32_t i = 0; i < p->w.slots && status == RILL_OK; i++)
             status = rill_session_set_vocab_subset(s, l, i, p->w.symbols[l][i], p->w.symbol[l][i]);
     for (int32_t i = 1; i <= p->t.tables && status == RILL_OK; i++) {
         void *rows = ((cpu_session *)s->data)->table[i - 1];
-        if (rows != NULL) memset(rows, 0, s->table[i - 1].capacity * plan->table[i - 1].ld * sizeof(float));
+        if (rows != NULL) memset(rows, 0, s->table[i - 1].capacity * network->table[i - 1].ld * sizeof(float));
     }
     if (status == RILL_OK && s->table[p->t.tables].capacity > 0)
         memcpy(((cpu_session *)s->data)->table[p->t.tables], p->w.parent, (size_t)p->w.nodes * sizeof(int32_t));
-    const rill_run_arguments arguments = {
-        .struct_size = sizeof arguments, .n = p->n, .columns = (const int32_t *const *)columns, .selection = &ask};
+    const rill_run_arguments arguments = {.struct_size = sizeof arguments,
+                                          .n = p->n,
+                                          .columns = (const int32_t *const *)columns,
+                                          .selection = &selection};
     for (int i = 0; i < runs && status == RILL_OK; i++) {
         const int64_t old_requests = memory->requests;
-        status = rill_session_run(s, program, &arguments);
+        status = rill_session_run(s, graph, &arguments);
         *grown = memory->requests - old_requests;
     }
     rill_session_close(s);
-    rill_network_close(plan);
+    rill_network_close(network);
     rill_device_close(device);
     free(count), free(action), free(logp), free(pick);
     return status;
@@ -269,20 +271,20 @@ static void *run_alone(void *user)
 {
     runner *r = user;
     rill_context *ctx;
-    rill_session *stream;
+    rill_session *session;
     const int32_t slot[] = {0, 1, 2}, length[] = {2, 0, 3}, symbol[] = {1, 2, 3, 4, 5};
     if (rill_context_create(&ctx, NULL) != RILL_OK) return NULL;
-    if (rill_session_open(&stream, ctx, r->s->plan, 2) == RILL_OK) {
-        int good = rill_session_reserve(stream, 0, 3) == RILL_OK &&
-                   rill_session_set_slots(stream, 3, slot, length) == RILL_OK;
-        for (int i = 0; i < 50 && good; i++) r->sum += run_small(stream, r->s, 3, slot, length, symbol) == RILL_OK;
-        rill_session_close(stream);
+    if (rill_session_open(&session, ctx, r->s->network, 2) == RILL_OK) {
+        int good = rill_session_reserve(session, 0, 3) == RILL_OK &&
+                   rill_session_set_slots(session, 3, slot, length) == RILL_OK;
+        for (int i = 0; i < 50 && good; i++) r->sum += run_small(session, r->s, 3, slot, length, symbol) == RILL_OK;
+        rill_session_close(session);
     }
     rill_context_destroy(ctx);
     return NULL;
 }
 
-static void threads_share_a_plan(void **state)
+static void threads_share_a_network(void **state)
 {
     (void)state;
     rill_context *ctx = harness_context(NULL);
@@ -308,16 +310,16 @@ static void profiles_count_what_is_done(void **state)
     (void)state;
     rill_context *ctx = harness_context(NULL);
     small s = open_small(ctx);
-    rill_session *stream;
+    rill_session *session;
     rill_op_profile profile;
     const int32_t slot[] = {0, 1, 2}, length[] = {2, 0, 3}, symbol[] = {1, 2, 3, 4, 5};
-    assert_int_equal(rill_session_open(&stream, ctx, s.plan, 2), RILL_OK);
-    assert_int_equal(rill_session_reserve(stream, 0, 3), RILL_OK);
-    assert_int_equal(rill_session_set_slots(stream, 3, slot, length), RILL_OK);
-    assert_int_equal(rill_session_profile_row(stream, 0, &profile), 0);
-    assert_int_equal(rill_session_profile(stream, 1), RILL_OK);
-    for (int i = 0; i < 4; i++) assert_int_equal(run_small(stream, &s, 3, slot, length, symbol), RILL_OK);
-    assert_int_equal(rill_session_profile_row(stream, 0, &profile), 1);
+    assert_int_equal(rill_session_open(&session, ctx, s.network, 2), RILL_OK);
+    assert_int_equal(rill_session_reserve(session, 0, 3), RILL_OK);
+    assert_int_equal(rill_session_set_slots(session, 3, slot, length), RILL_OK);
+    assert_int_equal(rill_session_profile_row(session, 0, &profile), 0);
+    assert_int_equal(rill_session_profile(session, 1), RILL_OK);
+    for (int i = 0; i < 4; i++) assert_int_equal(run_small(session, &s, 3, slot, length, symbol), RILL_OK);
+    assert_int_equal(rill_session_profile_row(session, 0, &profile), 1);
     assert_string_equal(profile.program, "encode");
     assert_string_equal(profile.operation, "product 8 x 8");
     assert_int_equal(profile.rows, 4 * 5);
@@ -325,12 +327,12 @@ static void profiles_count_what_is_done(void **state)
     assert_true(profile.flops == 4.0 * 5.0 * 2.0 * 8.0 * 8.0);
     assert_true(profile.bytes > 4.0 * 5.0 * 2.0 * 8.0 * 4.0);
     assert_int_equal(profile.arithmetic, RILL_ARITHMETIC_F32);
-    assert_int_equal(rill_session_profile_row(stream, 1, &profile), 0);
-    assert_int_equal(rill_session_profile(stream, 1), RILL_OK);
-    assert_int_equal(rill_session_profile_row(stream, 0, &profile), 1);
+    assert_int_equal(rill_session_profile_row(session, 1, &profile), 0);
+    assert_int_equal(rill_session_profile(session, 1), RILL_OK);
+    assert_int_equal(rill_session_profile_row(session, 0, &profile), 1);
     assert_int_equal(profile.calls, 0);
-    assert_int_equal(rill_session_profile(stream, 0), RILL_OK);
-    rill_session_close(stream);
+    assert_int_equal(rill_session_profile(session, 0), RILL_OK);
+    rill_session_close(session);
     close_small(&s);
     rill_context_destroy(ctx);
 }
@@ -338,7 +340,7 @@ static void profiles_count_what_is_done(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(freed_ranges_are_reused),    cmocka_unit_test(dropped_slots_are_reused),
     cmocka_unit_test(caller_errors_are_reported), cmocka_unit_test(each_allocation_may_fail),
-    cmocka_unit_test(threads_share_a_plan),       cmocka_unit_test(profiles_count_what_is_done),
+    cmocka_unit_test(threads_share_a_network),    cmocka_unit_test(profiles_count_what_is_done),
 };
 
 HARNESS_MAIN(tests)

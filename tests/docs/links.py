@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Every link of a page leads to a file that is there and to a heading that it has; every page under docs/ that a source names is there;
-every page under docs/ is reached from docs/README.md.
+"""Every link of a page leads to an existing file and heading; every page under docs/ that a source names exists; every page under
+docs/ is reachable from docs/README.md.
 
-usage: links.py ROOT"""
+usage: links.py ROOT
+"""
 import os
 import re
 import sys
@@ -30,7 +31,7 @@ def prose(text):
 
 
 def anchors(name):
-    """As GitHub makes them of headings: small letters, blanks as hyphens, the rest of punctuation gone."""
+    """As GitHub makes them from headings: lower case, spaces as hyphens, other punctuation removed."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", read(name), flags=re.S | re.M), re.M)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 

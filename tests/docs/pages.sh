@@ -2,14 +2,14 @@
 # The commands of a page, run as a reader would run them.
 #
 # A ```console block is run and compared. In it a line that begins with "$ " is a command; "> " goes on with it on the next line. The
-# lines behind a command are what it must print, standard error included: "…" stands for anything, a line of that alone for any number
+# lines after a command are its expected output, standard error included: "…" stands for anything, a line of that alone for any number
 # of lines, and a tab is shown as four blanks. Its exit code must be 0, or N where the command ends with "  # exit code N". Seconds and
 # speeds are shown as they were once and not compared: those of the summary line, of its second half with --verbose, and of the tables
 # of `rill bench`, `rill tune` and sweeps. Scores, numbers of six decimals or more, may differ by 0.001, for kernels of different processors
 # differ in the last bits.
 # A ```lua or ```c block whose first line is a comment with a file's name becomes that file. Blocks of other kinds are left alone.
 #
-# Commands run in a folder of their own in which `rill` is found, `build/rill` is the same, and the repository's folders are at hand.
+# Commands run in a separate folder, with `rill` on the PATH, `build/rill` the same, and links to the repository's folders.
 #   usage: pages.sh RILL CHECK_JSON DATA TOY_PLUGIN ROOT PAGE
 set -eu
 . "${0%/*}/../cli/lib.sh"
@@ -18,7 +18,7 @@ root=$5 page=$6
 mkdir build blocks && ln -s "$rill" build/rill && PATH=$PWD/build:$PATH
 for folder in docs examples framework tools; do ln -s "$root/$folder" $folder; done
 
-# Write the page's pieces in their order: blocks/N.NAME.file is a file; blocks/N.run a command and blocks/N.wanted what it prints;
+# Write the parts of the page in order: blocks/N.NAME.file is a file; blocks/N.run a command and blocks/N.wanted its expected output;
 # blocks/N.at has the number of its line.
 awk '
   function close_piece() { if (piece != "") close(piece); piece = "" }

@@ -4,7 +4,7 @@
 #ifndef TEST_DOMAINS_FOLDER_FIXTURE_H
 #define TEST_DOMAINS_FOLDER_FIXTURE_H
 
-#include "model_maker.h"
+#include "random_parser.h"
 
 static failing_allocator memory;
 static rill_context *ctx;

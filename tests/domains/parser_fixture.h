@@ -3,8 +3,8 @@
 #ifndef TEST_DOMAINS_PARSER_FIXTURE_H
 #define TEST_DOMAINS_PARSER_FIXTURE_H
 
-#include "driver.h"
-#include "model_maker.h"
+#include "domain_driver.h"
+#include "random_parser.h"
 #include "shiftreduce.h"
 
 static const rill_domain *const domain = &rill_shiftreduce_domain;

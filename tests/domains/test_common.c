@@ -16,7 +16,7 @@
 #include "vocabulary.h"
 
 /* After helpers.h, whose names it uses. */
-#include "fixture.h"
+#include "context_fixture.h"
 
 /* --- arena, utf8 -------------------------------------------------------------------------------------------------- */
 

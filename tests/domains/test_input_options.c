@@ -22,20 +22,20 @@ static const rill_domain *const domains[] = {&rill_mt_domain, &rill_semparse_dom
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-typedef struct asked {
+typedef struct test_input {
     const char *text, *options;
-} asked;
+} test_input;
 
 enum { CAPACITY = 32 };
 
 typedef struct run {
-    const asked *input; /* [n] */
+    const test_input *input; /* [n] */
     int32_t n, read, written;
     char *output[CAPACITY]; /* or, after "!", the message */
     double logp[CAPACITY];
 } run;
 
-static rill_status give(void *user, int may_block, rill_request *request)
+static rill_status read_input(void *user, int may_block, rill_request *request)
 {
     run *r = user;
     (void)may_block;
@@ -47,7 +47,7 @@ static rill_status give(void *user, int may_block, rill_request *request)
     return RILL_OK;
 }
 
-static rill_status take(void *user, const rill_result *result)
+static rill_status write_result(void *user, const rill_result *result)
 {
     run *r = user;
     const char *text = result->n_outputs > 0 ? rill_result_output(result, 0)->text : result->message;
@@ -60,10 +60,11 @@ static rill_status take(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void decode(run *r, const char *domain, const char *name, const rill_pair *value, int tokenized, int32_t workers)
+static void decode(run *r, const char *domain, const char *name, const rill_pair *value, int tokenized,
+                   int32_t n_workers)
 {
     char *path = join_path(getenv("RILL_TEST_EXAMPLES"), name);
-    rill_workers *crew;
+    rill_workers *workers;
     rill_engine_setup setup;
     const rill_open_options open = {.struct_size = sizeof open,
                                     .path = path,
@@ -71,19 +72,19 @@ static void decode(run *r, const char *domain, const char *name, const rill_pair
                                     .tokenized = tokenized,
                                     .values = value,
                                     .n_values = value != NULL};
-    const rill_workers_options options = {.struct_size = sizeof options, .workers = workers};
+    const rill_workers_options options = {.struct_size = sizeof options, .workers = n_workers};
     rill_engine_setup_default(&setup);
     setup.settings.k = 3;
     const rill_engine_setup *setups[] = {&setup, &setup};
-    assert_ok(ctx, rill_workers_open(&crew, ctx, domain, &open, &options));
-    assert_ok(ctx, rill_workers_begin(crew, setups));
-    assert_ok(ctx, rill_workers_run_requests(crew, give, r, take, r));
+    assert_ok(ctx, rill_workers_open(&workers, ctx, domain, &open, &options));
+    assert_ok(ctx, rill_workers_begin(workers, setups));
+    assert_ok(ctx, rill_workers_run_requests(workers, read_input, r, write_result, r));
     assert_int_equal(r->written, r->n);
-    rill_workers_close(crew);
+    rill_workers_close(workers);
     free(path);
 }
 
-static void forget(run *r)
+static void clear_run(run *r)
 {
     for (int32_t i = 0; i < r->written; i++) free(r->output[i]);
 }
@@ -94,15 +95,15 @@ static void forget(run *r)
 static void as_opened(const char *domain, const char *name, const char *const *line, int32_t lines,
                       const char *const *form, int32_t forms)
 {
-    asked all[CAPACITY], plain[CAPACITY];
+    test_input all[CAPACITY], plain[CAPACITY];
     run mixed = {.input = all};
-    for (int32_t l = 0; l < lines; l++) plain[l] = (asked){line[l], NULL};
+    for (int32_t l = 0; l < lines; l++) plain[l] = (test_input){line[l], NULL};
     for (int32_t i = 0; i < lines * forms; i++) {
         static char options[CAPACITY][64];
         const int32_t f = i % forms, tokenized = f % 2;
         snprintf(options[i], sizeof options[i], "%s%s%s%s", form[f] ? "input_format=" : "", form[f] ? form[f] : "",
                  form[f] && tokenized ? " " : "", tokenized ? "tokenized=1" : "");
-        all[i] = (asked){line[i / forms], options[i][0] != '\0' ? options[i] : NULL};
+        all[i] = (test_input){line[i / forms], options[i][0] != '\0' ? options[i] : NULL};
     }
     mixed.n = lines * forms;
     for (int32_t workers = 1; workers <= 2; workers++) {
@@ -116,9 +117,9 @@ static void as_opened(const char *domain, const char *name, const char *const *l
                 assert_string_equal(mixed.output[l * forms + f], alone.output[l]);
                 assert_true(mixed.logp[l * forms + f] == alone.logp[l]);
             }
-            forget(&alone);
+            clear_run(&alone);
         }
-        forget(&mixed);
+        clear_run(&mixed);
     }
 }
 
@@ -144,24 +145,25 @@ static void questions(void **state)
 static void other_way_round(void **state)
 {
     (void)state;
-    static const asked input[] = {{"Don't go.", NULL}, {"Don't go.", "tokenized=0"}, {"Don't go.", "tokenized=false"}};
-    static const asked question[] = {{"longest river in Colorado?", NULL},
-                                     {"longest river in Colorado?", "tokenized=0"}};
+    static const test_input input[] = {
+        {"Don't go.", NULL}, {"Don't go.", "tokenized=0"}, {"Don't go.", "tokenized=false"}};
+    static const test_input question[] = {{"longest river in Colorado?", NULL},
+                                          {"longest river in Colorado?", "tokenized=0"}};
     const rill_pair text = {"input-format", "text"};
     run opened = {.input = input, .n = 3}, plain = {.input = input, .n = 1};
     decode(&opened, "shiftreduce", "gum", &text, 1, 1);
     decode(&plain, "shiftreduce", "gum", &text, 0, 1);
     assert_string_not_equal(opened.output[0], plain.output[0]);
     for (int32_t i = 1; i < 3; i++) assert_string_equal(opened.output[i], plain.output[0]);
-    forget(&opened);
-    forget(&plain);
+    clear_run(&opened);
+    clear_run(&plain);
     run asks = {.input = question, .n = 2}, typed = {.input = question, .n = 1};
     decode(&asks, "semparse", "geo", NULL, 1, 1);
     decode(&typed, "semparse", "geo", NULL, 0, 1);
     assert_string_equal(asks.output[1], typed.output[0]);
     assert_true(asks.logp[1] == typed.logp[0]);
-    forget(&asks);
-    forget(&typed);
+    clear_run(&asks);
+    clear_run(&typed);
 }
 
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
@@ -169,7 +171,7 @@ static void other_way_round(void **state)
 static void others_are_refused(void **state)
 {
     (void)state;
-    static const asked input[] = {
+    static const test_input input[] = {
         {"Go.", ""},
         {"Go.", "input-format=tagged input_format=text tokenized=1 tokenized=0"},
         {"Go.", "input-format=banana"},
@@ -207,14 +209,14 @@ static void others_are_refused(void **state)
                 fail_msg("%s: %s", input[i].options, r.output[i]);
         assert_string_equal(r.output[12], "(TOP (NP (NN Go.)))"); /* a switch without a value is on */
         assert_string_equal(r.output[13], r.output[0]);
-        forget(&r);
+        clear_run(&r);
     }
-    static const asked sentence[] = {{"Ein Hund.", "tokenized=1"}, {"Ein Hund.", NULL}};
+    static const test_input sentence[] = {{"Ein Hund.", "tokenized=1"}, {"Ein Hund.", NULL}};
     run r = {.input = sentence, .n = 2};
     decode(&r, "mt", "de-en", NULL, 0, 1);
     assert_string_equal(r.output[0], "!domain mt has no option \"tokenized\" of single inputs");
     assert_int_not_equal(r.output[1][0], '!');
-    forget(&r);
+    clear_run(&r);
 }
 
 static void written_one_by_one(void **state)

@@ -12,15 +12,15 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
 #include "mt.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 #include "reference.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 
-#include "fixture.h"
+#include "context_fixture.h"
 
 /* The last one's values are those of an ensemble with the first. */
 static const char *const models[] = {
@@ -134,12 +134,12 @@ static void check_forced(seq_runner *m, int32_t slot, const json_t *one)
 /* Number of pairs SOURCE-TARGET in the text, separated by spaces; *found: whether s-t is one of them. */
 static size_t count_pairs(const rill_text *text, size_t s, size_t t, int *found)
 {
-    size_t count = 0, piece, action;
+    size_t count = 0, subword, action;
     int length;
     *found = 0;
-    for (const char *pos = text->length > 0 ? text->data : ""; sscanf(pos, "%zu-%zu%n", &piece, &action, &length) == 2;
-         pos += length, count++)
-        *found |= piece == s && action == t;
+    for (const char *pos = text->length > 0 ? text->data : "";
+         sscanf(pos, "%zu-%zu%n", &subword, &action, &length) == 2; pos += length, count++)
+        *found |= subword == s && action == t;
     return count;
 }
 
@@ -163,12 +163,12 @@ static void check_alignment(seq_runner *m, int32_t slot, const json_t *one)
     int found;
     json_array_foreach(expected, t, row)
     {
-        size_t best = 0, pieces = json_array_size(row);
-        for (size_t s = 0; s < pieces; s++) {
+        size_t best = 0, subwords = json_array_size(row);
+        for (size_t s = 0; s < subwords; s++) {
             const double share = json_number_value(json_array_get(row, s));
             char *end;
             assert_near(strtod(pos, &end), share, 1e-4, "share of action", t);
-            assert_true(*end == (s + 1 < pieces ? ',' : t + 1 < (size_t)n ? ' ' : '\0'));
+            assert_true(*end == (s + 1 < subwords ? ',' : t + 1 < (size_t)n ? ' ' : '\0'));
             pos = end + 1;
             if (share > json_number_value(json_array_get(row, best))) best = s;
             min_pairs += share > 0.3001, max_pairs += share > 0.2999;
@@ -344,7 +344,7 @@ static void run_plan(seq_runner *m, const rill_domain_info *info, const json_t *
             answer_logp(&a, r, logp + (size_t)table[0][r] * (size_t)actions);
             assert_int_equal(answer_ends(&a, r), RILL_LIVE);
         }
-        if (n > 0) ask_in_many_ways(ctx, domain, m, info, &rows, RACES_ONLY ? 1 : 6);
+        if (n > 0) check_random_requests(ctx, domain, m, info, &rows, RACES_ONLY ? 1 : 6);
         if (n < group) call++, from = -n;
     }
     answer_free(&a);
@@ -607,13 +607,13 @@ static void forms_of_alignment(void **state)
 static void inputs_fail_alone(void **state)
 {
     (void)state;
-    char *path = data_path(models[0]), pieces[100] = "";
+    char *path = data_path(models[0]), subwords[100] = "";
     rill_domain_info info;
-    for (int i = 0; i < 40; i++) strcat(pieces, "a ");
+    for (int i = 0; i < 40; i++) strcat(subwords, "a ");
     seq_runner *typed = open_at(path, 1, 0, &info), *pretokenized = open_at(path, 1, 1, &info);
     rill_input inputs[] = {make_input("a \xFF", 0), make_input(">>fr<< a", 1), make_input(">>a book", 2),
                            make_input("  ", 3)};
-    rill_input long_input = make_input(pieces, 0);
+    rill_input long_input = make_input(subwords, 0);
     assert_ok(ctx, domain->reserve(typed, 4, 4));
     assert_ok(ctx, domain->reserve(pretokenized, 4, 4));
     assert_ok(ctx, domain->encode(typed, 4, inputs));

@@ -1,5 +1,5 @@
 /* domains/mt: CTranslate2 directories that differ from the expected, with the message for each; all forms of
- * vocabularies, special tokens of inputs, texts; and each allocation failing once. test_mt_like.c decodes with them. */
+ * vocabularies, special tokens of inputs, texts; and each allocation failing once. test_mt_presets.c decodes with them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 #include "rill/folder.h"
 #include "rill/plugin.h"
 
@@ -436,8 +436,8 @@ static void texts_need_tokenizer_files(void **state)
     static const char *const cutters[] = {"source.spm", "target.spm"};
     copy_model("mt/shared", cutters, 2);
     assert_int_equal(input_size("\xE2\x96\x81man", 1), 1);
-    const int pieces = input_size("ein mann spielt", 0);
-    assert_true(pieces > 3 && pieces < 20);
+    const int subwords = input_size("ein mann spielt", 0);
+    assert_true(subwords > 3 && subwords < 20);
     assert_int_equal(input_size("", 0), -2);
 }
 
@@ -453,23 +453,23 @@ static void subword_ids_equal_the_tokenizers(void **state)
                                        "tokenizer_config.json"};
     copy_model("mt/ct2-nllb", nllb, sizeof nllb / sizeof *nllb);
     char *path = join_path(folder, "shared_vocabulary.json");
-    json_t *pieces = json_load_file(path, 0, NULL);
+    json_t *subwords = json_load_file(path, 0, NULL);
     rill_domain_info info;
     void *self;
     const rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1};
     assert_ok(ctx, domain->open(domain, ctx, &options, &self, &info));
     domain->close(self);
     char wanted[200];
-    json_t *low = json_incref(json_array_get(pieces, 40));
+    json_t *low = json_incref(json_array_get(subwords, 40));
     snprintf(wanted, sizeof wanted,
              "%%s/shared_vocabulary.json: token 40 is \"%s\", but \"%s\" in the tokenizer in the same folder",
-             json_string_value(json_array_get(pieces, 41)), json_string_value(low));
-    json_array_set(pieces, 40, json_array_get(pieces, 41));
-    json_array_set_new(pieces, 41, low);
-    assert_int_equal(json_dump_file(pieces, path, 0), 0);
+             json_string_value(json_array_get(subwords, 41)), json_string_value(low));
+    json_array_set(subwords, 40, json_array_get(subwords, 41));
+    json_array_set_new(subwords, 41, low);
+    assert_int_equal(json_dump_file(subwords, path, 0), 0);
     assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_ERR_FORMAT);
     assert_error(ctx, wanted, folder);
-    json_decref(pieces);
+    json_decref(subwords);
     free(path);
 }
 

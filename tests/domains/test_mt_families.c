@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 #include "reference.h"
 
 static const rill_domain *const domain = &rill_mt_domain;

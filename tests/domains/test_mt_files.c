@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 #include "rill/safetensors.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -176,7 +176,7 @@ static void empty_token_is_no_language_tag(void **state)
     runner_close(self);
 }
 
-static void line_feeds_in_pieces_do_not_end_a_line(void **state)
+static void line_feeds_in_subwords_do_not_end_a_line(void **state)
 {
     (void)state;
     seq_runner *self = NULL;
@@ -356,10 +356,10 @@ static void ensembles_share_their_symbols(void **state)
     json_object_foreach(root, name, number) if (json_integer_value(number) == 7 && strcmp(name, ">>de<<"))
         seventh = name;
     assert_non_null(seventh);
-    char sentence[200], piece[40];
-    snprintf(piece, sizeof piece, "%s", seventh);
-    set_key("vocab.json", piece, "2");
-    snprintf(sentence, sizeof sentence, ": token 2 is \">>de<<\" there and \"%s\" here; ", piece);
+    char sentence[200], subword[40];
+    snprintf(subword, sizeof subword, "%s", seventh);
+    set_key("vocab.json", subword, "2");
+    snprintf(sentence, sizeof sentence, ": token 2 is \">>de<<\" there and \"%s\" here; ", subword);
     does_not_match(sentence);
     json_decref(root);
     free(path);
@@ -668,7 +668,7 @@ int main(void)
         CASE(damaged_sentencepiece),
         CASE(vocabularies_that_do_not_fit),
         CASE(empty_token_is_no_language_tag),
-        CASE(line_feeds_in_pieces_do_not_end_a_line),
+        CASE(line_feeds_in_subwords_do_not_end_a_line),
         CASE(keys_that_are_refused),
         CASE(generation_keys_that_are_refused),
         CASE(special_tokens_are_required),

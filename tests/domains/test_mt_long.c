@@ -8,11 +8,11 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 
-#include "fixture.h"
+#include "context_fixture.h"
 
 static char *folder;
 
@@ -52,11 +52,11 @@ static int remove_folder(void **state)
 }
 
 /* "a a a ...", malloc()ed. */
-static char *make_line(size_t pieces)
+static char *make_line(size_t subwords)
 {
-    char *line = calloc(pieces, 2);
+    char *line = calloc(subwords, 2);
     assert_non_null(line);
-    for (size_t i = 0; i + 1 < 2 * pieces; i++) line[i] = i % 2 == 0 ? 'a' : ' ';
+    for (size_t i = 0; i + 1 < 2 * subwords; i++) line[i] = i % 2 == 0 ? 'a' : ' ';
     return line;
 }
 

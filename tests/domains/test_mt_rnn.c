@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
-#include "model_maker.h"
 #include "mt.h"
+#include "random_parser.h"
 #include "rill/file.h"
 #include "rill/safetensors.h"
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
-#include "open_mt_runner.h"
+#include "mt_runner.h"
 #include "reference.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
@@ -100,24 +100,24 @@ static void start(seq_runner *m, int32_t n, float (*logp)[CAPACITY])
         answer_logp(&a, i, logp[i]);
     }
     answer_free(&a);
-    ask_in_many_ways(ctx, &rill_mt_domain, m, &info, &rows, 30);
+    check_random_requests(ctx, &rill_mt_domain, m, &info, &rows, 30);
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of the list of an input with this many source tokens, from the fifth on; checks them against the announced
  * maximum. */
-static size_t check_bytes(seq_runner *m, size_t pieces)
+static size_t check_bytes(seq_runner *m, size_t subwords)
 {
     const size_t symbol = (size_t)rill_network_sizes(m->model->network).symbol;
-    const size_t max_bytes = (seq_vocab_subset_max(m->model->shortlist, pieces + 1) + RILL_VOCAB_SUBSET_PADDING) *
+    const size_t max_bytes = (seq_vocab_subset_max(m->model->shortlist, subwords + 1) + RILL_VOCAB_SUBSET_PADDING) *
                              symbol;
     char text[400] = "", *texts[1] = {text};
-    for (size_t i = 0; i < pieces; i++)
+    for (size_t i = 0; i < subwords; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
                  rill_vocabulary_token(m->model->net[0]->tokenizer->source, 5 + (int32_t)i, NULL));
     encode(m, 1, texts);
-    assert_int_equal(rill_session_units(m->session, 0), pieces + 1);
+    assert_int_equal(rill_session_units(m->session, 0), subwords + 1);
     assert_ok(ctx, rill_mt_domain.reserve(m, 1, 2));
     const size_t old_bytes = rill_memory_used(ctx);
     assert_ok(ctx, rill_session_set_vocab_subset(m->session, m->model->net[0]->vocab_subset, 1, m->vocab_subset.n,
@@ -127,7 +127,7 @@ static size_t check_bytes(seq_runner *m, size_t pieces)
     return max_bytes;
 }
 
-static const char *piece(const seq_runner *m, int32_t action)
+static const char *subword(const seq_runner *m, int32_t action)
 {
     return rill_vocabulary_token(m->model->net[0]->tokenizer->target, action, NULL);
 }
@@ -139,7 +139,8 @@ static void write_lexicon(const seq_runner *m)
     char text[1000];
     const char *five = rill_vocabulary_token(source, 5, NULL), *six = rill_vocabulary_token(source, 6, NULL);
     snprintf(text, sizeof text, "%s %s 0.2\n%s\t%s\t0.5\r\n\n%s %s 0.3\n%s %s 1\nNULL %s 0.9\nnowhere %s 1\n%s NULL 1",
-             piece(m, 10), five, piece(m, 11), five, piece(m, 12), five, piece(m, 13), six, five, five, piece(m, 14));
+             subword(m, 10), five, subword(m, 11), five, subword(m, 12), five, subword(m, 13), six, five, five,
+             subword(m, 14));
     write_string(folder, "lex", text);
 }
 

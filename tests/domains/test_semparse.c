@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
-#include "model_maker.h"
+#include "random_parser.h"
 #include "reference.h"
 #include "semparse.h"
 
@@ -299,7 +299,7 @@ static void asks_are_heeded(void **state)
     expand(f.ctx, f.self, 9, 5, 4, 3, 2, 1, all);
     const int32_t node[ROWS] = {5, 0, 4}, slot[ROWS] = {2, 0, 2};
     const rill_rows rows = {.n = ROWS, .node = node, .slot = slot};
-    ask_in_many_ways(f.ctx, domain, f.self, &f.info, &rows, 500);
+    check_random_requests(f.ctx, domain, f.self, &f.info, &rows, 500);
     close_small(&f);
 }
 
@@ -398,7 +398,7 @@ static void actions_are_words_of_the_vocabulary(void **state)
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* The whole life of an item, with `width` children of the root. */
-static rill_status live(rill_context *ctx, void *self, int32_t width, rill_text *text)
+static rill_status use_model(rill_context *ctx, void *self, int32_t width, rill_text *text)
 {
     rill_input input = make_input("w1 w2 w3", 0);
     rill_status status = domain->encode(self, 1, &input);
@@ -428,15 +428,15 @@ static void steady_state_allocates_nothing(void **state)
     fixture f;
     open_small(&f, 1);
     rill_text text = {.ctx = f.ctx};
-    assert_ok(f.ctx, live(f.ctx, f.self, 6, &text));
+    assert_ok(f.ctx, use_model(f.ctx, f.self, 6, &text));
     long calls = f.memory.calls;
-    for (int32_t i = 0; i < 5; i++) assert_ok(f.ctx, live(f.ctx, f.self, 1 + i, &text));
+    for (int32_t i = 0; i < 5; i++) assert_ok(f.ctx, use_model(f.ctx, f.self, 1 + i, &text));
     assert_int_equal(f.memory.calls, calls);
     rill_text_clear(&text);
     close_small(&f);
 }
 
-static rill_status whole_life(rill_context *ctx, const char *folder)
+static rill_status open_use_close(rill_context *ctx, const char *folder)
 {
     started s;
     rill_domain_info info;
@@ -444,7 +444,7 @@ static rill_status whole_life(rill_context *ctx, const char *folder)
     rill_status status = open_at(ctx, folder, 2, 0, &s, &info);
     if (status == RILL_OK) status = domain->reserve(s.self, 4, 2);
     if (status == RILL_OK) status = domain->reserve(s.self, 40, 20);
-    if (status == RILL_OK) status = live(ctx, s.self, 5, &text);
+    if (status == RILL_OK) status = use_model(ctx, s.self, 5, &text);
     rill_text_clear(&text);
     stop_model(domain, &s);
     return status;
@@ -458,7 +458,7 @@ static void every_refusal_of_memory_is_survived(void **state)
     char *folder = folder_make();
     model_write(folder, &SMALL_MODEL);
     write_string(folder, "lexicon.tsv", "@format\t1\n@type\ta\n");
-    assert_true(refuse_each_call(&memory, ctx, whole_life, folder) > 40);
+    assert_true(refuse_each_call(&memory, ctx, open_use_close, folder) > 40);
     folder_remove(folder);
     failing_allocator_finish(&memory, ctx);
 }

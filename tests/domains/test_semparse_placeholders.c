@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
-#include "model_maker.h"
+#include "random_parser.h"
 #include "semparse.h"
 
 enum { ACTIONS = 9, C0 = 3, C1 = 4, ANY = 5, SLOTS = 4 };
@@ -76,7 +76,7 @@ static void first_rows(fixture *f, int32_t n, const int32_t *slot, float (*logp)
     answer_rows(f->ctx, domain, f->self, &rows, &a);
     for (int32_t r = 0; r < n; r++) answer_logp(&a, r, logp[r]);
     answer_free(&a);
-    ask_in_many_ways(f->ctx, domain, f->self, &f->info, &rows, 40);
+    check_random_requests(f->ctx, domain, f->self, &f->info, &rows, 40);
 }
 
 static void first_row(fixture *f, const char *text, float *logp)

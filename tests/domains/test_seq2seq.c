@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "config_json.h"
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
 #include "rill/constraints.h"
 #include "rill/engine.h"
@@ -47,7 +47,6 @@ typedef struct gru_net {
     rill_matrix writes, join;
     rill_constant none, target;
     rill_table memory, last, state;
-    rill_scan read;
 } gru_net;
 
 static rill_status read_seed(void *user, const rill_config *config)
@@ -77,18 +76,18 @@ static rill_status configure(seq_net *net, const char *directory, rill_tokenizer
 static rill_status load(seq_net *seq, const char *directory)
 {
     gru_net *net = (gru_net *)seq;
-    rill_network *plan = seq->model->network;
+    rill_network *network = seq->model->network;
     (void)directory;
     TRY(rill_arena_alloc(&seq->model->arena, &net->w, 1, sizeof *net->w, "weights"));
     weights *w = net->w;
     make_weights(w, (uint64_t)net->seed);
-    net->none = rill_network_constant(plan, w->none, 1, GATES);
-    net->target = rill_network_constant(plan, w->target, V, GATES);
-    net->writes = rill_network_matrix(plan, RILL_WEIGHT_F32, GATES, H, w->writes, H);
-    net->join = rill_network_matrix(plan, RILL_WEIGHT_F32, H, 2 * H, w->join, 2 * H);
-    net->memory = rill_network_table(plan, RILL_TABLE_RAGGED, H, "memory");
-    net->last = rill_network_table(plan, RILL_TABLE_SLOTS, H, "last");
-    net->state = rill_network_table(plan, RILL_TABLE_NODES, H, "state");
+    net->none = rill_network_constant(network, w->none, 1, GATES);
+    net->target = rill_network_constant(network, w->target, V, GATES);
+    net->writes = rill_network_matrix(network, RILL_WEIGHT_F32, GATES, H, w->writes, H);
+    net->join = rill_network_matrix(network, RILL_WEIGHT_F32, H, 2 * H, w->join, 2 * H);
+    net->memory = rill_network_table(network, RILL_TABLE_RAGGED, H, "memory");
+    net->last = rill_network_table(network, RILL_TABLE_SLOTS, H, "last");
+    net->state = rill_network_table(network, RILL_TABLE_NODES, H, "state");
     seq_set_output_layer(seq, w->output, H, w->bias);
     return RILL_OK;
 }
@@ -96,27 +95,27 @@ static rill_status load(seq_net *seq, const char *directory)
 static void encode(const seq_net *seq, const seq_encoder_columns *reader)
 {
     const gru_net *net = (const gru_net *)seq;
-    rill_network *plan = seq->model->network;
+    rill_network *network = seq->model->network;
     const rill_scan read = {
         .cell = RILL_CELL_GRU,
         .space = reader->tokens,
         .hidden = H,
-        .recurrent = rill_network_matrix(plan, RILL_WEIGHT_F32, GATES, H, net->w->reads, H),
+        .recurrent = rill_network_matrix(network, RILL_WEIGHT_F32, GATES, H, net->w->reads, H),
         .recurrent_bias = net->none,
-        .gates = rill_view_constant(rill_network_constant(plan, net->w->source, V, GATES), reader->token_id),
+        .gates = rill_view_constant(rill_network_constant(network, net->w->source, V, GATES), reader->token_id),
         .out = rill_view_ragged(net->memory, reader->slot, RILL_OWN),
         .last_h = rill_view_table(net->last, reader->slot),
     };
-    rill_op_scan(plan, reader->graph, &read);
+    rill_op_scan(network, reader->graph, &read);
 }
 
 static void step(const seq_net *seq, const seq_decoder_columns *w)
 {
     const gru_net *net = (const gru_net *)seq;
-    rill_network *plan = seq->model->network;
-    const rill_index_space firsts = rill_index_space_where(plan, w->graph, RILL_ROWS, w->root_slot);
-    const rill_tensor input = rill_tensor_make(plan, w->graph, RILL_ROWS, GATES);
-    const rill_tensor hidden = rill_tensor_make(plan, w->graph, RILL_ROWS, GATES);
+    rill_network *network = seq->model->network;
+    const rill_index_space firsts = rill_index_space_where(network, w->graph, RILL_ROWS, w->root_slot);
+    const rill_tensor input = rill_tensor_make(network, w->graph, RILL_ROWS, GATES);
+    const rill_tensor hidden = rill_tensor_make(network, w->graph, RILL_ROWS, GATES);
     const rill_copy begin = {
         .width = H, .x = rill_view_table(net->last, w->root_slot), .out = rill_view_table(net->state, w->node)};
     const rill_copy read = {
@@ -128,20 +127,20 @@ static void step(const seq_net *seq, const seq_decoder_columns *w)
                                 .hidden_gates = rill_view_value(hidden),
                                 .h = rill_view_table(net->state, w->parent_or_self),
                                 .h_out = rill_view_table(net->state, w->node)};
-    rill_op_copy(plan, w->graph, firsts, &begin);
-    rill_op_copy(plan, w->graph, RILL_ROWS, &read);
-    rill_op_product(plan, w->graph, RILL_ROWS, &multiply);
-    rill_op_gru(plan, w->graph, RILL_ROWS, &cell);
+    rill_op_copy(network, w->graph, firsts, &begin);
+    rill_op_copy(network, w->graph, RILL_ROWS, &read);
+    rill_op_product(network, w->graph, RILL_ROWS, &multiply);
+    rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
 /* tanh(join [context; state]). */
-static rill_view state(const seq_net *seq, rill_graph program, rill_column node, rill_column slot)
+static rill_view state(const seq_net *seq, rill_graph graph, rill_column node, rill_column slot)
 {
     const gru_net *net = (const gru_net *)seq;
-    rill_network *plan = seq->model->network;
+    rill_network *network = seq->model->network;
     const rill_view own = rill_view_table(net->state, node), memory = rill_view_ragged(net->memory, slot, RILL_OWN);
-    const rill_tensor context = rill_tensor_make(plan, program, RILL_ROWS, H);
-    const rill_tensor joined = rill_tensor_make(plan, program, RILL_ROWS, H);
+    const rill_tensor context = rill_tensor_make(network, graph, RILL_ROWS, H);
+    const rill_tensor joined = rill_tensor_make(network, graph, RILL_ROWS, H);
     const rill_attend attend = {.heads = 1,
                                 .width = H,
                                 .scale = 1.0f,
@@ -156,8 +155,8 @@ static rill_view state(const seq_net *seq, rill_graph program, rill_column node,
                                .k2 = H,
                                .activation = RILL_TANH,
                                .out = rill_view_value(joined)};
-    rill_op_attend(plan, program, RILL_ROWS, &attend);
-    rill_op_product(plan, program, RILL_ROWS, &join);
+    rill_op_attend(network, graph, RILL_ROWS, &attend);
+    rill_op_product(network, graph, RILL_ROWS, &join);
     return rill_view_value(joined);
 }
 
@@ -404,7 +403,7 @@ static void forced_first_action(void **nothing)
         assert_int_equal(count, 1);
         assert_int_equal(action[0], FIRST);
         assert_true(logp[0] == 0.0f && picked[0] == -INFINITY && picked[1] == 0.0f);
-        if (!listed) ask_in_many_ways(ctx, &domain, s.self, &info, &rows, 40);
+        if (!listed) check_random_requests(ctx, &domain, s.self, &info, &rows, 40);
         stop_model(&domain, &s);
     }
 }

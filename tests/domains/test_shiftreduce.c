@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "driver.h"
+#include "domain_driver.h"
 #include "helpers.h"
 #include "reference.h"
 
@@ -321,7 +321,7 @@ static void requests_are_heeded(void **state)
                   label_slot[] = {1, 0, 0, 0};
     const rill_rows rows[] = {{.n = 4, .phase = PARSER_PHASE_STRUCTURE, .node = structure, .slot = structure_slot},
                               {.n = 4, .phase = PARSER_PHASE_LABEL, .node = label, .slot = label_slot}};
-    for (int phase = 0; phase < 2; phase++) ask_in_many_ways(f.ctx, domain, f.self, &f.info, &rows[phase], 500);
+    for (int phase = 0; phase < 2; phase++) check_random_requests(f.ctx, domain, f.self, &f.info, &rows[phase], 500);
     close_small(&f);
 }
 
@@ -340,7 +340,7 @@ static void no_rows_are_legal(void **state)
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* The whole life of an item, with forced actions. */
-static rill_status live(void *self, const char *line, rill_text *text)
+static rill_status use_model(void *self, const char *line, rill_text *text)
 {
     static const int32_t action[] = {PARSER_SHIFT, 3, PARSER_SHIFT,   4, PARSER_COMBINE, 2,
                                      PARSER_SHIFT, 3, PARSER_COMBINE, 7};
@@ -375,11 +375,11 @@ static void steady_state_allocates_nothing(void **state)
     fixture f;
     open_small(&f, NULL, 0);
     rill_text text = {.ctx = f.ctx};
-    assert_ok(f.ctx, live(f.self, "(TOP (T0 w1) (T1 w2) (T0 w3))", &text));
-    assert_ok(f.ctx, live(f.self, "w1, w22.", &text));
+    assert_ok(f.ctx, use_model(f.self, "(TOP (T0 w1) (T1 w2) (T0 w3))", &text));
+    assert_ok(f.ctx, use_model(f.self, "w1, w22.", &text));
     long calls = f.memory.calls;
     for (int i = 0; i < 5; i++)
-        assert_ok(f.ctx, live(f.self, i % 2 ? "w2 w1?" : "(TOP (T0 w1) (T1 w2) (T0 w3))", &text));
+        assert_ok(f.ctx, use_model(f.self, i % 2 ? "w2 w1?" : "(TOP (T0 w1) (T1 w2) (T0 w3))", &text));
     assert_int_equal(f.memory.calls, calls);
     rill_text_clear(&text);
     close_small(&f);
@@ -393,8 +393,8 @@ static rill_status open_use_close(rill_context *ctx, const char *folder)
     rill_status status = open_at(ctx, folder, 2, NULL, 0, &s, &info);
     if (status == RILL_OK) status = domain->reserve(s.self, 4, 2);
     if (status == RILL_OK) status = domain->reserve(s.self, 40, 20);
-    if (status == RILL_OK) status = live(s.self, "(TOP (T0 w1) (T1 w2) (T0 w3))", &text);
-    if (status == RILL_OK) status = live(s.self, "\xE2\x80\x9Cw1.", &text);
+    if (status == RILL_OK) status = use_model(s.self, "(TOP (T0 w1) (T1 w2) (T0 w3))", &text);
+    if (status == RILL_OK) status = use_model(s.self, "\xE2\x80\x9Cw1.", &text);
     rill_text_clear(&text);
     stop_model(domain, &s);
     return status;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "model_maker.h"
+#include "random_parser.h"
 #include "shiftreduce.h"
 
 static const rill_domain *const domain = &rill_shiftreduce_domain;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "model_maker.h"
+#include "random_parser.h"
 #include "reference.h"
 #include "rill/engine.h"
 #include "shiftreduce.h"

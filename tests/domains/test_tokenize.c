@@ -87,16 +87,16 @@ static void join_names(const rill_model *model, const int32_t *action, int32_t n
 }
 
 /* Join tokens to text: the boundary mark becomes a space, except at the start. */
-static void join_pieces(rill_text *pieces)
+static void join_subwords(rill_text *subwords)
 {
-    char *to = pieces->data;
-    for (const char *from = pieces->data; *from != '\0'; from++) {
+    char *to = subwords->data;
+    for (const char *from = subwords->data; *from != '\0'; from++) {
         const int boundary = strncmp(from, "\xE2\x96\x81", 3) == 0;
         if (boundary) from += 2;
-        if (!boundary || to > pieces->data) *to++ = boundary ? ' ' : *from;
+        if (!boundary || to > subwords->data) *to++ = boundary ? ' ' : *from;
     }
     *to = '\0';
-    pieces->length = (size_t)(to - pieces->data);
+    subwords->length = (size_t)(to - subwords->data);
 }
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
@@ -124,9 +124,9 @@ static void decode(rill_model *model, const char *const *inputs, output_fn fn, v
     rill_engine_destroy(engine);
 }
 
-typedef struct tally {
+typedef struct write_check {
     int32_t outputs, same; /* number of outputs whose text gives the same actions again */
-} tally;
+} write_check;
 
 static int is_same(const rill_output *output, int32_t end, const int32_t *action, int32_t n)
 {
@@ -141,11 +141,11 @@ static const char *const german[] = {"Ein Mann spielt Gitarre.", "Zwei Kinder ba
 
 static void writes_sentence(const rill_model *model, const rill_output *output, void *user)
 {
-    tally *t = user;
+    write_check *t = user;
     int32_t action[CAPACITY], n = actions_of(model, output->text, action);
     rill_text joined = {.ctx = ctx};
     join_names(model, action, n, "", &joined);
-    join_pieces(&joined);
+    join_subwords(&joined);
     assert_string_equal(joined.data, output->text);
     rill_text_clear(&joined);
     t->outputs++;
@@ -156,7 +156,7 @@ static void writes_sentence(const rill_model *model, const rill_output *output, 
 static void sentences(void **state)
 {
     (void)state;
-    tally t = {0};
+    write_check t = {0};
     rill_model *model = open_example("mt", "de-en", 0);
     decode(model, german, writes_sentence, &t);
     assert_in_range(t.outputs, 6, 9);
@@ -168,7 +168,7 @@ static void sentences(void **state)
 }
 
 /* Tokenized text separates tokens by spaces; special tokens write nothing. */
-static void pieces(void **state)
+static void subwords(void **state)
 {
     (void)state;
     int32_t action[CAPACITY], n;
@@ -191,7 +191,7 @@ static void pieces(void **state)
     model = open_at("mt", data_path("mt/separate"), 0);
     n = actions_of(model, "a man.", action);
     join_names(model, action, n, "", &names);
-    join_pieces(&names);
+    join_subwords(&names);
     assert_string_equal(names.data, "a man.");
     rill_text_clear(&names);
     rill_model_close(model);
@@ -220,7 +220,7 @@ static const char *const tokens[] = {"which state border s0", "what be the longe
 
 static void writes_form(const rill_model *model, const rill_output *output, void *user)
 {
-    tally *t = user;
+    write_check *t = user;
     int32_t action[CAPACITY], n = actions_of(model, output->text, action);
     t->outputs++;
     t->same += is_same(output, rill_model_info(model)->end_action, action, n);
@@ -229,7 +229,7 @@ static void writes_form(const rill_model *model, const rill_output *output, void
 static void forms(void **state)
 {
     (void)state;
-    tally t = {0};
+    write_check t = {0};
     int32_t action[CAPACITY];
     rill_model *model = open_example("semparse", "geo", 1);
     decode(model, tokens, writes_form, &t);
@@ -250,7 +250,7 @@ static const char *const sentences_to_parse[] = {"The cat sat on the mat.", "Dog
 
 static void writes_actions(const rill_model *model, const rill_output *output, void *user)
 {
-    tally *t = user;
+    write_check *t = user;
     int32_t action[CAPACITY];
     rill_text names = {.ctx = ctx};
     join_names(model, output->ids, output->n_ids, " ", &names);
@@ -262,7 +262,7 @@ static void writes_actions(const rill_model *model, const rill_output *output, v
 static void trees(void **state)
 {
     (void)state;
-    tally t = {0};
+    write_check t = {0};
     rill_model *model = open_example("shiftreduce", "gum", 0);
     decode(model, sentences_to_parse, writes_actions, &t);
     assert_in_range(t.outputs, 2, 6);
@@ -275,16 +275,16 @@ static void trees(void **state)
 
 /* --- threads, memory ---------------------------------------------------------------------------------------------- */
 
-typedef struct asker {
+typedef struct tokenize_job {
     const rill_model *model;
     const char *text;
     int32_t n;
     int wrong;
-} asker;
+} tokenize_job;
 
-static void *ask(void *user)
+static void *tokenize_repeatedly(void *user)
 {
-    asker *a = user;
+    tokenize_job *a = user;
     int32_t first[CAPACITY], again[CAPACITY], n;
     rill_context *own;
     a->wrong = rill_context_create(&own, NULL) != RILL_OK;
@@ -299,14 +299,14 @@ static void *ask(void *user)
     return NULL;
 }
 
-static void ask_in_threads(rill_model *model, const char *text)
+static void tokenize_in_threads(rill_model *model, const char *text)
 {
     enum { THREADS = 4 };
     pthread_t thread[THREADS];
-    asker a[THREADS];
+    tokenize_job a[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        a[i] = (asker){model, text, 0, 0};
-        assert_int_equal(pthread_create(&thread[i], NULL, ask, &a[i]), 0);
+        a[i] = (tokenize_job){model, text, 0, 0};
+        assert_int_equal(pthread_create(&thread[i], NULL, tokenize_repeatedly, &a[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);
@@ -319,9 +319,9 @@ static void ask_in_threads(rill_model *model, const char *text)
 static void threads(void **state)
 {
     (void)state;
-    ask_in_threads(open_at("mt", data_path("mt/fsmt"), 0), "a man and dogs.");
-    ask_in_threads(open_at("mt", data_path("mt/shared"), 0), "a b");
-    ask_in_threads(open_at("shiftreduce", data_path("shiftreduce/tiny"), 0), "shift combine");
+    tokenize_in_threads(open_at("mt", data_path("mt/fsmt"), 0), "a man and dogs.");
+    tokenize_in_threads(open_at("mt", data_path("mt/shared"), 0), "a b");
+    tokenize_in_threads(open_at("shiftreduce", data_path("shiftreduce/tiny"), 0), "shift combine");
 }
 
 /* Whichever allocation fails, nothing leaks. */
@@ -347,7 +347,7 @@ static void memory_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {CASE(sentences), CASE(pieces),  CASE(byte_pairs),       CASE(forms),
-                                       CASE(trees),     CASE(threads), CASE(memory_is_refused)};
+    const struct CMUnitTest tests[] = {CASE(sentences), CASE(subwords), CASE(byte_pairs),       CASE(forms),
+                                       CASE(trees),     CASE(threads),  CASE(memory_is_refused)};
     return cmocka_run_group_tests_name("domains_tokenize", tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void tokens_that_stand_alone(void **state)
     write_string(folder, "tokenizer_config.json",
                  "{\"tokenizer_class\": \"BartTokenizer\", \"added_tokens_decoder\": {\"4\": {\"content\": \"<mask>\", "
                  "\"special\": true, \"single_word\": true}}}");
-    rill_tokenizer_files files = asked("bart");
+    rill_tokenizer_files files = required_files("bart");
     for (int json = 0; json < 2; json++) {
         rill_tokenizer *codec;
         assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
@@ -58,18 +58,18 @@ static void tokens_that_stand_alone(void **state)
         }
         copy_folder("bart-5");
         change_pipeline("added_tokens", "single_word", json_true()); /* for <mask> */
-        files = asked("bart");
+        files = required_files("bart");
     }
 }
 
-static void nllb_reads(const char *text, const char *pieces)
+static void nllb_reads(const char *text, const char *subwords)
 {
     rill_tokenizer *codec;
-    rill_tokenizer_files files = asked("m2m_100");
+    rill_tokenizer_files files = required_files("m2m_100");
     files.source_language = "eng_Latn";
     files.target_language = "deu_Latn";
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
-    reads(codec, text, pieces, NULL, "deu_Latn");
+    reads(codec, text, subwords, NULL, "deu_Latn");
     rill_tokenizer_close(codec);
 }
 
@@ -100,26 +100,26 @@ static void runs_and_marks_are_as_tokenizer_json_says(void **state)
 }
 
 /* Check that a text encodes to these tokens and decodes to `back`. */
-static void reads_and_writes(const char *model_type, const char *text, const char *pieces, const char *back)
+static void reads_and_writes(const char *model_type, const char *text, const char *subwords, const char *back)
 {
     rill_tokenizer *codec;
     int32_t *ids = NULL;
-    size_t room = 0;
-    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &room};
+    size_t capacity = 0;
+    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &capacity};
     rill_text written = {.ctx = ctx};
     rill_output_prefix opening;
-    rill_tokenizer_files files = asked(model_type);
+    rill_tokenizer_files files = required_files(model_type);
     if (strcmp(model_type, "m2m_100") == 0) {
         files.source_language = "eng_Latn";
         files.target_language = "deu_Latn";
     }
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
-    reads(codec, text, pieces, NULL, files.target_language);
+    reads(codec, text, subwords, NULL, files.target_language);
     assert_ok(ctx, rill_tokenizer_encode(codec, text, strlen(text), &out, &opening));
     assert_ok(ctx, rill_tokenizer_decode(codec, out.n_ids, ids, &written));
     assert_string_equal(written.data, back);
     rill_text_clear(&written);
-    rill_free(ctx, ids, room * sizeof *ids);
+    rill_free(ctx, ids, capacity * sizeof *ids);
     rill_tokenizer_close(codec);
 }
 
@@ -171,7 +171,7 @@ static void spaces_go_as_the_folder_says(void **state)
     copy_folder("t5-5");
     write_string(folder, "tokenizer_config.json",
                  "{\"tokenizer_class\": \"T5Tokenizer\", \"clean_up_tokenization_spaces\": true}");
-    const rill_tokenizer_files files = asked("t5");
+    const rill_tokenizer_files files = required_files("t5");
     rill_tokenizer *codec;
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     static const char *const texts_written[][2] = {
@@ -181,8 +181,8 @@ static void spaces_go_as_the_folder_says(void **state)
     };
     for (size_t i = 0; i < sizeof texts_written / sizeof *texts_written; i++) {
         int32_t *ids = NULL;
-        size_t room = 0;
-        rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &room};
+        size_t capacity = 0;
+        rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &capacity};
         rill_text written = {.ctx = ctx};
         rill_output_prefix opening;
         const char *text = texts_written[i][0];
@@ -190,7 +190,7 @@ static void spaces_go_as_the_folder_says(void **state)
         assert_ok(ctx, rill_tokenizer_decode(codec, out.n_ids, ids, &written));
         assert_string_equal(written.data, texts_written[i][1]);
         rill_text_clear(&written);
-        rill_free(ctx, ids, room * sizeof *ids);
+        rill_free(ctx, ids, capacity * sizeof *ids);
     }
     rill_tokenizer_close(codec);
 }
@@ -246,7 +246,7 @@ static void tokenizer_json_is_refused_by_key(void **state)
                  whole ? cases[i].part : "");
         snprintf(sentence, sizeof sentence, "%%s/tokenizer.json: %s", whole ? cases[i].sentence : models[m].sentence);
         write_string(folder, "tokenizer.json", text);
-        const rill_tokenizer_files files = asked("t5");
+        const rill_tokenizer_files files = required_files("t5");
         refuse(&files, RILL_ERR_FORMAT, sentence);
     }
 }

@@ -12,7 +12,7 @@
 #include "tree.h"
 
 /* After helpers.h, whose names it uses. */
-#include "fixture.h"
+#include "context_fixture.h"
 
 /* The line's tree, written again; the caller frees it. */
 static char *rewritten(const char *line, int flags, int indented)

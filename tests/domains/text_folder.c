@@ -51,7 +51,7 @@ void copy_folder(const char *name)
 }
 
 /* The files that a model of this type and vocabulary size would need from the copied directory. */
-rill_tokenizer_files asked(const char *model_type)
+rill_tokenizer_files required_files(const char *model_type)
 {
     rill_tokenizer_files files = {
         .source_vocab_size = 2000, .target_vocab_size = 2000, .eos = 2, .decoder_start = -1, .forced_bos = -1};
@@ -68,11 +68,11 @@ void refuse(const rill_tokenizer_files *files, rill_status status, const char *s
 }
 
 /* Check the tokens of an input, joined by spaces, and the first token of its output. */
-void reads(const rill_tokenizer *codec, const char *text, const char *pieces, const char *start, const char *first)
+void reads(const rill_tokenizer *codec, const char *text, const char *subwords, const char *start, const char *first)
 {
     int32_t *ids = NULL;
-    size_t room = 0;
-    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &room};
+    size_t capacity = 0;
+    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &capacity};
     rill_text shown = {.ctx = ctx};
     rill_output_prefix opening;
     const rill_vocabulary *v = codec->source;
@@ -81,9 +81,9 @@ void reads(const rill_tokenizer *codec, const char *text, const char *pieces, co
         if (i > 0) assert_int_equal(rill_text_append(&shown, " ", 1), RILL_OK);
         assert_int_equal(rill_vocabulary_write(v, ids[i], &shown), RILL_OK);
     }
-    assert_string_equal(shown.data != NULL ? shown.data : "", pieces);
+    assert_string_equal(shown.data != NULL ? shown.data : "", subwords);
     assert_int_equal(opening.decoder_start, start != NULL ? rill_vocabulary_id(v, start, strlen(start)) : -1);
     assert_int_equal(opening.forced_bos, first != NULL ? rill_vocabulary_id(v, first, strlen(first)) : -1);
     rill_text_clear(&shown);
-    rill_free(ctx, ids, room * sizeof *ids);
+    rill_free(ctx, ids, capacity * sizeof *ids);
 }

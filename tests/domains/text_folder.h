@@ -16,10 +16,10 @@ int text_folder_tear_down(void **state);
 /* Copy the files of a directory of tests/data/text. */
 void copy_folder(const char *name);
 /* The files that a model of this type and vocabulary size would need from the copied directory. */
-rill_tokenizer_files asked(const char *model_type);
+rill_tokenizer_files required_files(const char *model_type);
 /* Check that opening fails with this status and message. */
 void refuse(const rill_tokenizer_files *files, rill_status status, const char *sentence);
 /* Check the tokens of an input, joined by spaces, and the first token of its output. */
-void reads(const rill_tokenizer *codec, const char *text, const char *pieces, const char *start, const char *first);
+void reads(const rill_tokenizer *codec, const char *text, const char *subwords, const char *start, const char *first);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct model_of_engine {
     rill_context *ctx;
     rill_model *model;
     rill_engine *engine;
-    async_table late;
+    async_table async;
     toy_model toy;
     rill_status (*step)(void *self, const rill_rows *rows); /* the asynchronous domain's own function */
     rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
@@ -37,13 +37,13 @@ typedef struct model_of_engine {
     int32_t refill; /* inputs are admitted when this many have left; 1: as soon as one has */
 
     input_state state[MAX_INPUTS];
-    int64_t n_inputs, size[MAX_INPUTS], wave[MAX_INPUTS], waves, in_slot[MAX_INPUTS], expanded[MAX_INPUTS];
+    int64_t n_inputs, size[MAX_INPUTS], refill_index[MAX_INPUTS], n_refills, in_slot[MAX_INPUTS], expanded[MAX_INPUTS];
     int32_t timesteps[MAX_INPUTS], width[MAX_INPUTS], passed_over[MAX_INPUTS];
     int64_t view[MAX_INPUTS]; /* ids in order of admission */
     int32_t n;
     int refilled, finished[MAX_INPUTS];
     int64_t nodes; /* states kept by the domain */
-    int64_t expansions, next_check, n_overdue, sent_back;
+    int64_t expansions, next_check, n_overdue, n_restarted;
 
     /* A choice in progress: made in the scheduler's call, carried out in the domain's. */
     int is_choosing, fits;
@@ -59,7 +59,7 @@ static model_of_engine *sim; /* of the running test: schedulers and domains have
 
 /* Totals over all runs. */
 static struct {
-    int64_t overtook_busy, waited, waited_first, firsts, oldest, sent_back, cancelled_ready[3];
+    int64_t overtook_busy, waited, waited_first, firsts, oldest, n_restarted, cancelled_ready[3];
 } all_runs;
 
 static int is_busy(int64_t id)
@@ -70,7 +70,7 @@ static int is_busy(int64_t id)
     return 0;
 }
 
-static int flight_index(int64_t id)
+static int view_index(int64_t id)
 {
     for (int32_t i = 0; i < sim->n; i++)
         if (sim->view[i] == id) return i;
@@ -78,9 +78,9 @@ static int flight_index(int64_t id)
     return -1;
 }
 
-static void leave_flight(int64_t id, input_state to)
+static void remove_from_view(int64_t id, input_state to)
 {
-    const int32_t place = flight_index(id);
+    const int32_t place = view_index(id);
     memmove(&sim->view[place], &sim->view[place + 1], (size_t)(--sim->n - place) * sizeof *sim->view);
     sim->state[id] = to;
     sim->passed_over[id] = 0;
@@ -102,10 +102,10 @@ static void watch_admitted(const rill_trace_event *event)
     for (int64_t earlier = 0; earlier < id; earlier++)
         assert_true(sim->state[earlier] != INPUT_WAITING && sim->state[earlier] != INPUT_ENCODED);
     assert_int_equal(sim->state[id], INPUT_ENCODED);
-    if (sim->refilled) sim->waves++;
+    if (sim->refilled) sim->n_refills++;
     sim->refilled = 0;
     sim->state[id] = INPUT_IN_FLIGHT;
-    sim->wave[id] = sim->waves;
+    sim->refill_index[id] = sim->n_refills;
     sim->in_slot[event->slot] = id;
     sim->timesteps[id] = sim->passed_over[id] = 0;
     sim->width[id] = 1;
@@ -137,12 +137,12 @@ static void watch(void *user, const rill_trace_event *event)
     case RILL_TRACE_FINISHED:
         sim->finished[event->item_id] = 1;
         /* The event of its timestep follows. */
-        leave_flight(event->item_id, INPUT_NONE);
+        remove_from_view(event->item_id, INPUT_NONE);
         break;
     case RILL_TRACE_RESTARTED:
         assert_false(is_busy(event->item_id));
-        sim->sent_back++;
-        leave_flight(event->item_id, INPUT_ENCODED);
+        sim->n_restarted++;
+        remove_from_view(event->item_id, INPUT_ENCODED);
         break;
     }
 }
@@ -197,7 +197,7 @@ static void begin_choice(int64_t budget)
 static int64_t submit_budget(int64_t all)
 {
     const int64_t budget = sim->setup.settings.budget,
-                  half = all >= 2 * sim->late.group_rows ? (all + 1) / 2 : INT64_MAX;
+                  half = all >= 2 * sim->async.group_rows ? (all + 1) / 2 : INT64_MAX;
     return half < budget ? half : budget;
 }
 
@@ -256,9 +256,9 @@ static rill_status check_choice(void *self, const rill_sched_view *seen, int32_t
         assert_int_equal(seen->item_id[i], id);
         assert_int_equal(seen->timestep[i], sim->timesteps[id]);
         assert_int_equal(seen->size[i], sim->size[id]);
-        assert_int_equal(seen->refill_index[i], sim->wave[id]);
+        assert_int_equal(seen->refill_index[i], sim->refill_index[id]);
         const int differs = seen->width[i] != sim->width[other] && seen->timestep[i] != sim->timesteps[other] &&
-                            seen->size[i] != sim->size[other] && seen->refill_index[i] != sim->wave[other];
+                            seen->size[i] != sim->size[other] && seen->refill_index[i] != sim->refill_index[other];
         all_runs.overtook_busy += place > i && differs;
         sim->width[id] = seen->width[i]; /* to be compared with the timestep's event */
         order[seen->n - 1 - i] = i;
@@ -344,16 +344,16 @@ static void begin(model_of_engine *run, const char *arguments, int32_t group_row
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments};
     sim = run;
     assert_int_equal(toy_model_parse(&sim->toy, arguments, message, sizeof message), RILL_OK);
-    sim->waves = -1;
+    sim->n_refills = -1;
     sim->ctx = harness_context(NULL);
-    async_make(&sim->late, "late", &toy_domain, group_rows);
-    sim->step = sim->late.domain.step;
-    sim->encode = sim->late.domain.encode;
-    sim->free = sim->late.domain.free;
-    sim->late.domain.step = step_watched;
-    sim->late.domain.encode = encode_watched;
-    sim->late.domain.free = free_watched;
-    assert_int_equal(rill_register_domain(sim->ctx, &sim->late.domain), RILL_OK);
+    async_make(&sim->async, "late", &toy_domain, group_rows);
+    sim->step = sim->async.domain.step;
+    sim->encode = sim->async.domain.encode;
+    sim->free = sim->async.domain.free;
+    sim->async.domain.step = step_watched;
+    sim->async.domain.encode = encode_watched;
+    sim->async.domain.free = free_watched;
+    assert_int_equal(rill_register_domain(sim->ctx, &sim->async.domain), RILL_OK);
     assert_int_equal(rill_model_open(&sim->model, sim->ctx, "late", &open), RILL_OK);
     assert_int_equal(rill_register_scheduler(sim->ctx, &following_scheduler), RILL_OK);
     sim->setup.scheduler = &scheduler;
@@ -367,7 +367,7 @@ static void end(void)
     rill_engine_stats(sim->engine, &stats);
     assert_int_equal(stats.passed_over_first, sim->n_overdue);
     assert_int_equal(stats.expansions, sim->expansions);
-    assert_int_equal(stats.restarted, sim->sent_back);
+    assert_int_equal(stats.restarted, sim->n_restarted);
     assert_int_equal(stats.nodes_in_use, 0);
     assert_int_equal(sim->nodes, 0);
     rill_engine_destroy(sim->engine);
@@ -430,10 +430,10 @@ static void choices_are_as_predicted(void **state)
         decode_all(dice_range(&d, 10, 40), i % 2 ? &d : NULL);
         end();
         all_runs.firsts += run.n_overdue;
-        all_runs.sent_back += run.sent_back;
+        all_runs.n_restarted += run.n_restarted;
     }
     HARNESS_ASSERT_COVERED(all_runs.waited > 100 && all_runs.waited_first > 20 && all_runs.firsts > 100);
-    HARNESS_ASSERT_COVERED(all_runs.overtook_busy > 100 && all_runs.oldest > 100 && all_runs.sent_back > 30);
+    HARNESS_ASSERT_COVERED(all_runs.overtook_busy > 100 && all_runs.oldest > 100 && all_runs.n_restarted > 30);
     for (int where = 0; where < 3; where++) HARNESS_ASSERT_COVERED(all_runs.cancelled_ready[where] > 10);
 }
 

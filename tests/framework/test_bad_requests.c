@@ -18,7 +18,7 @@ static const char MODEL[] = "seed=3 actions=9 depth=5 legal=100 ending=20";
 
 typedef struct answer {
     rill_status status;
-    int32_t n, late;
+    int32_t n, timed_out;
     double score;
     char text[120], message[300];
 } answer;
@@ -65,7 +65,7 @@ static void take_results(bench *b, rill_engine *engine)
 {
     for (const rill_result *r; rill_engine_next(engine, &r) == RILL_OK;) {
         answer *a = &b->answer[r->id];
-        *a = (answer){.status = r->status, .n = r->n_outputs, .late = r->timed_out};
+        *a = (answer){.status = r->status, .n = r->n_outputs, .timed_out = r->timed_out};
         if (r->n_outputs > 0) a->score = rill_result_output(r, 0)->path_score;
         if (r->n_outputs > 0) snprintf(a->text, sizeof a->text, "%s", rill_result_output(r, 0)->text);
         snprintf(a->message, sizeof a->message, "%s", r->message);
@@ -402,12 +402,12 @@ static void deadline_in_the_second_search(void **state)
         step_to_the_end(&b, engine);
         const answer *a = &b.answer[0];
         assert_int_equal(a->status, RILL_OK);
-        if (a->late && a->score == alone.score) {
+        if (a->timed_out && a->score == alone.score) {
             assert_string_equal(a->text, alone.text);
             assert_int_equal(a->n, alone.n);
             first++;
         }
-        second += !a->late;
+        second += !a->timed_out;
         rill_stats stats = {.struct_size = sizeof stats};
         rill_engine_stats(engine, &stats);
         assert_int_equal(stats.inputs, 1);
@@ -479,14 +479,14 @@ static void cancelled_next_to_progress_callback(void **state)
     for (int32_t after = 0; after < 12; after++) {
         harness_memory memory;
         rill_context *ctx = harness_begin(&memory);
-        async_table late;
+        async_table async;
         rill_model *model;
         rill_engine *engine;
         rill_engine_setup setup;
         int calls[2] = {0, 0}, finished = 0;
         const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = MODEL};
-        async_make(&late, "late", &toy_domain, 1);
-        assert_int_equal(rill_register_domain(ctx, &late.domain), RILL_OK);
+        async_make(&async, "late", &toy_domain, 1);
+        assert_int_equal(rill_register_domain(ctx, &async.domain), RILL_OK);
         assert_int_equal(rill_model_open(&model, ctx, "late", &open), RILL_OK);
         rill_engine_setup_default(&setup);
         assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);

@@ -192,7 +192,7 @@ static rill_domain staged_toy(void)
  * be decoded.
  * The youngest in flight gives up its states for the oldest, which is then set aside; so the n-th input restarts n
  * times. */
-enum { N_WIDE = LAST_STAGE - 1, N_INPUTS = 2 + N_WIDE + 1, SENT_BACK = N_WIDE * (N_WIDE + 1) / 2, START = 10 };
+enum { N_WIDE = LAST_STAGE - 1, N_INPUTS = 2 + N_WIDE + 1, N_RESTARTED = N_WIDE * (N_WIDE + 1) / 2, START = 10 };
 typedef enum cancel_kind { BY_CANCEL, BY_DEADLINE, BY_DEADLINE_ALONE } cancel_kind;
 
 typedef struct restart_case {
@@ -200,7 +200,7 @@ typedef struct restart_case {
     cancel_kind kind;
     int64_t first; /* the first wide input is cancelled */
     _Atomic int now;
-    int sent_back, n_read, cancelled, written;
+    int n_restarted, n_read, cancelled, written;
     rill_settings settings[N_INPUTS];
     rill_status status[N_INPUTS];
     int order[N_INPUTS];
@@ -224,8 +224,8 @@ static double read_case_clock(void *user)
 static void count_restarts(void *user, const rill_trace_event *event)
 {
     restart_case *c = user;
-    c->sent_back += event->kind == RILL_TRACE_RESTARTED;
-    if (c->sent_back == SENT_BACK && c->kind == BY_DEADLINE_ALONE) set_stage(N_WIDE);
+    c->n_restarted += event->kind == RILL_TRACE_RESTARTED;
+    if (c->n_restarted == N_RESTARTED && c->kind == BY_DEADLINE_ALONE) set_stage(N_WIDE);
 }
 
 /* Called when all wide ones are set aside and their worker waits. */
@@ -252,7 +252,7 @@ static rill_status read_case_inputs(void *user, int may_block, rill_request *out
     read_stages(&stage, &steps);
     rill_workers_stats(c->set.workers, &stats);
     if (c->n_read == N_INPUTS && (c->kind == BY_DEADLINE_ALONE || c->written > 1 + N_WIDE)) return RILL_END_OF_INPUT;
-    if (c->n_read == N_INPUTS && stats.restarted == SENT_BACK) cancel_wide(c);
+    if (c->n_read == N_INPUTS && stats.restarted == N_RESTARTED) cancel_wide(c);
     if (c->n_read == N_INPUTS || (c->n_read == 2 && (steps == 0 || c->written == 0))) return RILL_AGAIN;
     out->text = "in 0";
     out->length = 4;
@@ -292,7 +292,7 @@ static void cancel_while_set_aside(cancel_kind way, int64_t first)
         c.settings[i].k = is_wide(i) ? 8 : 1;
     }
     decode_staged(&c.set, &staged, &setup, read_case_inputs, write_case_results, &c);
-    assert_int_equal(c.sent_back, SENT_BACK);
+    assert_int_equal(c.n_restarted, N_RESTARTED);
     assert_int_equal(c.written, N_INPUTS);
     for (int64_t i = 0; i < N_INPUTS; i++) {
         const rill_status wanted = way == BY_CANCEL && i == first ? RILL_ERR_CANCELLED : RILL_ERR_DEADLINE;

@@ -266,7 +266,7 @@ static void deadlines_end_exact(void **state)
         const uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 250));
         double now = 0;
-        const hooks soon = {.user = &now, .clock = tick, .ask = request_with_timeout};
+        const hooks soon = {.user = &now, .clock = tick, .set_request = request_with_timeout};
         problem p;
         schedule s = {.method = "stream-all", .n = 4, .refill = -1, .by_run = 1, .hooks = &soon};
         engine_record record;
@@ -300,7 +300,7 @@ static void requests_are_checked(void **state)
 {
     (void)state;
     rill_settings own;
-    const hooks cubes = {.user = &own, .ask = request_cube};
+    const hooks cubes = {.user = &own, .set_request = request_cube};
     dice d = dice_seeded(260);
     problem p;
     schedule s = {.method = "stream-all", .n = 4, .refill = -1, .by_run = 1, .hooks = &cubes};

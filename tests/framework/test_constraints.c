@@ -136,7 +136,7 @@ static void forced_outputs(void **state)
         schedule s, forced;
         engine_record found, again;
         char wrong[300];
-        hooks asking = {.user = r, .ask = force_output};
+        hooks forcing = {.user = r, .set_request = force_output};
         problem_draw(&p, PROBLEM_PRUNED, &d);
         p.n_scorers = 0;
         p.settings.n_best = 3;
@@ -156,7 +156,7 @@ static void forced_outputs(void **state)
             p.settings.max_length = p.settings.min_length;
         p.settings.stop_after = p.settings.max_candidates = p.settings.min_length = 0;
         p.settings.patience = 0;
-        forced.hooks = &asking;
+        forced.hooks = &forcing;
         forced.by_run = 1;
         *r = (rescoring){.found = &found};
         for (; r->rank < 3; r->rank++) {
@@ -208,7 +208,7 @@ static void allow_in_set(void *user, int64_t item, int32_t timestep, int32_t pha
             w->allow[set->action[i][parent->n]] = 1;
 }
 
-static rill_status write_piece(void *user, const void *bytes, size_t n)
+static rill_status write_part(void *user, const void *bytes, size_t n)
 {
     return fwrite(bytes, 1, n, user) == n ? RILL_OK : RILL_ERR_IO;
 }
@@ -219,10 +219,10 @@ static void write_trie(const sequences *set, int32_t actions, FILE *file)
     rill_context *ctx = harness_begin(&counted);
     rill_trie *trie;
     assert_int_equal(rill_trie_create(&trie, ctx, actions), RILL_OK);
-    assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_ERR_ARGUMENT); /* it is empty */
+    assert_int_equal(rill_trie_write(trie, write_part, file), RILL_ERR_ARGUMENT); /* it is empty */
     assert_int_equal(rill_trie_add(trie, &actions, 1), RILL_ERR_ARGUMENT);
     for (int32_t i = 0; i < set->n; i++) assert_int_equal(rill_trie_add(trie, set->action[i], set->length[i]), RILL_OK);
-    assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_OK);
+    assert_int_equal(rill_trie_write(trie, write_part, file), RILL_OK);
     rill_trie_free(trie);
     harness_end(ctx, &counted);
 }
@@ -344,7 +344,7 @@ static void lines_of_constraints(void **state)
     harness_end(ctx, &counted);
 }
 
-static rill_status take_piece(void *user, const void *bytes, size_t n)
+static rill_status take_part(void *user, const void *bytes, size_t n)
 {
     (void)bytes;
     *(size_t *)user += n;
@@ -366,7 +366,7 @@ static rill_status use_all(rill_context *ctx)
     if (status == RILL_OK) status = rill_constraints_read(c, "ban:a ||| require:b ||| ban:c", 29, &scorers);
     if (status == RILL_OK) status = rill_trie_create(&trie, ctx, 9);
     for (int32_t i = 0; i < 3 && status == RILL_OK; i++) status = rill_trie_add(trie, sequence + i, 3 - i);
-    if (status == RILL_OK) status = rill_trie_write(trie, take_piece, &bytes);
+    if (status == RILL_OK) status = rill_trie_write(trie, take_part, &bytes);
     rill_constraints_free(c);
     rill_trie_free(trie);
     return status;

@@ -412,14 +412,14 @@ static void silent_failures_are_named(void **state)
 {
     (void)state;
     static const rill_heuristic mute = TEST_HEURISTIC("mute", .create = refuse_heuristic, .apply = write_over),
-                                grumbler = TEST_HEURISTIC("grumbler", .create = create_with_error, .apply = write_over);
+                                failing = TEST_HEURISTIC("failing", .create = create_with_error, .apply = write_over);
     const rill_chain_entry entry = {"mute", ""};
     static const rill_scheduler scheduler = TEST_SCHEDULER("mute", .create = refuse_scheduler, .choose = choose_none,
                                                            .refill = admit_none);
     for (int i = 0; i < 2; i++) {
         fixture_engine h;
         open_fixture_engine(&h, NULL);
-        use_heuristic(&h, i == 0 ? &mute : &grumbler); /* and the earlier message is not attributed to the scheduler */
+        use_heuristic(&h, i == 0 ? &mute : &failing); /* and the earlier message is not attributed to the scheduler */
         assert_int_equal(rill_register_scheduler(h.ctx, &scheduler), RILL_OK);
         h.setup.scheduler = i == 1 ? &entry : NULL;
         assert_int_equal(make_engine(&h), RILL_ERR_INPUT);
@@ -491,19 +491,19 @@ static rill_status add_modifier(void *self, const rill_scorer_rows *rows, rill_m
 static void scorers_add_no_number(void **state)
 {
     (void)state;
-    static const rill_scorer sayer = TEST_SCORER("sayer", .score = add_modifier);
+    static const rill_scorer adder = TEST_SCORER("adder", .score = add_modifier);
     const float wrong[] = {NAN, INFINITY}, right[] = {-INFINITY, 0, -3};
     for (modifier_kind = 0; modifier_kind < 3; modifier_kind++)
         for (int i = 0; i < 5; i++) {
             fixture_engine h;
             modifier_value = i < 2 ? wrong[i] : right[i - 2];
             open_fixture_engine(&h, NULL);
-            use_scorer(&h, &sayer);
+            use_scorer(&h, &adder);
             assert_int_equal(make_engine(&h), RILL_OK);
             assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
             rill_status status = rill_engine_step(h.engine);
             if ((status == RILL_OK) != (i >= 2)) fail_msg("%g: %s", (double)modifier_value, rill_error(h.ctx));
-            if (i < 2) assert_non_null(strstr(rill_error(h.ctx), "scorer sayer: "));
+            if (i < 2) assert_non_null(strstr(rill_error(h.ctx), "scorer adder: "));
             close_fixture_engine(&h);
         }
 }
@@ -548,12 +548,12 @@ static void warnings_and_empty_inputs(void **state)
                                         "\xe2\x81\xa0 \xe3\x80\x80\xe2\x80\x8e\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9",
                                         "\xef\xbb\xbf"};
     enum { N = sizeof texts / sizeof *texts };
-    rill_domain teller = toy_domain;
+    rill_domain warner = toy_domain;
     fixture_engine h;
     const rill_result *r;
-    teller.name = "teller";
-    teller.encode = encode_with_warnings;
-    open_fixture_engine(&h, &teller);
+    warner.name = "warner";
+    warner.encode = encode_with_warnings;
+    open_fixture_engine(&h, &warner);
     assert_int_equal(make_engine(&h), RILL_OK);
     empty_texts_seen = inputs_seen = 0;
     for (int i = 0; i < N; i++) assert_int_equal(rill_engine_submit(h.engine, texts[i], strlen(texts[i])), RILL_OK);

@@ -88,33 +88,34 @@ static void cube_under_memory_limit(void **state)
 {
     (void)state;
     const uint64_t first = harness_seed(1);
-    int64_t sent_back = 0, fit = 0;
+    int64_t n_restarted = 0, fit = 0;
     for (int64_t i = 0; i < harness_iterations(400); i++) {
         const uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 140));
         problem p;
         schedule s;
-        engine_record free_run, bound_run;
+        engine_record free_run, limited_run;
         problem_draw(&p, PROBLEM_PRUNED, &d);
         draw_cube(&p, dice_range(&d, RILL_CUBE_NAIVE, RILL_CUBE_ACCELERATED), &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         if (i % 3 == 0) s.async_rows = 2;
         engine_run(&p, &s, NULL, &free_run);
         s.max_nodes = 2 * p.model.phases * p.settings.k + dice_range(&d, 1, 60);
-        engine_run(&p, &s, NULL, &bound_run);
-        assert_int_equal(bound_run.status, free_run.status);
-        assert_true(bound_run.toy.nodes_peak <= s.max_nodes);
+        engine_run(&p, &s, NULL, &limited_run);
+        assert_int_equal(limited_run.status, free_run.status);
+        assert_true(limited_run.toy.nodes_peak <= s.max_nodes);
         for (int32_t input = 0; input < p.n_inputs; input++) {
-            if (bound_run.result[input].status == RILL_ERR_INPUT && free_run.result[input].status == RILL_OK) continue;
-            problem_expect_same(&p, &s, seed, input, &bound_run.result[input], &free_run.result[input]);
+            if (limited_run.result[input].status == RILL_ERR_INPUT && free_run.result[input].status == RILL_OK)
+                continue;
+            problem_expect_same(&p, &s, seed, input, &limited_run.result[input], &free_run.result[input]);
             fit++;
         }
-        sent_back += bound_run.stats.restarted;
+        n_restarted += limited_run.stats.restarted;
         engine_record_clear(&free_run);
-        engine_record_clear(&bound_run);
+        engine_record_clear(&limited_run);
         problem_clear(&p);
     }
-    HARNESS_ASSERT_COVERED(sent_back > 0 && fit > 0);
+    HARNESS_ASSERT_COVERED(n_restarted > 0 && fit > 0);
 }
 
 /* If every hypothesis is a class, the search is plain beam search. */

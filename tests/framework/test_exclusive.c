@@ -28,7 +28,7 @@ typedef struct stream {
     dice d;
     int32_t inputs, n_read, written, percent; /* percent: of cancelled inputs, and of inputs with a deadline */
     int sorted, unordered;
-    int64_t n_cancelled, n_late, n_decoded;
+    int64_t n_cancelled, n_timed_out, n_decoded;
     _Atomic int64_t ticks;
     int cancelled[N_TEXTS]; /* of the last inputs read */
 } stream;
@@ -143,7 +143,7 @@ static rill_status write_stream(void *user, const rill_result *result)
         if (s->n_read - result->id <= N_TEXTS) assert_true(s->cancelled[text]);
         s->n_cancelled++;
     } else if (result->timed_out) {
-        s->n_late++;
+        s->n_timed_out++;
     } else {
         assert_int_equal(result->status, RILL_OK);
         assert_string_equal(best_text(result), baseline.text[text]);
@@ -157,7 +157,7 @@ static rill_status write_stream(void *user, const rill_result *result)
 static void endless_streams(void **state)
 {
     (void)state;
-    int64_t n_cancelled = 0, n_late = 0, n_alone = 0;
+    int64_t n_cancelled = 0, n_timed_out = 0, n_alone = 0;
     make_baseline();
     for (int32_t run = 0; run < 8; run++) {
         stream s = {.d = dice_seeded(harness_seed(1) + (uint64_t)run),
@@ -187,14 +187,14 @@ static void endless_streams(void **state)
         assert_int_equal(stats.nodes_in_use, 0);
         n_alone += stats.restarted;
         n_cancelled += s.n_cancelled;
-        n_late += s.n_late;
+        n_timed_out += s.n_timed_out;
         rill_workers_close(s.workers);
         harness_end(s.ctx, &s.memory);
         alarm(0);
     }
-    print_message("%lld cancelled, %lld late, %lld restarts\n", (long long)n_cancelled, (long long)n_late,
+    print_message("%lld cancelled, %lld late, %lld restarts\n", (long long)n_cancelled, (long long)n_timed_out,
                   (long long)n_alone);
-    HARNESS_ASSERT_COVERED(n_cancelled > 500 && n_late > 500 && n_alone > 500);
+    HARNESS_ASSERT_COVERED(n_cancelled > 500 && n_timed_out > 500 && n_alone > 500);
 }
 
 /* --- at a gate ---------------------------------------------------------------------------------------------------- */
@@ -253,9 +253,9 @@ typedef struct gated_run {
     rill_workers *workers;
     harness_memory memory;
     int32_t inputs, n_read, written;
-    _Atomic int asked; /* whether the first input was cancelled */
-    int awaits_cancel; /* note_first() */
-    rill_status first; /* status of its result */
+    _Atomic int has_cancelled; /* whether the first input was cancelled */
+    int awaits_cancel;         /* note_first() */
+    rill_status first;         /* status of its result */
     int64_t waiting_peak;
 } gated_run;
 
@@ -267,7 +267,7 @@ static void note_first(void *user, const rill_trace_event *event)
     static const struct timespec moment = {.tv_nsec = 1000000};
     const gated_run *r = user;
     n_restarted += event->kind == RILL_TRACE_RESTARTED;
-    while (event->kind == RILL_TRACE_RESTARTED && r->awaits_cancel && !r->asked) nanosleep(&moment, NULL);
+    while (event->kind == RILL_TRACE_RESTARTED && r->awaits_cancel && !r->has_cancelled) nanosleep(&moment, NULL);
     if (event->kind == RILL_TRACE_FINISHED && event->item_id == 0) first_has_finished = 1;
 }
 
@@ -363,9 +363,9 @@ static rill_status encode_second_at_gate(void *self, int32_t m, rill_input *inpu
 static rill_status read_and_cancel_first(void *user, int may_block, rill_request *out)
 {
     gated_run *r = user;
-    if (r->n_read == 2 && !r->asked && n_restarted > 0) {
+    if (r->n_read == 2 && !r->has_cancelled && n_restarted > 0) {
         assert_int_equal(rill_workers_cancel(r->workers, 0), RILL_OK);
-        r->asked = 1;
+        r->has_cancelled = 1;
     }
     if (r->n_read == 2 && r->written == 0) return RILL_AGAIN;
     return read_gated(user, may_block, out);
@@ -473,18 +473,18 @@ static double tick(void *user)
 static struct {
     dice d;
     int32_t n_read, n_saved;
-} late;
+} n_timed_out_runs;
 
 static rill_status read_with_deadlines(void *user, int may_block, rill_request *out)
 {
     static char line[32];
     (void)user;
     (void)may_block;
-    if (late.n_read == 40) return RILL_END_OF_INPUT;
-    write_text(late.n_read++, line, sizeof line);
+    if (n_timed_out_runs.n_read == 40) return RILL_END_OF_INPUT;
+    write_text(n_timed_out_runs.n_read++, line, sizeof line);
     out->text = line;
     out->length = strlen(line);
-    if (late.n_read % 3 == 0) out->timeout = 0.001 * (20 + dice_range(&late.d, 0, 399));
+    if (n_timed_out_runs.n_read % 3 == 0) out->timeout = 0.001 * (20 + dice_range(&n_timed_out_runs.d, 0, 399));
     return RILL_OK;
 }
 
@@ -492,7 +492,7 @@ static rill_status write_late(void *user, const rill_result *result)
 {
     (void)user;
     if (result->status == RILL_ERR_DEADLINE) assert_int_equal(n_found[result->id], 0);
-    late.n_saved += result->status == RILL_OK && result->timed_out;
+    n_timed_out_runs.n_saved += result->status == RILL_OK && result->timed_out;
     return RILL_OK;
 }
 
@@ -501,7 +501,7 @@ static rill_status write_late(void *user, const rill_result *result)
 static void complete_results_survive(void **state)
 {
     (void)state;
-    late.n_saved = 0;
+    n_timed_out_runs.n_saved = 0;
     for (int64_t i = 0; i < harness_iterations(200); i++) {
         static const rill_chain_entry scorers[] = {{.name = "again"}};
         const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = ARGUMENTS};
@@ -516,8 +516,8 @@ static void complete_results_survive(void **state)
         setup.scorers = scorers;
         setup.n_scorers = 1;
         setup.clock = tick;
-        late.d = dice_seeded(harness_seed(1) + (uint64_t)i);
-        late.n_read = 0;
+        n_timed_out_runs.d = dice_seeded(harness_seed(1) + (uint64_t)i);
+        n_timed_out_runs.n_read = 0;
         for (int j = 0; j < N_TEXTS; j++) n_found[j] = 0;
         assert_int_equal(rill_register_scorer(ctx, &again), RILL_OK);
         assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
@@ -526,7 +526,7 @@ static void complete_results_survive(void **state)
         rill_workers_close(workers);
         harness_end(ctx, &memory);
     }
-    HARNESS_ASSERT_COVERED(late.n_saved > 20);
+    HARNESS_ASSERT_COVERED(n_timed_out_runs.n_saved > 20);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -148,7 +148,7 @@ static void random_trees(void **state)
 }
 
 /* An arena with a bounded number of live nodes needs a bounded number of chunks, however long it runs. */
-static void histories_are_used_again(void **state)
+static void nodes_are_reused(void **state)
 {
     (void)state;
     enum { HELD = 3 * HYP_CHUNK };
@@ -179,7 +179,7 @@ static void histories_are_used_again(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_trees),
-    cmocka_unit_test(histories_are_used_again),
+    cmocka_unit_test(nodes_are_reused),
 };
 
 HARNESS_MAIN(tests)

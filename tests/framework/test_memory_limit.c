@@ -33,7 +33,7 @@ static void check_limits(problem_group group, int64_t iterations)
 {
     uint64_t first = harness_seed(1);
     int bad = 0;
-    int64_t sent_back = 0, failed = 0;
+    int64_t n_restarted = 0, failed = 0;
     for (int64_t i = 0; i < harness_iterations(iterations) && bad < 5; i++) {
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 40 + (uint64_t)group));
@@ -47,12 +47,12 @@ static void check_limits(problem_group group, int64_t iterations)
         failed += s.bound < max;
         rill_stats stats;
         bad += problem_differs(&p, &s, seed, 0, &stats);
-        sent_back += stats.restarted;
+        n_restarted += stats.restarted;
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
     HARNESS_ASSERT_COVERED(failed > 0);
-    HARNESS_ASSERT_COVERED(group == PROBLEM_GREEDY || sent_back > 0);
+    HARNESS_ASSERT_COVERED(group == PROBLEM_GREEDY || n_restarted > 0);
 }
 
 static void pruned(void **state)
@@ -86,7 +86,7 @@ static void minimal_limit(void **state)
     (void)state;
     uint64_t first = harness_seed(1);
     int bad = 0;
-    int64_t sent_back = 0;
+    int64_t n_restarted = 0;
     for (int64_t i = 0; i < harness_iterations(60) && bad < 5; i++) {
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 50));
@@ -99,12 +99,12 @@ static void minimal_limit(void **state)
                 schedule s = {.method = *method, .n = 10, .refill = -1, .max_nodes = max - less, .bound = max - less};
                 rill_stats stats;
                 bad += problem_differs(&p, &s, seed, 0, &stats);
-                sent_back += stats.restarted;
+                n_restarted += stats.restarted;
             }
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    HARNESS_ASSERT_COVERED(sent_back > 0);
+    HARNESS_ASSERT_COVERED(n_restarted > 0);
 }
 
 /* With a tenth of the memory that all items together would use, the run is slower, within a bound. */

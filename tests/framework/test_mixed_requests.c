@@ -286,10 +286,10 @@ static void each_input_as_alone(void **state)
     (void)state;
     const uint64_t first = harness_seed(1);
     static mix m;
-    static async_table late;
+    static async_table async;
     m.ctx = harness_context(NULL);
-    async_make(&late, "late", &toy_domain, 2);
-    assert_int_equal(rill_register_domain(m.ctx, &late.domain), RILL_OK);
+    async_make(&async, "late", &toy_domain, 2);
+    assert_int_equal(rill_register_domain(m.ctx, &async.domain), RILL_OK);
     for (int64_t i = 0; i < harness_iterations(300); i++) {
         const uint64_t seed = first + (uint64_t)i;
         rill_model *models[2];

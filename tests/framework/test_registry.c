@@ -240,16 +240,16 @@ static void options_are_checked(void **state)
          "the name is taken: use another"},
     };
     (void)state;
-    rill_domain telling = toy_domain;
+    rill_domain with_options = toy_domain;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const rill_option rows[] = {bad[i].first, bad[i].second, {0}};
-        telling.options = rows;
-        assert_int_equal(rill_register_domain(ctx, &telling), RILL_ERR_PLUGIN);
+        with_options.options = rows;
+        assert_int_equal(rill_register_domain(ctx, &with_options), RILL_ERR_PLUGIN);
         expect_mention(bad[i].why);
     }
     const rill_option rows[] = {good, {0}};
-    telling.options = rows;
-    assert_int_equal(rill_register_domain(ctx, &telling), RILL_OK);
+    with_options.options = rows;
+    assert_int_equal(rill_register_domain(ctx, &with_options), RILL_OK);
     const rill_option alias_of_another[] = {{"deep", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "depth"},
                                             {0}};
     rill_domain second = toy_domain;
@@ -480,7 +480,7 @@ static void bad_names_of_actions(void **state)
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
 
-/* A bare name resolves to a file in the working directory; tests/cli/kit.sh covers the directory of installed plugins. */
+/* A bare name resolves to a file in the working directory; tests/cli/plugin_templates.sh covers the directory of installed plugins. */
 static void plugins_are_found(void **state)
 {
     (void)state;

@@ -306,7 +306,7 @@ static void deadlines(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
-    int64_t n_late = 0, n_nothing = 0, n_others = 0;
+    int64_t n_timed_out = 0, n_nothing = 0, n_others = 0;
     static engine_record stopped[MAX_TIMESTEPS];
     for (int64_t i = 0; i < harness_iterations(250); i++) {
         uint64_t seed = first + (uint64_t)i;
@@ -343,7 +343,7 @@ static void deadlines(void **state)
                 if (!known[t]) run_stopped(&p, &s, t, &stopped[t]);
                 known[t] = 1;
                 expected = &stopped[t].result[input];
-                n_late++;
+                n_timed_out++;
             } else {
                 n_others++;
             }
@@ -354,9 +354,9 @@ static void deadlines(void **state)
         engine_record_clear(&baseline);
         engine_record_clear(&urgent);
     }
-    print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_late, (long long)n_nothing,
+    print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_timed_out, (long long)n_nothing,
                   (long long)n_others);
-    HARNESS_ASSERT_COVERED(n_late > 100 && n_nothing > 20 && n_others > 100);
+    HARNESS_ASSERT_COVERED(n_timed_out > 100 && n_nothing > 20 && n_others > 100);
 }
 
 /* --- what scorers see --------------------------------------------------------------------------------------------- */
@@ -371,7 +371,7 @@ typedef struct kept {
 static const problem *known_problem; /* the texts that the scorer expects */
 static int64_t rows_seen;
 
-static uint64_t history_hash(const rill_scorer_rows *rows, int32_t history)
+static uint64_t hypothesis_hash(const rill_scorer_rows *rows, int32_t history)
 {
     int32_t path[256], n = 0;
     for (; history >= 0; history = rows->hyp_nodes[history].parent) path[n++] = rows->hyp_nodes[history].action;
@@ -392,7 +392,7 @@ static rill_status score_remembered(void *self, const rill_scorer_rows *rows, ri
         if (h->parent < 0 && (h->action != RILL_ACTION_START || h->logp != 0 || h->path_score != 0))
             return RILL_ERR_PLUGIN;
         if (h->parent < 0 ? state[i].actions != 0 || state[i].hash != 0 || state[i].first != 0
-                          : state[i].hash != history_hash(rows, h->parent) + (uint64_t)salt ||
+                          : state[i].hash != hypothesis_hash(rows, h->parent) + (uint64_t)salt ||
                                 state[i].first != (char)(text[0] + 1))
             return RILL_ERR_PLUGIN;
         uint64_t parent_hash = h->parent < 0 ? 0 : state[i].hash - (uint64_t)salt;
@@ -441,7 +441,7 @@ static void scorer_states_are_kept(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
-    int64_t sent_back = 0;
+    int64_t n_restarted = 0;
     for (int64_t i = 0; i < harness_iterations(300); i++) {
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 90));
@@ -469,12 +469,12 @@ static void scorer_states_are_kept(void **state)
                 record_differ(&a.result[input], &b.result[input], where, sizeof where))
                 problem_fail(&p, &s, seed, where);
         }
-        sent_back += b.stats.restarted;
+        n_restarted += b.stats.restarted;
         engine_record_clear(&a);
         engine_record_clear(&b);
     }
     HARNESS_ASSERT_COVERED(rows_seen > 1000);
-    HARNESS_ASSERT_COVERED(sent_back > 0);
+    HARNESS_ASSERT_COVERED(n_restarted > 0);
 }
 
 /* Counts its calls in its state, so what it keeps for an item depends on other items. */

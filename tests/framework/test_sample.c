@@ -85,7 +85,7 @@ static void in_batches(void **state)
 
 static rill_settings sample_settings[2];
 
-static void ask(void *user, const problem *p, int32_t i, rill_request *request)
+static void set_sampling(void *user, const problem *p, int32_t i, rill_request *request)
 {
     (void)user, (void)p;
     if (i % 3 > 0) request->settings = &sample_settings[i % 3 - 1];
@@ -110,9 +110,9 @@ static void samples_mixed_in_a_batch(void **state)
             if (j > 0) sample_settings[j - 1] = kind[j].settings;
             problem_solve(&kind[j]);
         }
-        const hooks asks = {.ask = ask};
+        const hooks with_sampling = {.set_request = set_sampling};
         engine_record r;
-        s.hooks = &asks;
+        s.hooks = &with_sampling;
         s.by_run = 1;
         if (dice_chance(&d, 30)) s.workers = 2;
         engine_run(&p, &s, NULL, &r);

@@ -195,7 +195,7 @@ static void send_row_modifiers(const world *w, const row_modifiers *s, int32_t r
 
 typedef struct bench {
     rill_context *ctx;
-    rill_modifiers asks;
+    rill_modifiers requests;
     topk selector;
     /* calls of each kind; shared: with fewer sets than rows that have one */
     int64_t sets, picks, legal_sets, plain, shared;
@@ -227,12 +227,12 @@ static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
     modifier_table rules;
     rill_score_request request;
     rill_score_result out;
-    expect_ok(modifiers_begin(&b->asks, n));
+    expect_ok(modifiers_begin(&b->requests, n));
     for (int32_t s = 0; s < w->scorers; s++) {
-        b->asks.current_scorer = s;
-        for (int32_t r = n - 1; r >= 0; r--) send_row_modifiers(w, &w->rows[first + r].modifiers[s], r, &b->asks);
+        b->requests.current_scorer = s;
+        for (int32_t r = n - 1; r >= 0; r--) send_row_modifiers(w, &w->rows[first + r].modifiers[s], r, &b->requests);
     }
-    expect_ok(modifiers_build(&b->asks, w->max_choices, &rules));
+    expect_ok(modifiers_build(&b->requests, w->max_choices, &rules));
     expect_ok(topk_begin(&b->selector, &rules, n));
     assert_int_equal(topk_request_part(&b->selector, 0, &request, &out), n);
     check_contract(b, w, &request, n);
@@ -277,7 +277,7 @@ static void choices_equal_enumeration(void **state)
     for (int64_t i = 0; i < harness_iterations(20000); i++) {
         dice d = dice_seeded(first + (uint64_t)i);
         draw_world(&w, &d);
-        modifiers_init(&b.asks, b.ctx, w.info.actions);
+        modifiers_init(&b.requests, b.ctx, w.info.actions);
         topk_init(&b.selector, b.ctx, &w.info);
         b.selector.check_all = i % 2 == 0;
         select_rows(&b, &w, 0, w.n);
@@ -286,7 +286,7 @@ static void choices_equal_enumeration(void **state)
             select_rows(&b, &w, r, 1);
             compare(&b, &w, r, 1, first + (uint64_t)i);
         }
-        modifiers_finish(&b.asks);
+        modifiers_finish(&b.requests);
         topk_finish(&b.selector);
     }
     HARNESS_ASSERT_COVERED(b.sets > 0 && b.picks > 0 && b.legal_sets > 0 && b.plain > 0 && b.shared > 0);
@@ -422,7 +422,7 @@ static void in_parts(void **state)
 /* --- rill_score_result_fill() ------------------------------------------------------------------------------------------ */
 
 /* A request for one row as another caller might write it: any M, even 0, with sets and picks. */
-static rill_score_request draw_ask(dice *d, int32_t actions, int32_t n_picks, const int32_t *pick, uint64_t *set)
+static rill_score_request draw_request(dice *d, int32_t actions, int32_t n_picks, const int32_t *pick, uint64_t *set)
 {
     static const int32_t zeros[TOY_MAX_ACTIONS], wanted[] = {3};
     rill_score_request request = {.max_choices = dice_range(d, 0, actions), .legal_words = 1};
@@ -456,7 +456,7 @@ static void logits_to_choices(void **state)
             if (!dice_chance(&d, percent)) continue;
             choice[n++] = (toy_choice){a, draw_logp(&d, levels), (rill_terminal)dice_range(&d, 0, 2)};
         }
-        rill_score_request request = draw_ask(&d, actions, n_picks, pick, &set);
+        rill_score_request request = draw_request(&d, actions, n_picks, pick, &set);
         int32_t count[1], action[TOY_MAX_ACTIONS];
         float logp[TOY_MAX_ACTIONS], picks[TOY_MAX_ACTIONS];
         uint8_t terminal_row[1], terminal[TOY_MAX_ACTIONS];

@@ -32,18 +32,18 @@ static void check_widths(const problem *p, const schedule *s, uint64_t seed, con
 /* --- fullness ----------------------------------------------------------------------------------------------------- */
 
 /* The items in flight, timestep by timestep. */
-typedef struct flight_state {
+typedef struct trace_state {
     int in_flight[PROBLEM_MAX_INPUTS], chosen[PROBLEM_MAX_INPUTS];
     int32_t depth[PROBLEM_MAX_INPUTS], refill_index[PROBLEM_MAX_INPUTS], n_refills;
-} flight_state;
+} trace_state;
 
-static int32_t item_width(const problem *p, const flight_state *f, int32_t i)
+static int32_t item_width(const problem *p, const trace_state *f, int32_t i)
 {
     return p->expected[i].width[f->depth[i]].live;
 }
 
 /* Whether the scheduler names item i: the least-advanced one only items of minimal depth, the others all. */
-static int is_eligible(const schedule *s, const flight_state *f, int32_t i)
+static int is_eligible(const schedule *s, const trace_state *f, int32_t i)
 {
     if (strcmp(s->method, "var-stream") != 0 && strcmp(s->method, "fixed-stream") != 0) return 1;
     for (int32_t j = 0; j < PROBLEM_MAX_INPUTS; j++)
@@ -53,24 +53,24 @@ static int is_eligible(const schedule *s, const flight_state *f, int32_t i)
 
 /* An item is left out only if its live candidates exceeded the remaining budget at its turn. That is at least the
  * budget minus all items taken; with stream-all, minus those of its own and earlier refills. */
-static const char *check_fullness(const problem *p, const schedule *s, const engine_record *r, const flight_state *f,
+static const char *check_fullness(const problem *p, const schedule *s, const engine_record *r, const trace_state *f,
                                   const record_timestep *step)
 {
-    const int by_wave = strcmp(s->method, "stream-all") == 0 && r->stats.passed_over_first == 0;
+    const int by_refill = strcmp(s->method, "stream-all") == 0 && r->stats.passed_over_first == 0;
     for (int32_t i = 0; i < p->n_inputs; i++) {
         int64_t used = 0;
         if (!f->in_flight[i] || f->chosen[i] || !is_eligible(s, f, i)) continue;
         for (int32_t j = 0; j < step->n; j++)
-            if (!by_wave || f->refill_index[step->item[j]] <= f->refill_index[i]) used += step->width[j];
+            if (!by_refill || f->refill_index[step->item[j]] <= f->refill_index[i]) used += step->width[j];
         if (item_width(p, f, i) <= s->budget - used)
-            return by_wave ? "an item of an earlier refill is left out" : "an item that fits is left out";
+            return by_refill ? "an item of an earlier refill is left out" : "an item that fits is left out";
     }
     return NULL;
 }
 
 static const char *check_steps(const problem *p, const schedule *s, const engine_record *r)
 {
-    flight_state f = {.n_refills = 0};
+    trace_state f = {.n_refills = 0};
     const char *wrong = NULL;
     int64_t t = 0;
     int refilling = 0;
@@ -212,7 +212,7 @@ static const char *check_restarts(const engine_record *r)
 static void restarts_are_traced(void **state)
 {
     (void)state;
-    int64_t sent_back = 0;
+    int64_t n_restarted = 0;
     for (uint64_t seed = 1; seed <= 150; seed++) {
         dice d = dice_seeded(dice_mix(seed, 93));
         problem p;
@@ -229,11 +229,11 @@ static void restarts_are_traced(void **state)
         if (r.status < 0) problem_fail(&p, &s, seed, r.message);
         const char *wrong = check_restarts(&r);
         if (wrong != NULL) problem_fail(&p, &s, seed, wrong);
-        sent_back += r.stats.restarted;
+        n_restarted += r.stats.restarted;
         engine_record_clear(&r);
         problem_clear(&p);
     }
-    assert_true(sent_back > 50);
+    assert_true(n_restarted > 50);
 }
 
 /* --- seconds ------------------------------------------------------------------------------------------------------ */

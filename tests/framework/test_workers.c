@@ -36,7 +36,7 @@ static void set_node_bound(const problem *p, schedule *s, dice *d)
 
 static void any_number_of_workers(problem_group group, int bounded, int64_t iterations)
 {
-    int64_t sent_back = 0;
+    int64_t n_restarted = 0;
     for (int64_t i = 0; i < harness_iterations(iterations); i++) {
         uint64_t seed = harness_seed(1) + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 77));
@@ -62,13 +62,13 @@ static void any_number_of_workers(problem_group group, int bounded, int64_t iter
                 fail_msg("as many as workers decode");
             if ((r.toy.finalized_anywhere > 0) != (is_anywhere && p.domain == NULL && r.toy.finalized > 0))
                 fail_msg("texts are written elsewhere");
-            sent_back += r.stats.restarted;
+            n_restarted += r.stats.restarted;
             engine_record_clear(&r);
         }
         problem_clear(&p);
     }
-    assert_true(bounded || sent_back == 0);
-    HARNESS_ASSERT_COVERED(!bounded || sent_back > 0);
+    assert_true(bounded || n_restarted == 0);
+    HARNESS_ASSERT_COVERED(!bounded || n_restarted > 0);
 }
 
 static void any_schedule(void **state)

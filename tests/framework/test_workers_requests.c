@@ -41,7 +41,7 @@ static void *request_user(variants *all, int32_t i)
 }
 
 /* The arrays are reused for the next request: the workers must have copied them. */
-static void ask_variant(void *user, const problem *p, int32_t i, rill_request *out)
+static void set_variant(void *user, const problem *p, int32_t i, rill_request *out)
 {
     variants *all = user;
     const problem *v = &all->p[request_variant(i)];
@@ -78,7 +78,7 @@ static void requests_equal_own_engines(void **state)
         problem_group group = i % 4 == 0 ? PROBLEM_FIXED_TOP : PROBLEM_PRUNED;
         engine_record alone[VARIANTS], mixed;
         schedule s;
-        const hooks h = {.user = &all, .ask = ask_variant};
+        const hooks h = {.user = &all, .set_request = set_variant};
         schedule_draw(&s, group, &d);
         s.by_run = 0;
         s.untraced = (int)(i / 2 % 2);
@@ -107,10 +107,10 @@ static void requests_equal_own_engines(void **state)
 typedef struct canceller {
     dice d;
     int32_t n_inputs, percent;
-    int asked[PROBLEM_MAX_INPUTS], n_results[PROBLEM_MAX_INPUTS];
+    int cancelled[PROBLEM_MAX_INPUTS], n_results[PROBLEM_MAX_INPUTS];
 } canceller;
 
-static void ask_user(void *user, const problem *p, int32_t i, rill_request *out)
+static void set_user(void *user, const problem *p, int32_t i, rill_request *out)
 {
     canceller *c = user;
     (void)p;
@@ -129,7 +129,7 @@ static void cancel_some(void *user, test_cancel cancel, void *runner, const engi
             assert_int_equal(status, RILL_ERR_NOT_FOUND);
         } else {
             assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
-            c->asked[i] |= status == RILL_OK;
+            c->cancelled[i] |= status == RILL_OK;
         }
     }
 }
@@ -137,7 +137,7 @@ static void cancel_some(void *user, test_cancel cancel, void *runner, const engi
 static void cancelled_anywhere(void **state)
 {
     (void)state;
-    int64_t n_cancelled = 0, n_others = 0, sent_back = 0;
+    int64_t n_cancelled = 0, n_others = 0, n_restarted = 0;
     for (int64_t i = 0; i < harness_iterations(150); i++) {
         uint64_t seed = harness_seed(1) + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 71));
@@ -148,7 +148,7 @@ static void cancelled_anywhere(void **state)
         for (int32_t workers = 1; workers <= 4; workers++) {
             canceller c = {
                 .d = dice_seeded(seed + (uint64_t)workers), .n_inputs = p.n_inputs, .percent = DICE_PICK(&d, 1, 5, 20)};
-            const hooks h = {.user = &c, .ask = ask_user, .on_call = cancel_some};
+            const hooks h = {.user = &c, .set_request = set_user, .on_call = cancel_some};
             run_by(workers, &p, &s, &h, &some);
             assert_int_equal(some.status, RILL_OK);
             if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first_violation);
@@ -158,7 +158,7 @@ static void cancelled_anywhere(void **state)
                 assert_int_equal(r->taken, 1);
                 assert_ptr_equal(r->user, input % 2 ? &c : NULL);
                 if (r->status == RILL_ERR_CANCELLED) {
-                    assert_true(c.asked[input]);
+                    assert_true(c.cancelled[input]);
                     assert_string_equal(r->message, "cancelled");
                     n_cancelled++;
                 } else {
@@ -166,12 +166,12 @@ static void cancelled_anywhere(void **state)
                     n_others++;
                 }
             }
-            sent_back += some.stats.restarted;
+            n_restarted += some.stats.restarted;
             engine_record_clear(&some);
         }
         engine_record_clear(&baseline);
     }
-    HARNESS_ASSERT_COVERED(n_cancelled > 100 && n_others > 100 && sent_back > 0);
+    HARNESS_ASSERT_COVERED(n_cancelled > 100 && n_others > 100 && n_restarted > 0);
 }
 
 /* --- deadlines at random ------------------------------------------------------------------------------------------ */
@@ -193,7 +193,7 @@ static int is_urgent(int32_t i)
     return i % 4 != 3;
 }
 
-static void ask_with_deadline(void *user, const problem *p, int32_t i, rill_request *out)
+static void set_deadline(void *user, const problem *p, int32_t i, rill_request *out)
 {
     (void)p;
     out->user = user;
@@ -211,7 +211,7 @@ static void tick(void *user, test_cancel cancel, void *runner, const engine_reco
 static void deadlines_anywhere(void **state)
 {
     (void)state;
-    int64_t n_late = 0, n_nothing = 0, n_others = 0, sent_back = 0;
+    int64_t n_timed_out = 0, n_nothing = 0, n_others = 0, n_restarted = 0;
     for (int64_t i = 0; i < harness_iterations(150); i++) {
         uint64_t seed = harness_seed(1) + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 72));
@@ -221,7 +221,7 @@ static void deadlines_anywhere(void **state)
         problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &baseline);
         for (int32_t workers = 1; workers <= 4; workers++) {
             tick_clock user = {.tick_step = dice_range(&d, 0, 2)};
-            const hooks h = {.user = &user, .clock = read_ticks, .ask = ask_with_deadline, .on_call = tick};
+            const hooks h = {.user = &user, .clock = read_ticks, .set_request = set_deadline, .on_call = tick};
             run_by(workers, &p, &s, &h, &urgent);
             assert_int_equal(urgent.status, RILL_OK);
             if (urgent.toy.violations != 0) problem_fail(&p, &s, seed, urgent.toy.first_violation);
@@ -233,20 +233,20 @@ static void deadlines_anywhere(void **state)
                     assert_true(is_urgent(input));
                     assert_int_equal(r->n > 0, r->status == RILL_OK);
                     assert_true(r->timed_out);
-                    *(r->status == RILL_OK ? &n_late : &n_nothing) += 1;
+                    *(r->status == RILL_OK ? &n_timed_out : &n_nothing) += 1;
                 } else {
                     problem_expect_same(&p, &s, seed, input, r, &baseline.result[input]);
                     n_others++;
                 }
             }
-            sent_back += urgent.stats.restarted;
+            n_restarted += urgent.stats.restarted;
             engine_record_clear(&urgent);
         }
         engine_record_clear(&baseline);
     }
-    print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_late, (long long)n_nothing,
+    print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_timed_out, (long long)n_nothing,
                   (long long)n_others);
-    HARNESS_ASSERT_COVERED(n_late > 20 && n_nothing > 100 && n_others > 100 && sent_back > 0);
+    HARNESS_ASSERT_COVERED(n_timed_out > 20 && n_nothing > 100 && n_others > 100 && n_restarted > 0);
 }
 
 /* --- fixture for single runs -------------------------------------------------------------------------------------- */

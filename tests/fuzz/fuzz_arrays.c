@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "array_lab.h"
-#include "target.h"
+#include "array_fixture.h"
+#include "fuzz_target.h"
 
 /* One script serves all inputs, since opening one takes longer than most of them. */
 static rill_context *ctx;
-static array_lab lab;
+static array_fixture fixture;
 
 static void fail(void)
 {
@@ -18,7 +18,7 @@ static void fail(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (ctx == NULL && (rill_context_create(&ctx, NULL) < 0 || array_lab_open(&lab, ctx, NULL) < 0)) fail();
-    if (array_lab_run(&lab, "random", dice_from_bytes(data, size)) < 0) fail();
+    if (ctx == NULL && (rill_context_create(&ctx, NULL) < 0 || array_fixture_open(&fixture, ctx, NULL) < 0)) fail();
+    if (array_fixture_run(&fixture, "random", dice_from_bytes(data, size)) < 0) fail();
     return 0;
 }

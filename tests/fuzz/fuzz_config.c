@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "config/run_config.h"
+#include "fuzz_target.h"
 #include "rill/plugin.h"
-#include "target.h"
 
 static void check_lines(rill_script *script, const char *text, size_t size)
 {

@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "segmenters.h"
-#include "target.h"
 #include "utf8.h"
 
 /* The pieces of a text, kept as one text with a place for each. */
-typedef struct pieces {
+typedef struct subwords {
     rill_text text;
-    const char *piece[64];
+    const char *subword[64];
     size_t offset[64], length[64], n;
-} pieces;
+} subwords;
 
-static rill_status collect(void *user, const char *piece, size_t length)
+static rill_status collect(void *user, const char *subword, size_t length)
 {
-    pieces *p = user;
+    subwords *p = user;
     require(length > 0);
     if (p->n == 64) return RILL_OK;
     p->offset[p->n] = p->text.length;
     p->length[p->n++] = length;
-    return rill_text_append(&p->text, piece, length);
+    return rill_text_append(&p->text, subword, length);
 }
 
 static rill_status collect_added(void *user, const rill_added_token *token)
@@ -36,7 +36,7 @@ static rill_status collect_added(void *user, const rill_added_token *token)
 typedef struct tokenizer_state {
     rill_context *ctx;
     const rill_pipeline *pipeline;
-    pieces *out;
+    subwords *out;
 } tokenizer_state;
 
 static rill_status cut_part(void *user, const char *text, size_t length)
@@ -53,13 +53,13 @@ static rill_status cut_added(void *user, const rill_added_token *token)
 static void read_text(rill_context *ctx, const rill_pipeline *pipeline, const rill_token_set *tokens, const char *text,
                       size_t length)
 {
-    pieces p = {.text.ctx = ctx};
+    subwords p = {.text.ctx = ctx};
     rill_text back = {.ctx = ctx};
     tokenizer_state c = {ctx, pipeline, &p};
     if (length > 2000 || rill_utf8_check(text, length) < length) return;
     require(rill_token_set_split(tokens, 0, text, length, cut_part, cut_added, &c) == RILL_OK);
-    for (size_t i = 0; i < p.n; i++) p.piece[i] = p.text.data + p.offset[i];
-    require(rill_pipeline_join(pipeline, p.n, p.piece, p.length, &back) == RILL_OK);
+    for (size_t i = 0; i < p.n; i++) p.subword[i] = p.text.data + p.offset[i];
+    require(rill_pipeline_join(pipeline, p.n, p.subword, p.length, &back) == RILL_OK);
     require(rill_utf8_check(back.data != NULL ? back.data : "", back.length) == back.length);
     rill_text_clear(&back);
     rill_text_clear(&p.text);

@@ -18,15 +18,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz_target.h"
 #include "rill/registry.h"
 #include "rill/run.h"
-#include "target.h"
 
-enum { MOST_FILES = 8, LARGEST = 1 << 18 };
+enum { MAX_FILES = 8, LARGEST = 1 << 18 };
 
 typedef struct model {
     const char *domain, *folder; /* under tests/data */
-    const char *name[MOST_FILES];
+    const char *name[MAX_FILES];
     const char *lexicon; /* what lexicon.tsv holds, which the data have not */
     const char *line;
     int tokenized;
@@ -66,13 +66,13 @@ typedef struct content {
     uint8_t bytes[LARGEST];
 } content;
 
-static content whole[MOST_FILES], file[MOST_FILES]; /* as they are, and edited */
+static content whole[MAX_FILES], file[MAX_FILES]; /* as they are, and edited */
 static int n_files;
 
 static void read_files(const model *m)
 {
     char path[600];
-    for (; n_files < MOST_FILES && m->name[n_files] != NULL; n_files++) {
+    for (; n_files < MAX_FILES && m->name[n_files] != NULL; n_files++) {
         content *c = &whole[n_files];
         snprintf(path, sizeof path, "%s/%s/%s", FUZZ_DATA, m->folder, m->name[n_files]);
         FILE *from = fopen(path, "rb");
@@ -93,7 +93,7 @@ static void path_in(char *path, size_t size, const char *folder, const char *nam
 static void write_folder(const model *m, const char *folder)
 {
     char path[200];
-    for (int i = 0; i < MOST_FILES && m->name[i] != NULL; i++) {
+    for (int i = 0; i < MAX_FILES && m->name[i] != NULL; i++) {
         if (!file[i].exists) continue;
         path_in(path, sizeof path, folder, m->name[i]);
         FILE *to = fopen(path, "wb");
@@ -104,7 +104,7 @@ static void write_folder(const model *m, const char *folder)
 static void remove_folder(const model *m, const char *folder)
 {
     char path[200];
-    for (int i = 0; i < MOST_FILES && m->name[i] != NULL; i++) {
+    for (int i = 0; i < MAX_FILES && m->name[i] != NULL; i++) {
         path_in(path, sizeof path, folder, m->name[i]);
         unlink(path);
     }
@@ -134,7 +134,7 @@ static const uint8_t *take_bytes(reader *r, size_t *length)
     return bytes;
 }
 
-/* Put bytes in place of `gone` others at `at`. */
+/* Replace `gone` bytes at `at` by others. */
 static void splice(content *c, size_t offset, size_t gone, const void *bytes, size_t length)
 {
     if (offset > c->length) offset = c->length;

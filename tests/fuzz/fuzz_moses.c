@@ -1,13 +1,13 @@
 /* Bytes to tokens and back: the part before the first NUL is a list of nonbreaking prefixes, the rest a text.
  *
- * Whatever the bytes: no crash, no memory left over; tokens are UTF-8 without white space and without the characters that
- * are escaped; texts made of them are UTF-8 of one line. */
+ * For any bytes: no crash, no leak; tokens are UTF-8 without white space and without the characters that are
+ * escaped; texts made of them are UTF-8 of one line. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "moses.h"
-#include "target.h"
 #include "utf8.h"
 
 static void read_prefixes(rill_context *ctx, const char *bytes, size_t length)

@@ -1,11 +1,11 @@
-/* Bytes to words, in every style: whatever the text, no crash, no empty word, no word with a space or a bracket in it, and no byte lost
- * where nothing is respelled, but for the full stop that an abbreviation shares with the end of the text. */
+/* Bytes to words, in every style. For any text: no crash, no empty word, no word with a space or a bracket in it,
+ * and no byte lost without respelling, except for a full stop shared by an abbreviation and the end of the text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "penn_tokenizer.h"
-#include "target.h"
 #include "utf8.h"
 
 static void check_words(const rill_sentence *s)

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "fuzz_target.h"
 #include "rill/run.h"
 #include "support/dice.h"
 #include "support/tables.h"
 #include "support/toy_domain.h"
-#include "target.h"
 
 enum { INPUTS = 6, MAX_MEMORY = 64 << 20 };
 enum { FAULTY_DOMAIN = 1, FAULTY_HEURISTIC = 2, FAULTY_SCORER = 4, FAULTY_SCHEDULER = 8 };
@@ -211,7 +211,7 @@ static rill_status faulty_modify(void *self, const rill_scorer_rows *rows, rill_
         if (choose_fault(FAULTY_SCORER, 1))
             status = add_odd_modifier(modifiers, dice_chance(&input_dice, 10) ? odd_integer() : r);
     if (choose_fault(FAULTY_SCORER, 1))
-        return dice_chance(&input_dice, 50) ? odd_status() : RILL_OK; /* and says nothing of a failure */
+        return dice_chance(&input_dice, 50) ? odd_status() : RILL_OK; /* and reports no failure */
     return status;
 }
 
@@ -248,9 +248,9 @@ static int32_t faulty_prefetch(void *self, const rill_sched_view *f)
     return choose_fault(FAULTY_SCHEDULER, 1) ? odd_integer() : f->batch;
 }
 
-static const rill_heuristic heuristic = TEST_HEURISTIC("slips-heuristic", .apply = faulty_apply);
-static const rill_scorer scorer = TEST_SCORER("slips-scorer", .score = faulty_modify);
-static const rill_scheduler scheduler = TEST_SCHEDULER("slips-scheduler", .choose = faulty_choose,
+static const rill_heuristic heuristic = TEST_HEURISTIC("faulty-heuristic", .apply = faulty_apply);
+static const rill_scorer scorer = TEST_SCORER("faulty-scorer", .score = faulty_modify);
+static const rill_scheduler scheduler = TEST_SCHEDULER("faulty-scheduler", .choose = faulty_choose,
                                                        .refill = faulty_refill, .encode_ahead = faulty_prefetch);
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
@@ -365,7 +365,7 @@ static void decode(rill_context *ctx, rill_model *model, const plan *p, outcome 
     rill_engine_destroy(engine);
 }
 
-static outcome run(const plan *p, const dice *d, int slips)
+static outcome run(const plan *p, const dice *d, int faulty)
 {
     outcome o = {.n_best = p->settings.n_best};
     size_t held = 0;
@@ -375,7 +375,7 @@ static outcome run(const plan *p, const dice *d, int slips)
     rill_context *ctx;
     rill_model *model;
     input_dice = *d;
-    faulty_parts = slips;
+    faulty_parts = faulty;
     domain.name = "slips";
     domain.open = faulty_open;
     domain.reserve = faulty_reserve;

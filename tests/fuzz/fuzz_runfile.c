@@ -1,8 +1,9 @@
-/* Bytes to what `rill run` loads before it opens a model: the part before the first NUL is run.lua, the part before the next plugin.lua
- * beside it, and the rest config.json of the directory "model". There is a file "native.so" too, which is none.
+/* Bytes to the files that `rill run` loads before it opens a model: the part before the first NUL is run.lua, the
+ * part before the next plugin.lua in the same folder, and the rest config.json of the directory "model". There is
+ * also a file "native.so", which is no library.
  *
- * Whatever the bytes: no crash, and no more files than before; without the user's word neither native code is loaded nor a file
- * accepted for writing. Messages go to standard error and are not looked at. */
+ * For any bytes: no crash, and no new files; without the user's permission neither native code is loaded nor a file
+ * opened for writing. Messages go to standard error and are ignored. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "fuzz_target.h"
 #include "session.h"
-#include "target.h"
 
 static const char *const names[] = {"run.lua", "plugin.lua", "model/config.json", "native.so"};
 enum { FILES = sizeof names / sizeof *names, TOP_FILES = 4 };

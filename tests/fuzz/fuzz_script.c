@@ -1,15 +1,15 @@
-/* Any text as a script with small limits. What it declares is then used: heuristics, scorers and schedulers on the toy domain,
- * domains by themselves. Whatever the text: no crash, no hang, nothing left over, and a failure says why. */
+/* Any text as a script with small limits. Its declarations are then used: heuristics, scorers and schedulers on the
+ * toy domain, domains alone. For any text: no crash, no hang, no leak, and a message for each failure. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
 #include "rill/run.h"
 #include "rill/script.h"
 #include "support/toy_domain.h"
-#include "target.h"
 
 /* --- using what was declared -------------------------------------------------------------------------------------- */
 

@@ -1,13 +1,13 @@
 /* Bytes to a signature.
  *
- * Whatever the bytes: no crash; an error has a column inside the text (or right behind it) and says something; what is
- * taken has 32 arguments at most and reads the same when it is written and read again. */
+ * For any bytes: no crash; an error has a message and a column inside the text (or right after it); an accepted
+ * signature has at most 32 arguments and reads the same when it is written and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "native/signature.h"
-#include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,11 +1,11 @@
-/* Bytes to trees: what is read can be written, in one line and indented, and reads back as the same tree.
+/* Bytes to trees: a tree that was read can be written, in one line and indented, and reads back as the same tree.
  *
- * Whatever the bytes: no crash, no memory left over, spans that fit together, and a reading that always comes to an end. */
+ * For any bytes: no crash, no leak, consistent spans, and a reader that always ends. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "target.h"
+#include "fuzz_target.h"
 #include "tree.h"
 
 static void check_spans(const rill_tree *tree)

@@ -1,11 +1,12 @@
-/* Bytes to a trie file (trie_file.c): as they are where the first is odd, else as the numbers behind a head that fits them.
+/* Bytes to a trie file (trie_file.c): unchanged if the first is odd, else as the numbers after a header that fits
+ * them.
  *
- * Whatever the bytes: no crash, no memory left over, a message where it is refused; and of what is taken every node but the root is the
- * child of one node, and found by its action. */
+ * For any bytes: no crash, no leak, a message for a refused file; in an accepted one every node but the root is the
+ * child of exactly one node, and found by its action. */
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target.h"
+#include "fuzz_target.h"
 #include "text_constraints.h"
 
 enum { CAPACITY = 1 << 12 };

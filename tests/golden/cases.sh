@@ -4,8 +4,8 @@
 # The same questions go through each model in these ways:
 #   wide     k = 50 and all inputs in flight, nothing pruned: steps of hundreds of rows; then each input alone, and on two threads
 #   mixed    items at all depths in one timestep; then each input alone
-#   pruned   as the model's own settings say
-#   lifted, among, ruled   with scorers that have actions looked up which the model ranks low (asked.lua)
+# pruned   with the model's own settings
+#   lifted, among, ruled   with scorers that have actions looked up which the model ranks low (scored_picks.lua)
 # Inputs longer than 40 words are among them; translation has them once more with outputs of more than 100 actions.
 set -eu
 
@@ -28,18 +28,18 @@ mixed() {
   again "$name" "$inputs" "$@" -k 16 --absolute 30 --n-best 2 --method var-batch -n 1 --budget 0
 }
 
-# Each scorer of asked.lua, then all in a chain. asked NAME INPUTS BONUS SHARE OPTION...
-asked() {
+# Each scorer of scored_picks.lua, then all in a chain. score_picks NAME INPUTS BONUS SHARE OPTION...
+score_picks() {
   local name=$1 inputs=$2 bonus=$3 share=$4 scorer
   shift 4
   for scorer in "lifted:$bonus" "among:$share" ruled word_reward:0.5; do
-    decodes "$name-${scorer%:*}" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" --scorer "$scorer"
+    decodes "$name-${scorer%:*}" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/scored_picks.lua" --scorer "$scorer"
   done
-  decodes "$name-all" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" \
+  decodes "$name-all" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/scored_picks.lua" \
     --scorer "lifted:$bonus" --scorer "among:$share" --scorer ruled --scorer word_reward:0.5
 }
 
-# pruned MODEL INPUTS: as the model's own settings say
+# pruned MODEL INPUTS: with the model's own settings
 pruned() { decodes "$1-pruned" "$2" -m "$root/examples/models/$1" --n-best 2 --word-scores; }
 
 questions() { # questions MODEL
@@ -47,7 +47,7 @@ questions() { # questions MODEL
   wide "$1-wide" "$1" -m "$model"
   mixed "$1-mixed" "$1" -m "$model"
   pruned "$1" "$1"
-  asked "$1" "$1:18-37" 6 2 -m "$model" --max-length 40
+  score_picks "$1" "$1:18-37" 6 2 -m "$model" --max-length 40
 }
 
 group_geo() { questions geo; }
@@ -59,7 +59,7 @@ group_gum() {
   wide gum-wide gum -m "$model"
   mixed gum-mixed gum:1-30 -m "$model"
   pruned gum gum:24-38
-  asked gum gum:22-33 6 2 -m "$model"
+  score_picks gum gum:22-33 6 2 -m "$model"
 }
 
 # translates_pruned WEIGHTS, recurs WEIGHTS
@@ -93,7 +93,7 @@ group_f16() {
 group_f32() {
   translates f32
   local model=$root/examples/models/de-en
-  asked de-en de-en:1-12 11 40 -m "$model" --max-length 16
+  score_picks de-en de-en:1-12 11 40 -m "$model" --max-length 16
   # With few states some items are sent back and begin again.
   again de-en-f32-pruned de-en -m "$model" -n 40 --n-best 2 --alignment --max-nodes 450
   decodes de-en-limit de-en:14-24 -m "$model" --n-best 2 --max-length 6 --at-limit end --count-end --unknown-penalty 2
@@ -102,7 +102,7 @@ group_f32() {
   local listed=(-m "$model" --shortlist "$here/lexicon.txt,300,10" --n-best 2)
   decodes de-en-shortlist de-en:1-36 "${listed[@]}" --word-scores
   again de-en-shortlist de-en:1-36 "${listed[@]}" --word-scores -n 1
-  decodes de-en-shortlist-lifted de-en:1-8 "${listed[@]}" -k 4 --max-length 20 --plugin "$here/asked.lua" --scorer lifted:9
+  decodes de-en-shortlist-lifted de-en:1-8 "${listed[@]}" -k 4 --max-length 20 --plugin "$here/scored_picks.lua" --scorer lifted:9
 }
 
 group_bf16() { translates bf16; }
@@ -124,7 +124,7 @@ group_recurrent() {
   decodes recurrent-ensemble de-en:19-38 -m "$root/examples/models/de-en" -m "$model" --n-best 2 --word-scores
   again recurrent-ensemble de-en:19-38 -m "$root/examples/models/de-en" -m "$model" --n-best 2 --word-scores -n 1
   decodes recurrent-logits de-en:1-8 -m "$model" --scores logits --n-best 2
-  decodes recurrent-lifted de-en:1-8 -m "$model" --n-best 2 -k 4 --max-length 20 --plugin "$here/asked.lua" --scorer lifted:11
+  decodes recurrent-lifted de-en:1-8 -m "$model" --n-best 2 -k 4 --max-length 20 --plugin "$here/scored_picks.lua" --scorer lifted:11
 }
 
 # Marian's own decoders, whose nodes read their parent's state: tiny ones, since none is shipped.
@@ -176,11 +176,11 @@ group_ensemble() {
     again ensemble-$weights de-en:19-38 -m "$model" -m "$short" --weights $weights "${behind[@]}" -n 1
   done
   decodes ensemble-turned de-en:19-38 -m "$short" -m "$model" "${behind[@]}"
-  # No output ends before the limit, which is the shorter model's even where another one is asked for.
+  # No output ends before the length limit, which is the shorter model's even if a longer one is set.
   decodes ensemble-limit de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 3 --min-length 64
   decodes ensemble-most de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 2 --min-length 64 --max-length 100
   decodes ensemble-lifted de-en:1-8 -m "$model" -m "$short" --n-best 2 -k 4 --max-length 20 \
-    --plugin "$here/asked.lua" --scorer lifted:11
+    --plugin "$here/scored_picks.lua" --scorer lifted:11
 }
 
 # For processors and devices that are emulated: each shipped model in each kind of weights, a few inputs; and in int8 alone, where sets of
@@ -232,7 +232,7 @@ variants_of() {
   gathers ban "$inputs" "${model[@]}" --scorer "ban:$word"
   gathers lmbr "$inputs" "${model[@]}" --lmbr evidence
   gathered "variants-$name"
-  # An input after the other with settings of its own; then with constraints of its own, too; then with none that is searched on for.
+  # The same inputs with separate options each; then with separate constraints too; then with exact search.
   local mixed=("variants-$name" "${model[@]}" --jsonl) more
   awk -v word="$word" '{ print NR % 7 == 3 ? "require:" word : NR % 7 == 5 ? "ban:" word : "" }' \
     "$here/inputs/variants-$name.txt" >constraints
@@ -271,6 +271,7 @@ group_schedule() {
   figures gum-nodes gum:1-30 -m "$root/examples/models/gum" --max-items 16 --max-nodes 700
   figures de-en-nodes de-en:1-30 -m "$root/examples/models/de-en" --max-items 16 --max-nodes 120
   for method in top-up var-stream stream-all; do
-    decodes witness-$method witness --plugin "$here/witness.lua" --domain witness --method $method -n 4 --max-items 8 --n-best 2
+    decodes encode_order-$method encode_order --plugin "$here/encode_order.lua" --domain encode_order --method $method -n 4 --max-items 8 \
+      --n-best 2
   done
 }

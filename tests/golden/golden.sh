@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Golden files: what the command answers with the shipped models, compared with what it answered before. cases.sh says what is decoded.
+# Golden files: the command's results with the shipped models, compared with earlier ones. cases.sh lists the cases.
 #
 #   golden.sh check|small|make GROUP RILL KERNEL_SET VARY_MODEL ROOT [DEVICE]
 #
@@ -62,7 +62,7 @@ variant() {
 
 # --- comparing --------------------------------------------------------------------------------------------------------
 
-# Line by line, blank by blank; numbers with a point within WITHIN times their size, or 1.
+# Line by line, word by word; numbers with a point within WITHIN times their size, or 1.
 nearly() { # nearly WANTED FOUND MOST WITHIN: at most so many lines differ
   [ "$(wc -l <"$1")" -eq "$(wc -l <"$2")" ] || return 1
   paste -d '\t' "$1" "$2" | awk -F '\t' -v most="$3" -v within="$4" '
@@ -105,12 +105,12 @@ compare() { # compare NAME WHAT: files "wanted" and "found"
   sed "s/^/  $1: /" report
 }
 
-# Of what was expected, what belongs to the inputs kept; complaints come behind.
+# The part of the expected file for the inputs that were decoded; messages come last.
 keep_lines() {
   awk -F ' [|][|][|] ' -v kept="$kept" '/^stderr: / { next } /^[{]/ { if (++objects <= kept) print; next } $1 + 0 < kept' "$1"
 }
 
-# With the models' own pruning, which would give way to the outputs asked for. That lists are short, or outputs cut, is seen in them.
+# With the models' own pruning, which may return fewer outputs than requested: short lists and truncated outputs show in the files.
 decode() { # decode INPUTS OPTION...: into "found"
   put_inputs "$1"
   shift
@@ -155,7 +155,7 @@ gathers() {
 }
 gathered() { mv ways found && settle "$1"; }
 
-# again NAME INPUTS OPTION...: to the last byte what decodes NAME gave just now, whatever the kernels.
+# again NAME INPUTS OPTION...: to the last byte the results of decodes NAME, for any kernels.
 again() {
   local name=$1
   ! is_refused "$name" || return 0

@@ -1,4 +1,5 @@
-/* Prints the name of the kernels in use here: golden files compare to the bit where they are those that made them. */
+/* Prints the name of the kernels in use: results must equal the golden files to the bit if the same kernels made
+ * them. */
 #include <stdio.h>
 
 #include "kernels.h"

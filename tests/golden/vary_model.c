@@ -50,7 +50,7 @@ static uint64_t hash_name(const char *name, uint64_t seed)
     return seed;
 }
 
-/* What is being written: a header that grows, and the tensors' bytes behind each other. */
+/* The file being written: a growing header, and the tensors' bytes one after the other. */
 typedef struct writer {
     json_t *header;
     FILE *out;

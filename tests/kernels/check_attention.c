@@ -5,7 +5,7 @@
  * context element's error is that times sum p|v|, plus T roundings. */
 #include <math.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 #define UNIT 0x1p-24
 
@@ -42,17 +42,17 @@ static problem draw(check *c)
     p.ldq = p.heads * p.key + dice_below(c, 3);
     p.ldo = p.heads * p.value + dice_below(c, 3);
     p.scale = dice_below(c, 2) ? 1.0f : 0.3f;
-    size_t lying = 0;
+    size_t n_entries = 0;
     for (size_t s = 0; s < p.slots; s++) {
         const size_t n = dice_below(c, 40) == 0 ? dice_from(c, 510, 515) : dice_below(c, 8) ? dice_from(c, 1, 70) : 0;
         p.length[s] = (int32_t)n;
         if (n > p.longest) p.longest = n;
-        p.first[s] = (int32_t)lying;
-        lying += n;
+        p.first[s] = (int32_t)n_entries;
+        n_entries += n;
     }
-    const size_t all = p.walk ? lying + 5 : lying;
-    p.path = buffer_int(c, lying);
-    dice_choose(c, p.path, lying, all);
+    const size_t all = p.walk ? n_entries + 5 : n_entries;
+    p.path = buffer_int(c, n_entries);
+    dice_choose(c, p.path, n_entries, all);
     p.memory = buffer(c, all * p.ldk);
     p.other = buffer(c, all * p.ldv);
     dice_fill(c, p.memory, all * p.ldk, dice_below(c, 4) ? 0.5f : 20.0f);

@@ -5,7 +5,7 @@
  * kernels.h states, all symbols are sorted by score and id, and ids, scores and counts must match to the bit. */
 #include <math.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 typedef struct problem {
     size_t rows, symbols, best, ldl, ldo, table, words;

@@ -10,7 +10,7 @@
  * Sections: drawing, values, other rows in the call, corner cases, bench. */
 #include <math.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 /* ---- drawing --------------------------------------------------------------------------------------------- */
 

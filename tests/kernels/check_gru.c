@@ -4,7 +4,7 @@
  * units of 2^-24 of (1 + |h_n| + |previous h|). */
 #include <math.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 #define UNITS (40.0 * 0x1p-24)
 

@@ -2,7 +2,7 @@
  *
  * OP is one of the operations below or "all"; ISA a name of rill_isa_name(). A set that this processor lacks is skipped with
  * exit code 77. --bench times the calls that the checks make, instead of checking. */
-#include "check.h"
+#include "kernel_check.h"
 
 const check_op check_ops[] = {
     {"table", check_table, NULL},     {"pool", check_pool, bench_pool},

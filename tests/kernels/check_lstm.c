@@ -4,7 +4,7 @@
  * through tanh (slope at most 1) and 6 units of |h| are added. */
 #include <math.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 #define UNITS (6.0 * 0x1p-24)
 

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 typedef struct job {
     uint32_t *seen; /* count per chunk; not atomic, on purpose */
@@ -50,12 +50,12 @@ static void run_many(check *c, rill_pool *pool)
 static void even_chunks(check *c, const rill_pool *pool)
 {
     const size_t threads = rill_pool_threads(pool);
-    for (size_t asked = 0; asked < 40; asked++) {
-        const size_t n_chunks = rill_pool_balance(pool, asked);
-        case_name(c, "threads=%zu asked=%zu", threads, asked);
+    for (size_t requested = 0; requested < 40; requested++) {
+        const size_t n_chunks = rill_pool_balance(pool, requested);
+        case_name(c, "threads=%zu asked=%zu", threads, requested);
         EXPECT(c,
-               asked > threads ? n_chunks % threads == 0 && n_chunks <= asked && asked - n_chunks < threads
-                               : n_chunks == asked,
+               requested > threads ? n_chunks % threads == 0 && n_chunks <= requested && requested - n_chunks < threads
+                                   : n_chunks == requested,
                "%zu chunks", n_chunks);
     }
 }

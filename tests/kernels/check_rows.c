@@ -5,7 +5,7 @@
  * a number of ulp against double, over every 997th float (--rounds 4000: over all). */
 #include <math.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 static void check_copy(check *c)
 {

@@ -1,10 +1,10 @@
 /* digest.c: `digest SET` prints a hash for each operation, over all bits of its results on a few hundred random calls.
  *
  * Instruction sets with the same rounding print the same on any processor: AVX2 and the AArch64 sets do
- * (tests/aarch64/run.sh compares them). Exits with 77 if the processor lacks the set. */
+ * (tests/aarch64/cross_build.sh compares them). Exits with 77 if the processor lacks the set. */
 #include <math.h>
 
-#include "check.h"
+#include "kernel_check.h"
 
 enum { CALLS = 120 };
 

@@ -1,4 +1,4 @@
-"""What the tests share: where the repository lies, and models that are small."""
+"""Shared by the tests: the repository's path, and small models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the converters' readers make of sizes that files announce: refused before anything of that size is asked for."""
+"""Sizes stated in the files that converters read: refused before memory of that size is allocated."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Sizes(unittest.TestCase):
             self.assertEqual(self.read((3, 2), (1, 3), 6, 6, packed=packed).tolist(), [[0, 3], [1, 4], [2, 5]])
         for shape, stride, count in (
             ((50000, 50000), (0, 0), 1),
-            ((50000, 50000), (0, 0), 50000**2),  # a storage that says to be larger than its bytes
+            ((50000, 50000), (0, 0), 50000**2),  # a storage whose stated size is larger than its bytes
             ((50000, 50000), (0, 1), 50000),
             ((2**40, 2**40), (0, 0), 4),
             ((3, 2), (1, 1), 4),

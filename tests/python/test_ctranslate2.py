@@ -30,10 +30,8 @@ def vocabulary(folder: pathlib.Path) -> list[str]:
 
 
 def opened(folder: pathlib.Path) -> tuple[Any, Any]:
-    """Both translators of a folder, in float32.
-
-    rill reads int16 as floats. What CTranslate2 makes of such a folder depends on the processor, unless it is told: MKL, which it uses on
-    Intel's, has products of int16; elsewhere it rounds the weights to int8.
+    """Both translators of a folder, in float32. rill reads int16 as floats. CTranslate2 computes such a folder by processor, unless a
+    type is set: MKL, which it uses on Intel's, has int16 products; elsewhere it rounds the weights to int8.
     """
     return tuple(package.Translator(str(folder), compute_type="float32") for package in (ours, theirs))
 
@@ -50,7 +48,7 @@ class Calls(unittest.TestCase):
         self.mine.unload_model()
 
     def same(self, mine: Any, real: Any) -> None:
-        """Two TranslationResults say the same."""
+        """Two TranslationResults are equal."""
         self.assertEqual(mine.hypotheses, real.hypotheses)
         self.near(mine.scores, real.scores)
         self.assertEqual(len(mine.attention), len(real.attention))
@@ -73,8 +71,8 @@ class Calls(unittest.TestCase):
                 self.same(a, b)
 
     def test_translate_batch(self) -> None:
-        # CTranslate2 strikes what may not be chosen before the softmax, rill behind it (docs/search.md): with an end that may come at
-        # once nothing is struck.
+        # CTranslate2 masks forbidden tokens before the softmax, rill after it (docs/search.md): with an end that may come at
+        # once nothing is masked.
         some = {"return_scores": True, "max_decoding_length": 12, "min_decoding_length": 0}
         prefix = [self.words[6:8], None, ["nosuch"], self.words[8:9], []]
         for options in (
@@ -111,33 +109,33 @@ class Calls(unittest.TestCase):
                 self.both(**some, prefix_bias_beta=beta, beam_size=k, target_prefix=[given] * len(self.source))
 
     def test_alternatives_have_the_probabilities_that_scoring_gives(self) -> None:
-        """CTranslate2 has others behind a prefix of several tokens, which its own scoring contradicts."""
+        """After a prefix of several tokens CTranslate2 has other alternatives, which its own scoring contradicts."""
         source, prefix = self.source[:1], self.words[6:9]
-        said = {"return_scores": True, "min_decoding_length": 0, "max_decoding_length": 4, "num_hypotheses": 4}
-        found = self.mine.translate_batch(source, [prefix], return_alternatives=True, **said)[0]
+        kwargs = {"return_scores": True, "min_decoding_length": 0, "max_decoding_length": 4, "num_hypotheses": 4}
+        found = self.mine.translate_batch(source, [prefix], return_alternatives=True, **kwargs)[0]
         end = self.real.score_batch(source, [prefix])[0].log_probs[-1]
         for tokens, score in zip(found.hypotheses, found.scores, strict=True):
             real = self.real.score_batch(source, [tokens])[0].log_probs[3]
             self.assertAlmostEqual(score, real - math.log1p(-math.exp(end)), delta=DELTA)
 
     def test_prefixes_that_end(self) -> None:
-        """Nothing stands behind an end, so a prefix counts up to its first, and the others' outputs are what they are."""
+        """Nothing follows </s>, so a prefix counts up to its first one, and other inputs' outputs are unchanged."""
         some = {"return_scores": True, "max_decoding_length": 12, "min_decoding_length": 0}
         some_end = [self.words[6], "</s>", self.words[7]], ["</s>", self.words[6]], ["</s>", "</s>"]
         for (beta, k), given in itertools.product(((0.1, 2), (0.5, 1), (0.5, 2), (0.9, 4)), some_end):
-            said = {**some, "prefix_bias_beta": beta, "beam_size": k}
+            kwargs = {**some, "prefix_bias_beta": beta, "beam_size": k}
             if k == 1:
-                self.both(**said, target_prefix=[self.words[6:8], given, given, self.words[8:9], given])
-            # In a beam CTranslate2 favours by what is behind the end whoever comes to stand in the place of what has ended.
+                self.both(**kwargs, target_prefix=[self.words[6:8], given, given, self.words[8:9], given])
+            # In a beam CTranslate2 applies the bias after </s> to whichever hypothesis takes the ended one's place.
             counts = given[: given.index("</s>") + 1]
             mine, real = (
-                translator.translate_batch(self.source, [self.words[6:8], [], one, self.words[8:9], one], **said)
+                translator.translate_batch(self.source, [self.words[6:8], [], one, self.words[8:9], one], **kwargs)
                 for translator, one in ((self.mine, given), (self.real, counts))
             )
             for a, b in zip(mine, real, strict=True):
                 with self.subTest(given=given, beta=beta, k=k):
                     self.same(a, b)
-        # Outputs that have to go on behind an end are none that rill could find: it says which prefix asks for that.
+        # rill cannot find outputs that continue after </s>: the message names the prefix that requires it.
         ending = [self.words[6], "</s>", self.words[7]]
         prefixes = [self.words[6:8], [], ending, None, None]
         for options in ({}, {"beam_size": 1}, {"return_alternatives": True}):
@@ -170,9 +168,9 @@ class Calls(unittest.TestCase):
             self.both(**options)
 
     def test_unknowns_are_replaced(self) -> None:
-        said = {"target_prefix": [["nosuch"]], "max_decoding_length": 5}
-        self.assertEqual(self.mine.translate_batch(self.source[:1], **said)[0].hypotheses[0][0], "<unk>")
-        self.assertIn(self.mine.translate_batch(self.source[:1], replace_unknowns=True, **said)[0].hypotheses[0][0], self.source[0])
+        kwargs = {"target_prefix": [["nosuch"]], "max_decoding_length": 5}
+        self.assertEqual(self.mine.translate_batch(self.source[:1], **kwargs)[0].hypotheses[0][0], "<unk>")
+        self.assertIn(self.mine.translate_batch(self.source[:1], replace_unknowns=True, **kwargs)[0].hypotheses[0][0], self.source[0])
 
     def test_the_form_of_old(self) -> None:
         result = self.mine.translate_batch(self.source, return_scores=True)[0]
@@ -211,9 +209,9 @@ class Calls(unittest.TestCase):
         ):
             with self.subTest(unsupported=unsupported), self.assertRaisesRegex(NotImplementedError, f"^{next(iter(unsupported))}"):
                 self.mine.translate_batch(self.source, **unsupported)
-        # What may not be chosen is struck before the softmax there: what competes, and scores, are others.
+        # CTranslate2 masks forbidden tokens before the softmax: candidates and scores differ.
         t, plain = [["t"]], {"beam_size": 1, "return_scores": False}
-        for struck in ({"no_repeat_ngram_size": 2}, {"min_decoding_length": 2}, {"disable_unk": True}, {"suppress_sequences": t}):
+        for masked in ({"no_repeat_ngram_size": 2}, {"min_decoding_length": 2}, {"disable_unk": True}, {"suppress_sequences": t}):
             for more in (
                 {"beam_size": 2},
                 {"sampling_topk": 5},
@@ -221,8 +219,8 @@ class Calls(unittest.TestCase):
                 {"prefix_bias_beta": 0.1, "target_prefix": [["nosuch"]] * len(self.source)},
                 {"return_scores": True},
             ):
-                with self.subTest(struck=struck, more=more), self.assertRaisesRegex(NotImplementedError, f"^{next(iter(struck))}.*softmax"):
-                    self.mine.translate_batch(self.source, **{**plain, **struck, **more})
+                with self.subTest(masked=masked, more=more), self.assertRaisesRegex(NotImplementedError, f"^{next(iter(masked))}.*softmax"):
+                    self.mine.translate_batch(self.source, **{**plain, **masked, **more})
         for forbidden, prefix in (
             ({"no_repeat_ngram_size": 2}, self.words[6:8] * 2),
             ({"disable_unk": True}, ["nosuch"]),
@@ -246,7 +244,7 @@ class Calls(unittest.TestCase):
             with self.assertRaisesRegex(NotImplementedError, "vmap.txt"):
                 ours.Translator(str(folder)).translate_batch(self.source, use_vmap=True)
 
-    def test_what_is_no_list_of_tokens(self) -> None:
+    def test_invalid_token_lists(self) -> None:
         """As CTranslate2: TypeError, and bytes are tokens."""
         one, texts = [["t"]], (["Ein Hund"], "Ein Hund", [3], [[3]], [[None]], [{"t"}], [{"t": 1}], [iter(["t"])])
         calls: list[Any] = []
@@ -300,9 +298,9 @@ class Calls(unittest.TestCase):
 
     def test_scoring(self) -> None:
         target = [self.words[6:9], self.words[4:6], [], self.words[12:20], self.words[4:6]]
-        for said in ({}, {"offset": 1}, {"max_input_length": 0}, *({"max_input_length": n} for n in (2, 3, 5, 9))):
-            real = self.real.score_batch(self.source, target, **said)
-            for a, b in zip(self.mine.score_batch(self.source, target, **said), real, strict=True):
+        for kwargs in ({}, {"offset": 1}, {"max_input_length": 0}, *({"max_input_length": n} for n in (2, 3, 5, 9))):
+            real = self.real.score_batch(self.source, target, **kwargs)
+            for a, b in zip(self.mine.score_batch(self.source, target, **kwargs), real, strict=True):
                 self.assertEqual(a.tokens, b.tokens)
                 self.near(a.log_probs, b.log_probs)
 
@@ -310,9 +308,9 @@ class Calls(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "in").write_text("\n".join(map(" ".join, self.source)) + "\n")
-            said = {"with_scores": False, "max_decoding_length": 12}
-            stats = self.mine.translate_file(str(folder / "in"), str(folder / "mine"), **said)
-            real = self.real.translate_file(str(folder / "in"), str(folder / "real"), **said)
+            kwargs = {"with_scores": False, "max_decoding_length": 12}
+            stats = self.mine.translate_file(str(folder / "in"), str(folder / "mine"), **kwargs)
+            real = self.real.translate_file(str(folder / "in"), str(folder / "real"), **kwargs)
             self.assertEqual((folder / "mine").read_text(), (folder / "real").read_text())
             self.assertEqual((stats.num_tokens, stats.num_examples), (real.num_tokens, real.num_examples))
             (folder / "target").write_text("\n".join(map(" ".join, reversed(self.source))) + "\n")
@@ -325,9 +323,9 @@ class Calls(unittest.TestCase):
 
     def test_tokens(self) -> None:
         for prefix in (None, self.words[6:8]):
-            said = {"max_decoding_length": 6, "min_decoding_length": 0, "return_log_prob": True}
-            mine = list(self.mine.generate_tokens(self.source[0], prefix, **said))
-            real = list(self.real.generate_tokens(self.source[0], prefix, **said))
+            kwargs = {"max_decoding_length": 6, "min_decoding_length": 0, "return_log_prob": True}
+            mine = list(self.mine.generate_tokens(self.source[0], prefix, **kwargs))
+            real = list(self.real.generate_tokens(self.source[0], prefix, **kwargs))
             for a, b in zip(mine, real, strict=True):
                 self.assertEqual((a.step, a.token, a.token_id, a.is_last), (b.step, b.token, b.token_id, b.is_last))
                 self.assertAlmostEqual(a.log_prob, b.log_prob, delta=DELTA)
@@ -376,10 +374,10 @@ class Calls(unittest.TestCase):
                 with self.assertRaisesRegex(NotImplementedError, "without tokens"):
                     mine.score_batch([[]], [[]])
             for n in range(1, 9):
-                said = {"max_decoding_length": 8, "min_decoding_length": 0, "return_scores": True, "max_input_length": n}
+                kwargs = {"max_decoding_length": 8, "min_decoding_length": 0, "return_scores": True, "max_input_length": n}
                 calls = (
-                    lambda t: t.translate_batch(source, **said),
-                    lambda t: t.translate_batch(source, return_alternatives=True, num_hypotheses=2, **said),
+                    lambda t: t.translate_batch(source, **kwargs),
+                    lambda t: t.translate_batch(source, return_alternatives=True, num_hypotheses=2, **kwargs),
                     lambda t: t.score_batch(source, target, max_input_length=n),
                     lambda t: list(t.generate_tokens(source[0], max_input_length=n, max_decoding_length=8, min_decoding_length=0)),
                 )

@@ -17,7 +17,7 @@ ACTIONS, END = 6, 5
 
 
 def logp(text: str, path: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Log-probabilities behind a path: anything that depends on text and path alone."""
+    """Log-probabilities after a path: any function of text and path alone."""
     dice = np.random.default_rng([len(text), *text.encode(), *path])
     scores = dice.normal(size=ACTIONS).astype(np.float32) * 2
     if len(path) == 0:
@@ -94,7 +94,7 @@ class Domains(unittest.TestCase):
             self.assertEqual([result.ok for result in found], [True, False, True])
             self.assertIn("this one is bad", str(found[1].error))
 
-    def test_what_it_raises_comes_out(self) -> None:
+    def test_exceptions_propagate(self) -> None:
         class Broken(Paths):
             def score(self, rows: Any) -> Any:
                 raise KeyError("mine")
@@ -110,8 +110,8 @@ class Domains(unittest.TestCase):
             with self.assertRaises(rill.OptionError):
                 rill.Model(domain=bad)
 
-    def test_what_its_methods_give(self) -> None:
-        """A wrong value is told of by the call that came by it, and by no later one."""
+    def test_wrong_return_values(self) -> None:
+        """A wrong value is reported by the call that received it, and by no later one."""
         for method, value, kind in (
             ("tokenize", [1.5], TypeError),
             ("tokenize", ["1"], TypeError),
@@ -153,7 +153,7 @@ class Domains(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "one line"):
                 model.decode(["x"])
 
-    def test_rows_are_stale_behind_their_call(self) -> None:
+    def test_rows_are_stale_after_their_call(self) -> None:
         seen: list[Any] = []
 
         class Looks(Paths):

@@ -1,4 +1,4 @@
-"""The interpreter's end while threads are at work: each kind is a process of its own, which has to end quietly."""
+"""The interpreter exits while threads are at work: each kind in a separate process, which must end quietly."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ class Generate(Case):
         self.assertEqual(found.texts, [output.text for result in wanted for output in result.outputs])
         self.assertEqual(found.sequences_scores, [output.score for result in wanted for output in result.outputs])
         self.assertEqual([len(one) for one in found.sequences], [len(one) for one in found.scores])
-        for said in ({"max_new_tokens": 5}, {"max_length": 6}):  # which counts the start symbol
-            short = generate(self.model, CAPTIONS[:4], num_beams=2, **said)
+        for options in ({"max_new_tokens": 5}, {"max_length": 6}):  # which counts the start symbol
+            short = generate(self.model, CAPTIONS[:4], num_beams=2, **options)
             self.assertEqual([len(one) for one in short.sequences], [5] * 4)
         long = generate(self.model, CAPTIONS[:4], num_beams=2, min_new_tokens=25)
         self.assertTrue(all(len(one) > 25 for one in long.sequences))
@@ -53,9 +53,9 @@ class Generate(Case):
             with self.folder(in_file) as folder, rill.Model(folder, tokenized=True) as model:
                 texts = [" ".join(model.id_to_token(action) for action in one[1:-1]) for one in IDS]
                 end = model.info.end_action
-                for said, longest in ({}, 20), ({"max_length": 7}, 6), ({"max_new_tokens": 6}, 6), ({"max_new_tokens": 2}, 2):
-                    plain = generate(model, texts, num_beams=3, **said)  # type: ignore[arg-type]
-                    forced = generate(model, texts, num_beams=3, forced_eos_token_id=end, **said)  # type: ignore[arg-type]
+                for options, longest in ({}, 20), ({"max_length": 7}, 6), ({"max_new_tokens": 6}, 6), ({"max_new_tokens": 2}, 2):
+                    plain = generate(model, texts, num_beams=3, **options)  # type: ignore[arg-type]
+                    forced = generate(model, texts, num_beams=3, forced_eos_token_id=end, **options)  # type: ignore[arg-type]
                     self.assertEqual(max(map(len, forced.sequences)), longest)
                     self.assertEqual([one[-1] for one in forced.sequences], [end] * len(IDS))
                     self.assertEqual([one.count(end) for one in forced.sequences], [1] * len(IDS))
@@ -91,12 +91,12 @@ class Generate(Case):
                 theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
                 texts = [" ".join(mine.id_to_token(action) for action in one[1:-1]) for one in IDS]
                 for search, limit, end in itertools.product(searches, limits, ({}, {"forced_eos_token_id": mine.info.end_action})):
-                    said = {**search, **limit, **end}
-                    found = generate(mine, texts, **said)  # type: ignore[arg-type]
+                    options = {**search, **limit, **end}
+                    found = generate(mine, texts, **options)  # type: ignore[arg-type]
                     real = []
                     for one in IDS:
-                        real += theirs.generate(torch.tensor([one]), **said).tolist()
-                    with self.subTest(in_file=in_file, said=said):
+                        real += theirs.generate(torch.tensor([one]), **options).tolist()
+                    with self.subTest(in_file=in_file, options=options):
                         self.assertEqual(found.sequences, [[id for id in one[1:] if id != theirs.config.pad_token_id] for one in real])
 
 

@@ -1,4 +1,4 @@
-"""Heuristics, scorers and schedulers in Python over NumPy views: the same answers as the built-in ones, and what misuse comes to."""
+"""Heuristics, scorers and schedulers in Python over NumPy views: the same results as the built-in ones, and errors for misuse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from common import CAPTIONS, Case
 
 
 def absolute(delta: float) -> Any:
-    """The built-in heuristic `absolute`: candidates more than delta behind the best are dropped."""
+    """The built-in heuristic `absolute`: drops candidates more than delta below the best."""
 
     def apply(beams: Any) -> None:
         beams.keep[beams.path_score < beams.best_path_score[beams.items()] - delta] = 0
@@ -60,7 +60,7 @@ class Heuristics(Case):
                 use()
         self.assertTrue(np.isfinite(seen["copy"]).all() and np.allclose(seen["doubled"], seen["copy"] * 2))
 
-    def test_what_is_exported_stays(self) -> None:
+    def test_exported_buffers_are_copies(self) -> None:
         """What shares memory with a view is no memory of the engine's: it keeps its numbers, and changing it changes nothing."""
         text, other = CAPTIONS[:1], CAPTIONS[1:]
         kept: list[Any] = []
@@ -79,7 +79,7 @@ class Heuristics(Case):
         for copy, one in kept:
             self.assertEqual(copy.tolist(), np.asarray(one).tolist())
 
-    def test_what_is_read_cannot_be_made_writable(self) -> None:
+    def test_read_only_views_stay_read_only(self) -> None:
         def apply(beams: Any) -> None:
             for view in (beams.path_score, beams.path_score[:1], np.asarray(beams.path_score)):
                 with self.assertRaises(ValueError):
@@ -89,7 +89,7 @@ class Heuristics(Case):
 
         self.model.decode(CAPTIONS[:1], heuristic=apply)
 
-    def test_what_is_written_by_an_array_of_ones_own_counts(self) -> None:
+    def test_writes_through_other_arrays_count(self) -> None:
         def narrow(beams: Any) -> None:
             np.asarray(beams.width)[:] = 1
             beams.keep[1:] &= 1
@@ -118,7 +118,7 @@ class Heuristics(Case):
             with self.subTest(name=name, value=value), self.assertRaisesRegex(rill.OptionError, "were expected, found"):
                 self.model.decode(CAPTIONS[:1], heuristic=apply)
 
-    def test_numbers_that_do_not_fit_by_whatever_way_they_are_written(self) -> None:
+    def test_numbers_that_do_not_fit_in_any_form(self) -> None:
         big = np.int64(2**32)
         for name, write in (
             ("width", lambda beams: np.asarray(beams.width).fill(-1)),
@@ -153,7 +153,7 @@ class Heuristics(Case):
 
         self.assertTrue(all(result.best.finish_reason == "heuristic" for result in self.model.decode(CAPTIONS, heuristic=stop)))
 
-    def test_what_it_raises_comes_out(self) -> None:
+    def test_exceptions_propagate(self) -> None:
         class Mine(Exception):
             pass
 
@@ -218,7 +218,7 @@ class Scorers(Case):
 
         self.assertTrue(self.model.decode(CAPTIONS[:3], scorer=Plain())[0].ok)
 
-    def test_what_was_lent_is_stale_behind_its_call(self) -> None:
+    def test_views_are_stale_after_their_call(self) -> None:
         seen: list[Any] = []
 
         def look(rows: Any, modifiers: Any) -> None:

@@ -34,8 +34,8 @@ class Decode(Case):
                 self.assertEqual([result.text for result in opened.decode(lines)], wanted)
 
     def test_settings_reach_the_search(self) -> None:
-        said = ["-k", "20", "--n-best", "3", "--heuristic", "absolute:4", "--like", "hf"]
-        wanted = command("-m", str(MODELS / "de-en"), *said, lines=CAPTIONS[:3])
+        kwargs = ["-k", "20", "--n-best", "3", "--heuristic", "absolute:4", "--like", "hf"]
+        wanted = command("-m", str(MODELS / "de-en"), *kwargs, lines=CAPTIONS[:3])
         results = self.model.decode(CAPTIONS[:3], k=20, n_best=3, heuristic=["absolute:4"], like="hf")
         outputs = [(result.id, output) for result in results for output in result.outputs]
         self.assertEqual([f"{i} ||| {output.text}" for i, output in outputs], [line.split(" ||| logp=")[0] for line in wanted])
@@ -129,9 +129,9 @@ class Errors(Case):
             with self.assertRaisesRegex(rill.OptionError, "there is a NUL"):
                 call()
         for name, value in (("k", 2**32 + 5), ("n_best", 2**32 + 1), ("seed", 2**64 + 1), ("max_length", -(2**32) + 9)):
-            for inputs, said in ((["x"], {name: value}), ([rill.Request("x", **{name: value})], {})):
+            for inputs, kwargs in ((["x"], {name: value}), ([rill.Request("x", **{name: value})], {})):
                 with self.subTest(name=name), self.assertRaises(rill.OptionError):
-                    self.model.decode(inputs, **said)
+                    self.model.decode(inputs, **kwargs)
         for call in (
             lambda: self.model.id_to_token(2**32 + 8),
             lambda: rill.Model(path, threads=2**32 + 1),
@@ -252,7 +252,7 @@ class Streams(Case):
                 self.model.decode([rill.Request("x", **bad)])  # type: ignore[arg-type]
 
     def test_the_form_of_one_input(self) -> None:
-        """A request is read as by a model that is opened so, whatever stands beside it."""
+        """A request is read as by a model opened with its options, next to any other requests."""
         tree = "(S (NP (DT The) (NN cat)) (VP (VBD sat)))"
         forms: list[tuple[dict[str, Any], list[str]]] = [
             ({}, []),
@@ -285,8 +285,8 @@ class Streams(Case):
         late = self.model.decode([rill.Request(CAPTIONS[0], timeout=1e-9)])[0]
         self.assertTrue(late.timed_out or isinstance(late.error, rill.DeadlineError))
 
-    def test_a_late_result_has_outputs_that_ended(self) -> None:
-        """Of a late result each output says for itself whether it came to its end."""
+    def test_finish_reasons_of_a_timed_out_result(self) -> None:
+        """After a timeout each output states whether it is finished."""
         seen: list[rill.Output] = []
         for steps in range(4, 60, 2):
             timesteps = itertools.count()
@@ -498,9 +498,9 @@ class Processes(Case):
                 {"length_penalty": 1.0},
                 {"length_penalty": 0.5, "word_penalty": 0.5, "count_end": True, "n_best": 3},
             ):
-                said = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in settings.items()]
+                kwargs = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in settings.items()]
                 objects = [json.dumps({"text": one}) for one in ("Ja.", text)]
-                wanted = json.loads(command("-m", place, "--jsonl", "--split", "sentences", *said, lines=objects)[1])
+                wanted = json.loads(command("-m", place, "--jsonl", "--split", "sentences", *kwargs, lines=objects)[1])
                 found = [
                     self.model.decode(["Ja.", text], split="sentences", **settings)[1],
                     self.model.decode(["Ja.", rill.Request(text, **settings)], split="sentences")[1],
@@ -542,7 +542,7 @@ class Processes(Case):
                     self.assertEqual([result.text for result in which.decode(texts)], [plain] * len(texts))
 
     def test_an_interrupt_ends_a_long_decode(self) -> None:
-        # Python has no handler of its own where SIGINT was ignored at its start.
+        # Python installs no handler if SIGINT was ignored at its start.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         begin = time.monotonic()

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 
 import rill
@@ -43,7 +42,7 @@ class Settings(unittest.TestCase):
         with self.subTest(settings=settings), self.assertRaisesRegex(rill.OptionError, f"^{name}: "):
             decode(**settings)
 
-    def test_what_is_not_heeded(self):
+    def test_ignored_settings(self):
         with tempfile.TemporaryDirectory() as folder:
             output = os.path.join(folder, "out")
 
@@ -68,12 +67,12 @@ class Columns(unittest.TestCase):
     """Batches of a dataset, without Ray."""
 
     def decoded(self, batch, **names):
-        async def told():
+        async def result_rows():
             return [one async for one in rill.ray.Decoder(MODEL, **names)(batch)]
 
-        return asyncio.run(told())
+        return asyncio.run(result_rows())
 
-    def test_none_is_written_over(self):
+    def test_columns_are_not_overwritten(self):
         batch = {"text": ["Ein Hund bellt."], "output": ["mine"]}
         with self.assertRaisesRegex(rill.OptionError, "^output: there is a column 'output' already.* say output=NAME"):
             self.decoded(batch)
@@ -81,11 +80,11 @@ class Columns(unittest.TestCase):
             self.decoded({"text": [], "why": []}, error="why")
         with self.assertRaisesRegex(KeyError, "say column=NAME"):
             self.decoded(batch, column="source")
-        told = self.decoded(batch, output="english")
-        self.assertEqual(told, [{**batch, "english": ["A dog barks."], "error": [""]}])
-        told = self.decoded({"text": ["a\0b", "Ein Hund bellt.", 3]})
+        result_rows = self.decoded(batch, output="english")
+        self.assertEqual(result_rows, [{**batch, "english": ["A dog barks."], "error": [""]}])
+        result_rows = self.decoded({"text": ["a\0b", "Ein Hund bellt.", 3]})
         wanted = ["there is a NUL in the text", "", "a text was expected, found int"]
-        self.assertEqual(told, [{"text": ["a\0b", "Ein Hund bellt.", 3], "output": ["", "A dog barks.", ""], "error": wanted}])
+        self.assertEqual(result_rows, [{"text": ["a\0b", "Ein Hund bellt.", 3], "output": ["", "A dog barks.", ""], "error": wanted}])
         for names in ({"output": "text"}, {"output": "error"}, {"error": "text"}):
             with self.assertRaisesRegex(rill.OptionError, "three names"):
                 rill.ray.Decoder(MODEL, **names)
@@ -204,11 +203,11 @@ class Cluster(unittest.TestCase):
             rows = [{"number": i, "text": line} for i, line in enumerate(file.read().splitlines()[:400])]
         rows[7]["text"] = None
         done = ray.data.from_items(rows).map_batches(rill.ray.Decoder, fn_constructor_kwargs={"model": MODEL}, batch_size=50, concurrency=1)
-        told = {row["number"]: row for row in done.iter_rows()}
+        result_rows = {row["number"]: row for row in done.iter_rows()}
         wanted = self.whole.decode().splitlines()[:400]
         wanted[7] = ""
-        self.assertEqual([told[i]["output"] for i in range(400)], wanted)
-        self.assertEqual([i for i in told if told[i]["error"]], [7])
+        self.assertEqual([result_rows[i]["output"] for i in range(400)], wanted)
+        self.assertEqual([i for i in result_rows if result_rows[i]["error"]], [7])
         with self.assertRaisesRegex(Exception, "there is a column 'output' already"):
             done.map_batches(rill.ray.Decoder, fn_constructor_kwargs={"model": MODEL}, batch_size=50, concurrency=1).take_all()
 

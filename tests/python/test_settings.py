@@ -129,7 +129,7 @@ class Settings(Case):
 
 class Types(unittest.TestCase):
     def test_no_any_in_public_signatures(self) -> None:
-        """Functions, methods, attributes and bases of typed fields: whatever has a public name in a public module."""
+        """Functions, methods, attributes and bases of typed fields: everything with a public name in a public module."""
         found = []
         for path in (*PACKAGE.glob("*.py"), *(PACKAGE / "compat").glob("*.py")):
             if path.stem in ("_native", "binding", "context", "workers", "errors", "kinds", "opened", "split", "tables", "hooks",

@@ -77,7 +77,7 @@ STEPS = {name: (kind, value, {}) for name, (kind, value, _) in SEARCH.items() if
     "no_repeat_ngram_size", "disable_unk", "suppress_sequences", "max_input_length", "use_vmap")}
 
 
-class Facade(unittest.TestCase):
+class CompatCtranslate2(unittest.TestCase):
     def setUp(self) -> None:
         self.mine = ours.Translator(FOLDER, compute_type="float32")
         self.addCleanup(self.mine.unload_model)
@@ -92,26 +92,26 @@ class Facade(unittest.TestCase):
         """Of each call its options and what calls it."""
         source, target, folder = [["t", "e", "t"]], [["e"]], self.folder
 
-        def translate_file(t: Any, **said: Any) -> str:
-            t.translate_file(str(folder / "in"), str(folder / "out"), max_decoding_length=5, **said)
+        def translate_file(t: Any, **kwargs: Any) -> str:
+            t.translate_file(str(folder / "in"), str(folder / "out"), max_decoding_length=5, **kwargs)
             return (folder / "out").read_text()
 
-        def score_file(t: Any, **said: Any) -> str:
-            t.score_file(str(folder / "in"), str(folder / "target"), str(folder / "out"), **said)
+        def score_file(t: Any, **kwargs: Any) -> str:
+            t.score_file(str(folder / "in"), str(folder / "target"), str(folder / "out"), **kwargs)
             return (folder / "out").read_text()
 
         some = {name: SEARCH[name] for name in ("beam_size", "length_penalty", "return_end_token")}
         short = {"max_decoding_length": 5}
         return {
             "translate_batch": ({**SEARCH, **BATCH, "asynchronous": ("switch", False, {})},
-                                lambda t, **said: t.translate_batch(source, **{**short, **said})),
-            "translate_iterable": ({**SEARCH, **BATCH}, lambda t, **said: list(t.translate_iterable(source, **{**short, **said}))),
+                                lambda t, **kwargs: t.translate_batch(source, **{**short, **kwargs})),
+            "translate_iterable": ({**SEARCH, **BATCH}, lambda t, **kwargs: list(t.translate_iterable(source, **{**short, **kwargs}))),
             "translate_file": ({**some, **FILES, "with_scores": ("switch", True, {})}, translate_file),
-            "score_batch": ({**SCORE, "asynchronous": ("switch", False, {})}, lambda t, **said: t.score_batch(source, target, **said)),
-            "score_iterable": (SCORE, lambda t, **said: list(t.score_iterable(source, target, **said))),
+            "score_batch": ({**SCORE, "asynchronous": ("switch", False, {})}, lambda t, **kwargs: t.score_batch(source, target, **kwargs)),
+            "score_iterable": (SCORE, lambda t, **kwargs: list(t.score_iterable(source, target, **kwargs))),
             "score_file": ({**SCORE, **FILES, "with_tokens_score": ("switch", True, {})}, score_file),
             "generate_tokens": ({**STEPS, "return_log_prob": ("switch", True, {})},
-                                lambda t, **said: list(t.generate_tokens(source[0], **{**short, **said}))),
+                                lambda t, **kwargs: list(t.generate_tokens(source[0], **{**short, **kwargs}))),
         }
 
     def test_wrong_types(self) -> None:
@@ -148,7 +148,7 @@ class Facade(unittest.TestCase):
                         call(self.mine, **{wrong: 1})
                     self.assertNotIn("SearchOptions.", str(caught.exception))
 
-    def test_what_is_no_list_of_tokens(self) -> None:
+    def test_invalid_token_lists(self) -> None:
         for bad in WRONG["tokens"]:
             for number, call in enumerate((
                 lambda t: t.translate_batch(bad),
@@ -165,9 +165,9 @@ class Facade(unittest.TestCase):
                 with self.subTest(call=number, bad=bad), self.assertRaises(TypeError):
                     call(self.mine)
         cut = {"source_tokenize_fn": lambda line: line, "target_detokenize_fn": " ".join}
-        for said in (cut, {"source_tokenize_fn": 3, "target_detokenize_fn": " ".join}):
+        for kwargs in (cut, {"source_tokenize_fn": 3, "target_detokenize_fn": " ".join}):
             with self.assertRaises(TypeError):
-                self.mine.translate_file(self.folder / "in", self.folder / "out", **said)
+                self.mine.translate_file(self.folder / "in", self.folder / "out", **kwargs)
         for paths in ((3, "out"), (None, "out"), ("in", 3), (["in"], "out"), (0, 1)):
             given = [str(self.folder / one) if isinstance(one, str) else one for one in paths]
             with self.subTest(paths=paths), self.assertRaises(TypeError):
@@ -179,9 +179,9 @@ class Facade(unittest.TestCase):
             for value in WRONG[kind]:
                 with self.subTest(option=option, value=value), self.assertRaisesRegex(TypeError, f"^{option}: "):
                     ours.Translator(FOLDER, **{option: value})
-        for said in ({"device_index": "0"}, {"device_index": ["0"]}, {"device_index": 0.0}, {"max_queued_batches": "1"}):
-            with self.subTest(said=said), self.assertRaises(TypeError):
-                ours.Translator(FOLDER, **said)
+        for kwargs in ({"device_index": "0"}, {"device_index": ["0"]}, {"device_index": 0.0}, {"max_queued_batches": "1"}):
+            with self.subTest(kwargs=kwargs), self.assertRaises(TypeError):
+                ours.Translator(FOLDER, **kwargs)
         for path in (3, None, [str(FOLDER)]):
             with self.subTest(path=path), self.assertRaises(TypeError):
                 ours.Translator(path)
@@ -193,20 +193,20 @@ class Facade(unittest.TestCase):
             self.mine.unload_model(to_cpu="yes")
 
 
-class Own(Case):
+class RillCalls(Case):
     """rill's own calls. Texts are values of settings, as the command's are; a switch is no number, and a float no whole one."""
 
     def test_opening(self) -> None:
         path = MODELS / "de-en"
-        for said in ({"threads": value} for value in ("1", 1.0, None, b"1", [1], True, np.float32(1), np.True_)):
-            for more in (said, {"workers": said["threads"]}):
-                with self.subTest(said=more), self.assertRaisesRegex(TypeError, "whole number was expected"):
+        for kwargs in ({"threads": value} for value in ("1", 1.0, None, b"1", [1], True, np.float32(1), np.True_)):
+            for more in (kwargs, {"workers": kwargs["threads"]}):
+                with self.subTest(kwargs=more), self.assertRaisesRegex(TypeError, "whole number was expected"):
                     rill.Model(path, **more)
-        for said in ({"tokenized": "no"}, {"arguments": 3}, {"arguments": b"x"}, {"plugins": "x.so"},
+        for kwargs in ({"tokenized": "no"}, {"arguments": 3}, {"arguments": b"x"}, {"plugins": "x.so"},
                      {"plugins": 3}, {"plugins": [3]}, {"domain": 3}, {"domain": b"mt"},
                      {"domain": rill.Domain}, {"device": 1.5j}, {"weights": [1]}):
-            with self.subTest(said=said), self.assertRaisesRegex(TypeError, "expected, found"):
-                rill.Model(path, **said)
+            with self.subTest(kwargs=kwargs), self.assertRaisesRegex(TypeError, "expected, found"):
+                rill.Model(path, **kwargs)
         for wrong in (3, [3], 1.5, {"a": 1}, [None], True):
             with self.subTest(path=wrong), self.assertRaisesRegex(TypeError, "^path: "):
                 rill.Model(wrong)

@@ -1,4 +1,4 @@
--- Tests of arrays. engine() and dice() are in array_lab.c, the model for comparison in array_model.lua. Each function
+-- Tests of arrays. engine() and dice() are in array_fixture.c, the model for comparison in array_model.lua. Each function
 -- of the returned table is a test.
 local model = ...
 local make, is_model, narrow, greater, lesser = model.make, model.is_model, model.narrow, model.greater, model.lesser

@@ -47,7 +47,7 @@ printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" >three
 config "{ model = '$tiny', domain = 'semparse', input = 'three', tokenized = true, threads = 2 }"
 as -m "$tiny" -i three --tokenized --threads 2
 json "$(threads_of 2)" threads got.json
-# None is a chain too: the model's has no say.
+# An empty chain is a chain too: the model's is not used.
 config "{ model = '$tiny', input = 'three', heuristics = {}, options = { max_candidates = 12 } }"
 run "$rill" run run.lua -q --stats got.json
 exits 0; json '[]' options.heuristics got.json
@@ -92,13 +92,13 @@ json '["relative:0.5"]' options.heuristics s.json
 overridden --method top-up
 json top-up options.method s.json; json '["absolute:6","relative:0.001"]' options.heuristics s.json
 json 30 options.max_in_flight s.json
-run "$check_json" s.json options.scheduler # a method is asked for its own schedule
+run "$check_json" s.json options.scheduler  # the method's own schedule is used
 exits 1
 overridden --budget 7
 json 7 options.max_batch_hypotheses s.json
 overridden -m "$examples/models/jobs" -i "$examples/questions/jobs.txt"
 verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" "-m goes before the configuration's model"
-# What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
+# Options that the method ignores are reported, also with --quiet: the search differs from the one that the file describes.
 run "$rill" run run.lua --method greedy
 exits 0; says "warning: run.lua: left out, because the options exclude it: heuristics (absolute:6, relative:0.001)"
 says ", scheduler (all), options.finish, options.beam_size, options.max_in_flight"
@@ -256,7 +256,7 @@ sed -i 's/references = "refs", //' run.lua
 run "$rill" run run.lua -q -o table
 exits 0; prints_nothing
 verdict "$(good [ "$(awk 'NR > 1 {print $1 $2 $3 $4}' table | paste -sd ' ')" = "31-- 21--" ])" "rows in the order of the pairs"
-# Contradictions are told in their rows, the others go on.
+# Contradictions are reported in their rows, the others run.
 sweep 'options = { k = 3 }, sweep = rill.sweep{ method = {"greedy", "fixed", "var-batch"} }'
 run "$rill" run run.lua -q
 exits 2; lines 4; prints "refused: beam_size cannot be combined with method greedy"
@@ -265,7 +265,7 @@ sweep 'heuristics = { "absolute:9" }, sweep = rill.sweep({ cut = {0.5, 3}, k = {
   config.heuristics = { { "absolute", point.cut } } end)'
 run "$rill" run run.lua -q --stats s.json
 exits 0; lines 3; json '["absolute:3"]' configurations.1.run.options.heuristics s.json
-# Options of the search count for all points, but for those that are swept.
+# Options of the search apply to all points, except swept ones.
 run "$rill" run run.lua -q --stats s.json -n 2 --refs three
 exits 0; json 2 configurations.0.run.options.batch_size s.json
 run "$rill" run run.lua -k 3

@@ -101,7 +101,7 @@ verdict "$(good [ "$(first_of 1 out | grep -c argmax)" -gt 5 ])" "what is named 
 decode geo lexicon.lua --scorer "lexicon:1,no_such_action"
 exits 1; says "no_such_action"
 
-# --- schedulers: other schedules, same answers
+# --- schedulers: other schedules, same results
 for model in geo jobs atis; do
   decode $model schedulers.lua --budget 30 -n 3 --max-items 4 --stats c.json
   mv out plain
@@ -115,7 +115,7 @@ verdict "$(good [ "$("$check_json" lua-prompt.json refills)" -gt "$("$check_json
   "lua-prompt refills more often"
 
 # --- whole runs
-ran+="run.lua sweep.lua tune.lua search.lua spelling.lua " # the last has a test of its own
+ran+="run.lua sweep.lua tune.lua search.lua spelling.lua "  # the last has its own test
 feed "$root/examples/questions/geo.txt" "$rill" run "$lua/run.lua" -q
 exits 0; silent; lines 8
 cp out written

@@ -39,7 +39,7 @@ exits 1; says "a number is needed, as in cut:2"; prints_nothing
 decode --plugin cut.lua --help
 exits 0; says "is read"; prints "--script-steps N"
 
-# --- options of a domain in Lua, from every place where options are said
+# --- options of a domain in Lua, in every source of options
 cat >ring.lua <<'END'
 rill.domain{
   name = "ring", actions = { "on", "off" }, end_action = "off", max_length = 9,
@@ -144,7 +144,7 @@ END
 echo 'return { domain = "names", choices = "a", settings = "b", point = true, also = "c", n_best = 1 }' >there/run.lua
 feed x "$rill" run there/run.lua -q --plugin names.lua
 exits 0; prints "abtruec"
-# with a form of its own where nothing is said of it
+# with its own default form
 sed 's/options = {/& { name = "mark", argument = "[=FORM]" },/; s/return g.choices/return g.mark/' names.lua >mark.lua
 for form in '"wide"' 3; do
   echo "return { domain = 'names', mark = $form, settings = 'b', also = 'c' }" >there/run.lua

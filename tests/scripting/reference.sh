@@ -19,7 +19,7 @@ cat err >>told
 run "$rill" tune reference.lua --dev dev.tsv -q
 exits 2 # one point is refused
 cat err >>told
-# Opened in unsafe scripts, where it can be walked; what rill.names says of it is true of both.
+# Run as an unsafe script, where it can traverse the tables; rill.names is the same in both.
 printf 'for name in pairs(rill.ffi) do print("ffi " .. name) end\n' >ffi.lua
 run "$rill" list schedulers --plugin ffi.lua --unsafe-scripts
 exits 0

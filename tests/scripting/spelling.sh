@@ -28,7 +28,7 @@ END
 spell typed
 exits 0; same out meant; says "6 inputs"
 
-# --- the methods that prune give the same hypotheses with the same scores, whatever they put into a batch
+# --- the methods that prune give the same hypotheses with the same scores, for any batches
 spell typed -q -k 6 --n-best 6 --method var-stream
 exits 0; lines 36; prints "0 ||| the old house by the water |||"; prints "length= 26"
 cp out best

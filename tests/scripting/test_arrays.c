@@ -1,5 +1,5 @@
 /* Arrays of scripts: the tests of arrays.lua, the functions for other C files, and out-of-memory errors. */
-#include "array_lab.h"
+#include "array_fixture.h"
 #include "support/harness.h"
 
 #include <math.h>
@@ -18,10 +18,10 @@ static rill_context *open_context(void)
 static void run_lua(void **state)
 {
     rill_context *ctx = open_context();
-    array_lab lab;
-    if (array_lab_open(&lab, ctx, NULL) < 0) fail_msg("%s", rill_error(ctx));
-    if (array_lab_run(&lab, *state, dice_seeded(harness_seed(1))) < 0) fail_msg("%s", rill_error(ctx));
-    array_lab_close(&lab);
+    array_fixture arrays;
+    if (array_fixture_open(&arrays, ctx, NULL) < 0) fail_msg("%s", rill_error(ctx));
+    if (array_fixture_run(&arrays, *state, dice_seeded(harness_seed(1))) < 0) fail_msg("%s", rill_error(ctx));
+    array_fixture_close(&arrays);
     assert_int_equal(rill_memory_used(ctx), 0);
     rill_context_destroy(ctx);
 }
@@ -30,14 +30,14 @@ static void random_operations_equal_the_model(void **unused)
 {
     (void)unused;
     rill_context *ctx = open_context();
-    array_lab lab;
+    array_fixture arrays;
     const uint64_t first = harness_seed(1);
     const int64_t iterations = harness_iterations(300);
-    if (array_lab_open(&lab, ctx, NULL) < 0) fail_msg("%s", rill_error(ctx));
+    if (array_fixture_open(&arrays, ctx, NULL) < 0) fail_msg("%s", rill_error(ctx));
     for (int64_t i = 0; i < iterations; i++)
-        if (array_lab_run(&lab, "random", dice_seeded(first + (uint64_t)i)) < 0)
+        if (array_fixture_run(&arrays, "random", dice_seeded(first + (uint64_t)i)) < 0)
             fail_msg("seed %llu: %s", (unsigned long long)(first + (uint64_t)i), rill_error(ctx));
-    array_lab_close(&lab);
+    array_fixture_close(&arrays);
     rill_context_destroy(ctx);
 }
 

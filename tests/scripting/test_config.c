@@ -12,21 +12,22 @@
 static rill_context *ctx;
 
 /* A domain whose options are keys of configurations, read by their type. */
-static const rill_option told[] = {{"weights", "f32|bf16", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, NULL},
-                                   {"origin", "NAME", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0, NULL},
-                                   {"shortlist", "FILE", "", "", RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0, NULL},
-                                   {"beam-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
-                                   {0}};
-static rill_domain telling;
+static const rill_option model_options[] = {
+    {"weights", "f32|bf16", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, NULL},
+    {"origin", "NAME", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0, NULL},
+    {"shortlist", "FILE", "", "", RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0, NULL},
+    {"beam-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
+    {0}};
+static rill_domain options_domain;
 
 static int set_up(void **state)
 {
     (void)state;
     ctx = harness_context(NULL);
-    telling = toy_domain;
-    telling.name = "telling";
-    telling.options = told;
-    return rill_register_domain(ctx, &telling);
+    options_domain = toy_domain;
+    options_domain.name = "options";
+    options_domain.options = model_options;
+    return rill_register_domain(ctx, &options_domain);
 }
 
 static int tear_down(void **state)
@@ -601,7 +602,7 @@ static void config_tune_limit(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-static rill_status whole_life(rill_context *context)
+static rill_status open_use_close(rill_context *context)
 {
     static const char text[] =
         "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
@@ -632,7 +633,7 @@ static void config_memory(void **state)
             rill_context *context = harness_begin(&memory);
             memory.persistent = persistent;
             memory.failing_request = memory.requests + n;
-            rill_status status = whole_life(context);
+            rill_status status = open_use_close(context);
             refusals = memory.refused;
             if (status != RILL_ERR_MEMORY && (status != RILL_OK || (persistent && refusals > 0)))
                 fail_msg("request %d: %s", (int)n, rill_error(context));

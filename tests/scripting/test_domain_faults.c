@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "domain_run.h"
+#include "lua_domain_run.h"
 #include "rill/plugin.h"
 #include "state/state.h"
 
@@ -495,7 +495,7 @@ static void little_memory(const char *lua)
 }
 
 static const char thrifty[] =
-    "local function open(o) local room = ('x'):rep(4000)\n"
+    "local function open(o) local block = ('x'):rep(4000)\n"
     "  return {o.arguments}, {actions = {'p', 'q', '.'}, end_action = '.', max_length = 3} end\n"
     "local function declare(t) t.open = open rill.domain(t) end\n";
 
@@ -504,7 +504,7 @@ static void memory_fails(void **state)
     (void)state;
     char lua[3000];
     snprintf(lua, sizeof lua, "%s%s", thrifty,
-             "declare{ name = 'd', start = function(self, i) local room = ('x'):rep(8000) return {i.text} end,\n"
+             "declare{ name = 'd', start = function(self, i) local block = ('x'):rep(8000) return {i.text} end,\n"
              "advance = function(self, s, a) return {s[1] .. a} end,\n"
              "choices = function(self, s) return {p = -1, q = -2, ['.'] = -#s[1]} end, close = function() end,\n"
              "finalize = function(self, h) return table.concat(h.actions) .. h.start[1] end }");
@@ -513,7 +513,7 @@ static void memory_fails(void **state)
     little_memory(lua);
     snprintf(lua, sizeof lua, "%s%s", thrifty,
              "local last = {}\n"
-             "declare{ name = 'd', encode = function(self, i) local room = ('x'):rep(8000) end,\n"
+             "declare{ name = 'd', encode = function(self, i) local block = ('x'):rep(8000) end,\n"
              "step = function(self, rows) for r = 1, rows.n do last[rows.node[r]] = rows.action[r] end end,\n"
              "score = function(self, rows) for r = 1, rows.n do\n"
              "  rows:answer(r, {p = -1 - last[rows.node[r]], q = -2, ['.'] = -3}) end end,\n"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_run.h"
+#include "lua_domain_run.h"
 #include "support/problem.h"
 
 /* --- the toy ------------------------------------------------------------------------------------------------------ */

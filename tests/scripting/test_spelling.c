@@ -1,12 +1,12 @@
 /* The spelling corrector of examples/lua: a beam wide enough for all hypotheses finds what enumerating all lines of
- * words finds, in a language of a few short words. spelling_truth.lua scores whole lines, without tries, rows or steps. */
+ * words finds, in a language of a few short words. spelling_reference.lua scores whole lines, without tries, rows or steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "domain_run.h"
+#include "lua_domain_run.h"
 #include "rill/plugin.h"
 
 enum { COMPARED = 12 };
@@ -45,7 +45,7 @@ static void find_truth(const char *language, const char *typed, ranking *out)
     rill_script *script;
     rill_script_options options = {
         .struct_size = sizeof options, .instructions = INT64_C(5000000000), .print = take_line, .print_user = out};
-    read_file(SCRIPTS_FOLDER "/spelling_truth.lua", script_text, sizeof script_text);
+    read_file(SCRIPTS_FOLDER "/spelling_reference.lua", script_text, sizeof script_text);
     snprintf(lua, sizeof lua, "local WORDS, TYPED = '%s', '%s'\n%s", language, typed, script_text);
     out->n = 0;
     if (rill_script_load_text(&script, ctx, "truth", lua, strlen(lua), &options) < 0) fail_msg("%s", rill_error(ctx));

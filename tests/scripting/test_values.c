@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_run.h"
+#include "lua_domain_run.h"
 #include "rill/script_config.h"
 #include "scripted.h"
 

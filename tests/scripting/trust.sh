@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a run file, a Lua plugin and a model's directory may not do of themselves: run native code, and write files. What the user's
-# word is: the same file on the command line, or --unsafe-scripts.
+# Run files, Lua plugins and model directories cannot run native code or write files without the user's permission: the same file named
+# on the command line, or --unsafe-scripts.
 set -eu
 . "${0%/*}/../cli/lib.sh"
 examples=$(cd "$data/../../examples" && pwd)
@@ -10,8 +10,8 @@ model="model = '$geo', input = '$questions'"
 head -n 8 "$questions" | sed 's/$/\tx/' >dev.tsv
 cp "$native" evil.so
 config() { printf 'return %s\n' "$1" >run.lua; }
-# The option that would do, and the one that allows all.
-wants_word() { exits 1; says "$1"; says "--unsafe-scripts"; says_not "native code ran"; prints_nothing; }
+# Refused: the message names the option that allows it, and the one that allows everything.
+forbidden() { exits 1; says "$1"; says "--unsafe-scripts"; says_not "native code ran"; prints_nothing; }
 
 # --- native code
 config "{ $model,
@@ -19,10 +19,10 @@ config "{ $model,
 for how in "run run.lua" "decode --config run.lua" "tune run.lua --dev dev.tsv" "bench --config run.lua --methods greedy"; do
   # shellcheck disable=SC2086
   run "$rill" $how
-  wants_word "rill: run.lua:2: plugins[1]: the script loads native code, which needs your permission: repeat it as an"
+  forbidden "rill: run.lua:2: plugins[1]: the script loads native code, which needs your permission: repeat it as an"
   # shellcheck disable=SC2086
   run "$rill" $how --workers 2
-  wants_word "--plugin ./evil.so"
+  forbidden "--plugin ./evil.so"
 done
 config "{ $model, plugins = { 'evil.so' }, heuristics = { 'native' } }"
 cp evil.so other.so
@@ -81,7 +81,7 @@ for key in "output -o" "stats --stats" "trace --trace"; do
   for how in "run run.lua" "decode --config run.lua"; do
     # shellcheck disable=SC2086
     run "$rill" $how -q
-    wants_word "rill: run.lua:2: $name: the script writes to a file, which needs your permission: repeat it as an option, $option victim,"
+    forbidden "rill: run.lua:2: $name: the script writes to a file, which needs your permission: repeat it as an option, $option victim,"
     verdict "$(good [ "$(cat victim)" = precious ])" "the file is as it was"
     # shellcheck disable=SC2086
     run "$rill" $how -q "$option" given
@@ -91,7 +91,7 @@ for key in "output -o" "stats --stats" "trace --trace"; do
   run "$rill" run run.lua -q --unsafe-scripts
   exits 0; verdict "$(good [ "$(cat victim)" != precious ])" "the user's word counts"
   echo precious >victim
-  # What a command does not write it does not ask for.
+  # A command that writes nothing asks for no permission.
   config "{ $model, $name = 'victim', sweep = rill.sweep{ k = {2} } }"
   run "$rill" tune run.lua --dev dev.tsv -q
   exits 0
@@ -100,12 +100,12 @@ for key in "output -o" "stats --stats" "trace --trace"; do
 done
 config "{ $model, output = 'victim', sweep = rill.sweep{ k = {2} } }"
 run "$rill" run run.lua -q
-wants_word "-o victim"
+forbidden "-o victim"
 config "{ $model, output = '-', input = '$questions' }"
 run "$rill" run run.lua -q
 exits 0; same out wanted
 config "{ $model, output = '/dev/stderr' }"
 run "$rill" run run.lua -q
-wants_word "-o /dev/stderr"
+forbidden "-o /dev/stderr"
 
 finish

@@ -52,7 +52,7 @@ verdict "$(good [ "$(awk '{n += NR > 0} /and [0-9]+ alike/ {for (i = 1; i <= NF;
 tune --metric oracle
 exits 0; prints "(oracle)"
 check_front 3 5
-# JSON says the same.
+# The JSON has the same.
 json 24 inputs points.json; json exact metric points.json; json '{"M":1,"delta":0.01,"k":1}' configurations.0.configuration points.json
 has_json points.json configurations.23.exact_percent configurations.23.run.options.beam_size \
   configurations.23.seconds configurations.23.expansions configurations.0.front
@@ -121,7 +121,7 @@ head_of_table=$(awk '/exact%/ {print $1, $2, $3; exit}' out)
 verdict "$(good [ "$head_of_table" = "delta method own" ])" "columns as they came"
 has_json points.json configurations.5.refused
 json "$("$check_json" points.json configurations.5.refused)" configurations.5.refused <(pictured tune own.html)
-# What was tried before an error is told.
+# Results before an error are reported.
 script 'tune = function(try) try{ k = 1 } try{ k = 2 } error("enough") end'
 tune --json points.json
 exits 1; says "run.lua:1: enough"; prints "24 inputs, 2 configurations, "; prints "
@@ -166,14 +166,14 @@ run "$rill" tune run.lua -q
 exits 0; prints "24 inputs, 2 configurations, "
 run "$rill" tune run.lua -q --dev dev.tsv -m "$tiny" --threads 2
 exits 0; prints "$(threads_of 2) thread"
-# The examples' model and questions: a dev set of its own answers is answered in full.
+# The examples' model and questions: on a dev set made of the model's own outputs quality is 100 %.
 "$rill" decode -m "$geo" -i "$examples/questions/geo.txt" -q >answers
 paste "$examples/questions/geo.txt" answers >geo.tsv
 printf 'return { model = "%s", sweep = rill.sweep{ delta = {1, 10}, M = {3} } }\n' "$geo" >geo.lua
 run "$rill" tune geo.lua --dev geo.tsv -q
 exits 0; prints "100.00 100.00"
 
-# --- plugins, and what scripts may do: told before the configuration is run
+# --- plugins, and permissions of scripts: checked before the configuration runs
 printf 'rill.heuristic{ name = "of_a_plugin", apply = function(b) end }\n' >plugin.lua
 script 'heuristics = { "of_a_plugin" }, sweep = rill.sweep{ k = {1} }'
 tune --plugin plugin.lua

@@ -190,7 +190,7 @@ static rill_status read_request(void *user, int may_block, rill_request *out)
 {
     reader *r = user;
     rill_status status = read_input(r, may_block, &out->text, &out->length);
-    if (status == RILL_OK) r->hooks->ask(r->hooks->user, r->p, r->next - 1, out);
+    if (status == RILL_OK) r->hooks->set_request(r->hooks->user, r->p, r->next - 1, out);
     return status;
 }
 
@@ -245,7 +245,7 @@ static rill_status run_workers(const problem *p, const schedule *s, const rill_e
     if (status == RILL_OK) status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) {
         reader r = {p, 0, s->reader_blocks, 1, out, s->hooks, cancel_in_workers, workers};
-        status = s->hooks != NULL && s->hooks->ask != NULL
+        status = s->hooks != NULL && s->hooks->set_request != NULL
                      ? rill_workers_run_requests(workers, read_request, &r, write_result, &r)
                      : rill_workers_run(workers, read_input, &r, write_result, &r);
         out->stats.struct_size = sizeof out->stats;
@@ -284,7 +284,7 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
         reader r = {p, 0, s->reader_blocks, 1, out, s->hooks, cancel_in_engine, engine};
         if (!s->by_run)
             status = step_loop(p, s->hooks, engine, out);
-        else if (s->hooks != NULL && s->hooks->ask != NULL)
+        else if (s->hooks != NULL && s->hooks->set_request != NULL)
             status = rill_run_requests(engine, read_request, &r, write_result, &r);
         else
             status = rill_run(engine, read_input, &r, write_result, &r);

@@ -261,16 +261,16 @@ static int setup_naive(const problem *p, int32_t i, space *toy, naive_problem *n
     naive->n_scorers = p->n_scorers;
     naive->user = toy;
     naive->item = i;
-    int32_t asked = p->settings.max_length;
-    naive->max_length = p->model.own_max_length && (asked == 0 || asked > toy->input.depth) ? toy->input.depth
-                        : asked > 0                                                         ? asked
-                        : p->model.max_length > 0                                           ? p->model.max_length
-                                                                                            : p->model.depth;
-    if (asked == 0 && !p->model.own_max_length && naive->max_length < p->settings.min_length)
+    int32_t set_length = p->settings.max_length;
+    naive->max_length = p->model.own_max_length && (set_length == 0 || set_length > toy->input.depth) ? toy->input.depth
+                        : set_length > 0                                                              ? set_length
+                        : p->model.max_length > 0 ? p->model.max_length
+                                                  : p->model.depth;
+    if (set_length == 0 && !p->model.own_max_length && naive->max_length < p->settings.min_length)
         naive->max_length = p->settings.min_length;
     double factor = p->settings.max_length_factor;
     if (factor > 0) {
-        int32_t wanted = (int32_t)floor(factor * (double)toy->input.depth) + asked;
+        int32_t wanted = (int32_t)floor(factor * (double)toy->input.depth) + set_length;
         if (wanted < 1) wanted = 1;
         naive->max_length = p->model.own_max_length && wanted > toy->input.depth ? toy->input.depth : wanted;
     }

@@ -95,7 +95,7 @@ typedef struct hooks {
     /* Called after each step and after its results were taken. */
     void (*on_step)(void *user, rill_engine *engine);
     /* Sets the request options of input i. Only rill_run() and workers call this member and on_call. */
-    void (*ask)(void *user, const problem *p, int32_t i, rill_request *out);
+    void (*set_request)(void *user, const problem *p, int32_t i, rill_request *out);
     /* Called at each read of an input, and after each write of a result. */
     void (*on_call)(void *user, test_cancel cancel, void *runner, const engine_record *so_far);
 } hooks;

@@ -414,7 +414,7 @@ static int sets_are_sound(const toy *t, const rill_score_request *request, int32
     return 1;
 }
 
-static rill_status check_ask(toy *t, const rill_score_request *request, int32_t n, const rill_score_result *out)
+static rill_status check_request(toy *t, const rill_score_request *request, int32_t n, const rill_score_result *out)
 {
     int32_t actions = total_actions(t);
     if (request->max_choices < 0 || out->stride < request->max_choices) return violation(t, "no room for the choices");
@@ -524,7 +524,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
 {
     toy *t = self;
     rill_status status = begin_call(t, "score", &t->score_calls, t->model.fail_score);
-    if (status == RILL_OK) status = check_ask(t, request, rows->n, out);
+    if (status == RILL_OK) status = check_request(t, request, rows->n, out);
     for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) {
         status = check_scored(t, rows, i);
         if (status == RILL_OK) status = choose(t, rows, i, request, out);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The rules of CONTRIBUTING.md that a script can check.
 
-usage: lint.py [--list] [CHECK...]        all checks without a name, but those that need a build
-       lint.py symbols LIBRARY            what the built library exports
+usage: lint.py [--list] [CHECK...]        without a name, all checks except those that need a build
+       lint.py symbols LIBRARY            the exports of the built library
 
 Every check is a function below whose docstring is the rule. Findings are printed as `path:line: what`; the exit code is 1
 when there are any, and 77 ("skipped") when a tool the check needs is not there.
@@ -75,16 +75,16 @@ def line_of(text, position):
 
 # --- the rules --------------------------------------------------------------------------------------------------------
 
-def scripting_arrows(rooms):
-    """scripting/ has an order of its own: each room knows those before it, and the files beside the rooms know all."""
-    order = ["scripting/" + room for room in rooms] + ["scripting"]
-    return {room: order[:i + 1] + ["rill/script", "rill/"] for i, room in enumerate(order)}
+def scripting_includes(modules):
+    """scripting/ has an internal order: each module includes those before it, and the files beside the modules include all."""
+    order = ["scripting/" + module for module in modules] + ["scripting"]
+    return {module: order[:i + 1] + ["rill/script", "rill/"] for i, module in enumerate(order)}
 
 
-# Room: what its files may include, rooms or single headers. "rill/" are the public headers of librill, "rill/script" those of
-# librill-script. No other place says this: CONTRIBUTING.md and docs/architecture.md name it. A domain builds programs of rill/device.h and
+# Module: what its files may include, modules or single headers. "rill/" are the public headers of librill, "rill/script" those of
+# librill-script. This is the only list: CONTRIBUTING.md and docs/architecture.md refer to it. A domain builds graphs with rill/device.h and
 # needs no kernel; bench/ and tests/ may know all.
-ARROWS = {
+INCLUDES = {
     "kernels": ["kernels", "framework/include/rill/ops.h"],
     "kernels/device": ["kernels/device", "kernels", "framework/include/rill/carve.h", "framework/include/rill/context.h",
                        "framework/include/rill/device.h", "framework/include/rill/profile.h"],
@@ -99,13 +99,13 @@ ARROWS = {
     "domains/seq2seq": ["domains/seq2seq", "domains/text", "domains/common", "rill/"],
     "domains/*": ["self", "domains/seq2seq", "domains/text", "domains/common", "rill/"],
     "rill/script": ["rill/script", "rill/"],
-    **scripting_arrows(["state", "arrays", "tables", "native", "config"]),
+    **scripting_includes(["state", "arrays", "tables", "native", "config"]),
     "cli/quality": ["cli/quality", "rill/script", "rill/", "domains/text/tree.h"],
     "cli": ["cli", "cli/quality", "rill/script", "rill/", "domains/text/sentence_splitter.h", "domains/text/tree.h", "domains/text/utf8.h"],
     "python": ["python", "rill/"],
     "examples": ["examples", "rill/script", "rill/"],
 }
-# Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.
+# Libraries that a module must not include. The engine and the kernels use the C library and the system's threads only.
 FOREIGN = {
     "framework": r"jansson|libstemmer|utf8proc|lua|lauxlib|dnnl|cuda|immintrin",
     "kernels": r"jansson|libstemmer|utf8proc|lua|lauxlib|dnnl",
@@ -114,7 +114,7 @@ FOREIGN = {
 }
 
 
-def room_of(name):
+def module_of(name):
     parts = name.split("/")
     if name.startswith("framework/include/rill/"):
         return "rill/"
@@ -129,25 +129,25 @@ def room_of(name):
     return parts[0]
 
 
-def check_arrows():
-    """Includes follow the arrows: framework knows nothing above or beside it, kernels neither, domains not each other."""
+def check_includes():
+    """Includes follow the layers: framework includes nothing above or beside it, kernels neither, domains not each other."""
     headers = [n for n in FILES if n.endswith((".h", ".cuh", ".inc"))]
     for name in FILES:
         if not name.endswith(CODE):
             continue
-        room = room_of(name)
-        if room == "rill/":
+        module = module_of(name)
+        if module == "rill/":
             allowed = ["rill/"]
-        elif room.startswith("domains/") and room not in ARROWS:
-            allowed = ARROWS["domains/*"]
+        elif module.startswith("domains/") and module not in INCLUDES:
+            allowed = INCLUDES["domains/*"]
         else:
-            allowed = ARROWS.get(room)
+            allowed = INCLUDES.get(module)
         text = read(name)
         foreign = FOREIGN.get(name.split("/")[0])
         for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', text, re.M):
             path, line = match.group(2), line_of(text, match.start())
             if foreign and re.match(r"(%s)" % foreign, path):
-                yield name, line, "%s may not know <%s>" % (room, path)
+                yield name, line, "%s must not include <%s>" % (module, path)
             if match.group(1) == "<" or not allowed:
                 continue
             near = os.path.normpath(os.path.join(os.path.dirname(name), path))
@@ -155,10 +155,10 @@ def check_arrows():
                 found = [near]
             else:
                 found = [h for h in headers if h == path or h.endswith("/" + path)]
-            rooms = {room_of(h) for h in found}
-            own = set(allowed) | {room}
-            if rooms and not (rooms | set(found)) & own:
-                yield name, line, "%s may not include %s" % (room, found[0])
+            modules = {module_of(h) for h in found}
+            own = set(allowed) | {module}
+            if modules and not (modules | set(found)) & own:
+                yield name, line, "%s must not include %s" % (module, found[0])
 
 
 def check_calls():
@@ -196,7 +196,7 @@ def check_length():
 
 
 def check_paths():
-    """No path of one machine: absolute paths name only what every Linux system has."""
+    """No path of one machine: absolute paths are those that every Linux system has."""
     known = r"(?:usr|etc|tmp|dev|proc|sys|var|bin|lib|include|share|v1)\b"  # v1: of rill serve's addresses
     pattern = re.compile(r"(?:^|[\s\"'`=(:,])(/(?!%s)[a-z_][\w.+-]*/[\w.+-]+)" % known, re.M)
     home = re.compile(r"/(?:home|Users)/\w+|\bfile://")
@@ -231,7 +231,7 @@ def check_dots():
 
 
 def check_readme():
-    """Every folder at the top, every domain and every room of scripting says in a README.md of about ten lines what lives there."""
+    """Every top-level folder, every domain and every module of scripting describes its contents in a README.md of about ten lines."""
     folders = {n.split("/")[0] for n in FILES if "/" in n and not n.startswith(".")}
     folders |= {"/".join(n.split("/")[:2]) for n in FILES if re.match(r"(domains|scripting)/(?!include/)[^/]+/", n)}
     for folder in sorted(folders):
@@ -240,7 +240,7 @@ def check_readme():
 
 
 def check_whitespace():
-    """UTF-8, unix newlines, no tabs, no blanks at line ends, a newline at the end, lines that fit."""
+    """UTF-8, unix newlines, no tabs, no trailing spaces, a newline at the end, lines within the limit."""
     for name in FILES:
         if not is_text(name):
             continue
@@ -263,8 +263,9 @@ def check_whitespace():
 
 
 def declarations(text):
-    """Yield (line number, first line) of each exported declaration without a comment: none above it, none in or behind it,
-    and none above the group of lines it stands in."""
+    """Yield (line number, first line) of each exported declaration without a comment: none above, inside or after it, and none above
+    its group of lines.
+    """
     lines = text.split("\n")
     for i, line in enumerate(lines):
         if not line.startswith("RILL_API"):
@@ -282,8 +283,9 @@ def declarations(text):
 
 
 def check_headers():
-    """Public headers open with a comment that states their stability, and document what they export. (That each compiles
-    alone is a test under tests/headers.)"""
+    """Public headers open with a comment that states their stability, and document their exports. (Tests under tests/headers check
+    that each compiles alone.)
+    """
     headers = [n for n in FILES if re.fullmatch(r"(framework|scripting)/include/rill/[^/]+\.h", n)]
     for name in headers:
         text = read(name)
@@ -297,7 +299,7 @@ def check_headers():
 
 
 def check_shell():
-    """Shell scripts parse, and stop at the first failure (set -e) or say at the top why not."""
+    """Shell scripts parse, and stop at the first failure (set -e) or state at the top why not."""
     for name in FILES:
         if name.endswith(".sh") or name in ("dev", ".ci/run"):
             run = subprocess.run(["bash", "-n", os.path.join(ROOT, name)], stdout=subprocess.PIPE,
@@ -357,7 +359,7 @@ def check_version():
 
 
 def check_renamed():
-    """docs/renamed.md names as new only files that are there, and says what each ABI version up to today's changed."""
+    """docs/renamed.md names only existing files as new, and describes the changes of each ABI version up to today's."""
     name, text = "docs/renamed.md", read("docs/renamed.md")
     for match in re.compile(r"^\| .* \| (.*) \|$", re.M).finditer(text, text.index("## Files")):
         for file in re.findall(r"`([^`]*)`", match.group(1)):
@@ -370,7 +372,7 @@ def check_renamed():
 
 
 def check_symbols(library):
-    """What a library of rill exports starts with rill_."""
+    """Every symbol that a library of rill exports starts with rill_."""
     if not shutil.which("nm"):
         raise Skip("no nm")
     out = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, check=True, text=True).stdout

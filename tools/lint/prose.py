@@ -10,7 +10,7 @@ import re
 import sys
 
 LONGEST = 35
-# What a retired phrase is called now. Patterns match whole words, in any case, across the ends of lines.
+# Retired phrases and their replacements. Patterns match whole words, in any case, across the ends of lines.
 RETIRED = {
     r"rooms?": "a module, a folder, space",
     r"struck": "masked, forbidden, rejected",
@@ -41,7 +41,7 @@ def blank(match):
 
 
 def prose(text):
-    """The text without what is no prose; lines stay where they are. Inline code is one word."""
+    """The text with everything but prose blanked out; lines stay where they are. Inline code is one word."""
     text = re.sub(r"^(```|~~~).*?^\1[^\n]*$", blank, text, flags=re.S | re.M)
     text = re.sub(r"<!--.*?-->", blank, text, flags=re.S)
     text = re.sub(r"(`+)(?:.+?)\1", lambda m: "\n".join("x" * bool(line) for line in m.group().split("\n")), text, flags=re.S)
@@ -79,7 +79,7 @@ def words(sentence):
 
 
 def findings(text, long_sentences=True):
-    """(line, what) of each finding in a page's text."""
+    """(line, message) of each finding in a page's text."""
     text = prose(text)
     for pattern, now in PATTERNS:
         for match in pattern.finditer(text):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""prose.py finds what is planted in a page, on its line, and nothing in code, tables, quotations and links."""
+"""prose.py finds errors planted in a page, on their lines, and nothing in code, tables, quotations and links."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The structure in numbers: what one plain timestep runs through, what the loop takes from variants, lines and files.
+"""Code metrics of the engine: functions that one plain timestep calls, variants that the loop depends on, lines and files.
 
 usage: meter.py [--check] [--write] [--calls] PLAIN_TIMESTEP LIBRARY
 
@@ -17,7 +17,6 @@ import argparse
 import collections
 import json
 import os
-import re
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -61,7 +60,7 @@ def timestep(program):
             files[callee[1]].add(callee[0])
             if caller and caller[1] != callee[1]:
                 pairs.add((caller, callee))
-            if depth[caller] + 1 > depth.get(callee, 0) and depth[caller] < MAX_DEPTH:  # a recursion has no end of its own
+            if depth[caller] + 1 > depth.get(callee, 0) and depth[caller] < MAX_DEPTH:  # a recursion has no depth
                 depth[callee] = depth[caller] + 1
                 waiting.append(callee)
     return files, pairs, max(depth.values())

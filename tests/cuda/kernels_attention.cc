@@ -1,2 +1,0 @@
-/* kernels_attention.cc: the kernels of attention.cu for the host. */
-#include "../../kernels/cuda/attention.cu"

@@ -1,2 +1,0 @@
-/* kernels_rows.cc: the kernels of rows.cu for the host. */
-#include "../../kernels/cuda/rows.cu"

@@ -1,0 +1,25 @@
+/* A context for each case; checks afterwards that no memory is left. To be included by a test's only source file, after
+ * helpers.h. */
+#ifndef TEST_CONTEXT_FIXTURE_H
+#define TEST_CONTEXT_FIXTURE_H
+
+static failing_allocator memory;
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = failing_allocator_context(&memory);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    failing_allocator_finish(&memory, ctx);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+#endif

@@ -1,0 +1,48 @@
+/* Drives a domain through its table, without an engine: rows in, all their choices out. */
+#ifndef TEST_DOMAIN_DRIVER_H
+#define TEST_DOMAIN_DRIVER_H
+
+#include "rill/domain.h"
+
+/* A model with its own runner; for a domain without runners both are the same object. */
+typedef struct started {
+    void *model, *self;
+} started;
+
+/* open() and start(), with the number of threads in the options. On failure there is nothing to close. */
+rill_status start_model(rill_context *ctx, const rill_domain *domain, const rill_open_options *options, started *out,
+                        rill_domain_info *info);
+void stop_model(const rill_domain *domain, started *s);
+
+/* Buffers for the choices of some rows, with all actions for each. */
+typedef struct answer {
+    rill_score_result out;
+    int32_t actions;
+} answer;
+
+answer answer_make(int32_t rows, int32_t actions);
+void answer_free(answer *a);
+
+/* step() and score() the rows, requesting all actions. */
+void answer_rows(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows, answer *a);
+
+/* The same for a single row; the caller frees the answer. */
+typedef struct one_row {
+    int32_t phase, node, parent, action, slot, depth;
+} one_row;
+
+answer answer_row(rill_context *ctx, const rill_domain *domain, void *self, int32_t actions, one_row row);
+
+/* Log-probabilities of all actions of row r, -infinity for actions that are no choice. Choices must be sorted best
+ * first, with the smaller action first among equals. */
+void answer_logp(const answer *a, int32_t r, float *logp);
+
+/* How the choices of row r end their hypothesis; must be the same for all but the end action. */
+rill_terminal answer_ends(const answer *a, int32_t r);
+
+/* Score stepped rows with varied requests, each row several times per call: any M including 0, different per row,
+ * allowed sets, picks. Every answer must equal the corresponding part of the answer for all actions, to the bit. */
+void check_random_requests(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
+                           const rill_rows *rows, int rounds);
+
+#endif
