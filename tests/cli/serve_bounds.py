@@ -77,10 +77,14 @@ def together(s):
                            ({"max-nodes": 5}, '"max-nodes" is an option of the whole run')):
         code, said = request(s, "de-en", settings)
         check(code == 400 and word in said, f"{settings}: {code} {said}")
-    for settings in ({"max-length": 2147483647}, {"max-length-factor": 1e6}, {"min-length": 2147483647, "max-length": 2147483647}):
+    for settings in ({"max-length": 2147483647}, {"max-length-factor": 1e6}):
         code, said = request(s, "geo", settings)
         check(code == 400 and "--max-request" in said and "max-length" in said, f"{settings}: {code} {said}")
         check(request(s, "de-en", settings)[0] in (200, 422), f"{settings}: a model with positions has an end")
+    longest = {"min-length": 2147483647, "max-length": 2147483647}
+    for model, word in ("geo", "--max-request"), ("de-en", "is above the 256 actions that the model can make"):
+        code, said = request(s, model, longest)
+        check(code == 400 and "length" in said and word in said, f"{model} {longest}: {code} {said}")
     code, said = request(s, "de-en", {"beam-groups": 5, "beam-size": 10, "n-best": 10})
     check(code == 200, f"groups within the width: {code} {said}")
     check(s.decode(input=LINE, model="de-en")[1]["outputs"][0]["text"] == decode_lines([LINE])[0], "others are answered as ever")

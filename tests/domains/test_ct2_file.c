@@ -133,8 +133,8 @@ static void variables_of_all_types_are_read(void **state)
 {
     (void)state;
     static const float i8_values[] = {1, -64 / 127.0f, -63.5f, 0.5f, 0, -256};
-    static const float i16_values[] = {128, -4096, 0.375f, 32767 / 8.0f}, f16_values[] = {1, 0x1p-24f},
-                       bf16_values[] = {-2.5f, 1};
+    static const float i16_values[] = {128, -4096, 0.375f, 32767 / 8.0f}, wanted_f16[] = {1, 0x1p-24f},
+                       wanted_bf16[] = {-2.5f, 1};
     const image f = sample();
     rill_tensor_file *t;
     uint32_t revision;
@@ -149,8 +149,8 @@ static void variables_of_all_types_are_read(void **state)
     reads(t, "all/weight", 2, (int64_t[]){2, 2}, i16_values, 4);
     reads(t, "full", 1, (int64_t[]){2}, full, 2);
     reads(t, "second", 1, (int64_t[]){2}, full, 2);
-    reads(t, "half", 2, (int64_t[]){1, 2}, f16_values, 2);
-    reads(t, "brain", 1, (int64_t[]){2}, bf16_values, 2);
+    reads(t, "half", 2, (int64_t[]){1, 2}, wanted_f16, 2);
+    reads(t, "brain", 1, (int64_t[]){2}, wanted_bf16, 2);
     rill_tensor_file_close(t);
 }
 
