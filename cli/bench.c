@@ -393,7 +393,7 @@ static void print_finish(const bench *b)
 {
     const rill_option *row = rill_option_find(rill_setting_table(), "finish");
     char name[RILL_OPTION_MAX];
-    for (rill_finish finish = RILL_FINISH_TOP; finish <= RILL_FINISH_SHRINK; finish++) {
+    for (rill_finish finish = RILL_FINISH_TOP; finish <= RILL_FINISH_ONE_STEP; finish++) {
         int n = 0;
         for (int i = 0; i < b->n; i++) {
             if (finish_of(b, i) != finish) continue;

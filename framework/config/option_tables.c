@@ -26,7 +26,7 @@ static const rill_option SETTINGS[] = {
         "admit new inputs when this share of max-in-flight or less is in flight"),
     NAMED("max-children", "max-candidates", "M", "beam-size; twice that with finish immediate", INT, SEARCH, 1, 131072,
         max_candidates, "maximum number of children kept per parent hypothesis"),
-    ROW("finish", "top|immediate|shrink", "the method's", WORD, SEARCH, 0, 0, finish,
+    ROW("finish", "top|immediate|shrink|one-step", "the method's", WORD, SEARCH, 0, 0, finish,
         "when a hypothesis that ended leaves the beam"),
     ROW("stop-after", "Z", "beam-size", INT, SEARCH, 1, 131072, stop_after, "outputs after which an input stops"),
     ROW("patience", "P", "", REAL, SEARCH, 1e-6, 65536, patience,

@@ -146,7 +146,8 @@ void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
 
 /* How many children merging takes depends on the setting `finish`. "top": the best k children; ended ones before the first live one become
  * outputs. "immediate": ended children among the first k become outputs, and live ones fill the beam up to k. "shrink": the best k
- * children, fewer by the number of outputs so far; a place of an ended child stays empty. In the last timestep under at-limit "first", live
+ * children, fewer by the number of outputs so far; a place of an ended child stays empty. "one-step": the best k children; a place of an ended
+ * child stays empty for one timestep. In the last timestep under at-limit "first", live
  * children do not replace ended ones. */
 child_quota stop_child_quota(const item *it, int last)
 {
@@ -156,6 +157,7 @@ child_quota stop_child_quota(const item *it, int last)
     if (s->finish == RILL_FINISH_TOP) return (child_quota){.max_children = k, .max_live = k, .only_leading = 1};
     if (s->finish == RILL_FINISH_SHRINK)
         return (child_quota){.max_children = places, .max_live = k, .max_output_pos = places};
+    if (s->finish == RILL_FINISH_ONE_STEP) return (child_quota){.max_children = k, .max_live = k, .max_output_pos = k};
     int no_more = s->at_limit == RILL_LIMIT_FIRST && stop_is_last_timestep(it);
     return (child_quota){.max_children = no_more ? k : 2 * k, .max_live = k, .max_output_pos = k};
 }
@@ -163,7 +165,8 @@ child_quota stop_child_quota(const item *it, int last)
 int32_t stop_beam_width(const item *it, int32_t width)
 {
     int32_t max_width = it->settings->k;
-    if (it->settings->finish != RILL_FINISH_IMMEDIATE) max_width -= it->n_outputs;
+    const int fills_up = it->settings->finish == RILL_FINISH_IMMEDIATE || it->settings->finish == RILL_FINISH_ONE_STEP;
+    if (!fills_up) max_width -= it->n_outputs;
     if (max_width < 0) max_width = 0;
     return width < max_width ? width : max_width;
 }

@@ -31,7 +31,7 @@ class RequestSettings(TypedDict, total=False):
     """Maximum number of children kept per parent hypothesis (default: beam-size; twice that with finish immediate)."""
     max_candidates: int | None
     """The same as max_children."""
-    finish: Literal["top", "immediate", "shrink"] | None
+    finish: Literal["top", "immediate", "shrink", "one-step"] | None
     """When a hypothesis that ended leaves the beam (default: the method's)."""
     stop_after: int | None
     """Outputs after which an input stops (default: beam-size)."""
@@ -179,7 +179,7 @@ class Settings(TypedDict, total=False):
     """Maximum number of children kept per parent hypothesis (default: beam-size; twice that with finish immediate)."""
     max_candidates: int | None
     """The same as max_children."""
-    finish: Literal["top", "immediate", "shrink"] | None
+    finish: Literal["top", "immediate", "shrink", "one-step"] | None
     """When a hypothesis that ended leaves the beam (default: the method's)."""
     stop_after: int | None
     """Outputs after which an input stops (default: beam-size)."""

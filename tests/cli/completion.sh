@@ -22,7 +22,7 @@ completes() {  # completes "WANTED ..." WORD...: words after `rill`; the last on
 }
 completes "decode" de
 completes "--finish" decode --fin
-completes "immediate shrink top" decode --finish ""
+completes "immediate one-step shrink top" decode --finish ""
 completes "top" decode -m model --finish = t
 completes "var-batch var-stream var-stream-fifo" decode --method var
 completes "hf" bench --like h

@@ -23,7 +23,7 @@ ODD_TEXTS = ["", " ", "nonsense", ":", "a:b:c", "\xff", "../", "/dev/null", "-",
 
 # Options that change results: name -> good values. None: no value.
 SEARCH = {
-    "--beam-size": "1 2 3 5 17", "--max-children": "1 2 3 9", "--finish": "top immediate shrink", "--stop-after": "1 2 5",
+    "--beam-size": "1 2 3 5 17", "--max-children": "1 2 3 9", "--finish": "top immediate shrink one-step", "--stop-after": "1 2 5",
     "--patience": "0.5 1 2", "--min-length": "0 1 3", "--max-length": "1 4 20", "--length-penalty": "0 0.6 1", "--n-best": "1 2 5",
     "--distinct": None, "--like": "hf fairseq marian ct2", "--keep": "all first best", "--stop": "count bound bound-max top",
     "--at-limit": "open first end end-free best-ended", "--count-end": None, "--max-length-factor": "0 0.5 2", "--word-penalty": "0 0.3",

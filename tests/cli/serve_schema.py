@@ -69,7 +69,7 @@ def values(s):
            ("beam_size", True, "true is not a whole number from 1 to 65536"),
            ("beam_size", [1], " is not a whole number from 1 to 65536"), ("distinct", 2, '"2" is not true or false'),
            ("length_penalty", "x", '"x" is not a number from -25 to 25'), ("distinct", "", '"" is not true or false'),
-           ("finish", 3, '"3" is not one of top|immediate|shrink')]
+           ("finish", 3, '"3" is not one of top|immediate|shrink|one-step')]
     results, _ = json_lines([{"text": LINE, "options": {name: value}} for name, value in good] +
                             [{"text": LINE, "options": {name: value}} for name, value, _ in bad])
     for (name, value), result in zip(good, results):

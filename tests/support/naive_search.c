@@ -316,7 +316,10 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
     if (p->groups > 1)
         divide_among_groups(s, &merged, timestep == 0 && phase == 0);
     else if (s->banks > 0)
-        divide_among_banks(&merged, s->banks, p->immediate ? p->k : p->k > s->n_outputs ? p->k - s->n_outputs : 0);
+        divide_among_banks(&merged, s->banks,
+                           p->immediate || p->one_step ? p->k
+                           : p->k > s->n_outputs       ? p->k - s->n_outputs
+                                                       : 0);
     else
         sort_and_cut(&merged, merge_limit(p));
     if (p->cube == 1) rescore(s, &merged, timestep, phase);
@@ -491,7 +494,7 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
 
 static void trim(search *s)
 {
-    int32_t free_places = s->p->immediate ? s->p->k : s->p->k - s->n_outputs;
+    int32_t free_places = s->p->immediate || s->p->one_step ? s->p->k : s->p->k - s->n_outputs;
     if (free_places < 0) free_places = 0;
     if (s->beam.n > free_places) s->beam.n = free_places;
 }
@@ -574,7 +577,7 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
         keep_better(s, &s->best_ended, &s->has_best_ended, &s->ended.items[i]);
     if (phase == s->p->phases - 1) {
         s->top_ended |= s->beam.n > 0 && s->beam.items[0].ended;
-        if (s->p->immediate || s->p->shrink)
+        if (s->p->immediate || s->p->shrink || s->p->one_step)
             output_immediately(s, timestep + 1);
         else
             output_top(s);

@@ -94,10 +94,10 @@ typedef struct naive_problem {
     /* the search */
     int64_t item;
     int32_t k;
-    int immediate, shrink;          /* finish rule: at most one is 1; both 0: the rule `top` */
-    int32_t max_candidates;         /* M; 0: the default of the finish rule */
-    uint32_t max_candidates_phases; /* bit p: M holds in phase p; 0: in all */
-    int32_t stop_after;             /* 0: k */
+    int immediate, shrink, one_step; /* finish rule: at most one is 1; all 0: the rule `top` */
+    int32_t max_candidates;          /* M; 0: the default of the finish rule */
+    uint32_t max_candidates_phases;  /* bit p: M holds in phase p; 0: in all */
+    int32_t stop_after;              /* 0: k */
     int32_t min_length, max_length;
     double length_penalty, word_penalty;
     int keep; /* outputs kept once there are stop_after: 0 all, 1 the first, 2 the best */

@@ -182,10 +182,11 @@ void problem_draw_conventions(problem *p, problem_group group, dice *d)
 {
     rill_settings *s = &p->settings;
     naive_problem *n = &p->naive;
-    if (group == PROBLEM_PRUNED) s->finish = (rill_finish)dice_range(d, RILL_FINISH_TOP, RILL_FINISH_SHRINK);
+    if (group == PROBLEM_PRUNED) s->finish = (rill_finish)dice_range(d, RILL_FINISH_TOP, RILL_FINISH_ONE_STEP);
     if (group == PROBLEM_PRUNED && dice_chance(d, 50)) s->max_candidates = n->max_candidates = 0;
     n->immediate = s->finish == RILL_FINISH_IMMEDIATE;
     n->shrink = s->finish == RILL_FINISH_SHRINK;
+    n->one_step = s->finish == RILL_FINISH_ONE_STEP;
     s->stop = dice_range(d, RILL_STOP_COUNT, RILL_STOP_TOP);
     s->keep = s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX
                   ? RILL_KEEP_BEST

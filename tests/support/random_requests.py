@@ -11,7 +11,7 @@ WORDS = {"de-en": ["dog", "a man", "the", "zebra"], "de-en-rnn": ["dog", "a man"
 OF_REQUESTS = {
     "beam-size": [1, 2, 3, 5, 8],
     "max-children": [1, 3, 6],
-    "finish": ["top", "immediate", "shrink"],
+    "finish": ["top", "immediate", "shrink", "one-step"],
     "stop-after": [1, 2, 4],
     "patience": [0.4, 1, 2],
     "min-length": [0, 2, 6],

@@ -21,6 +21,7 @@ typedef enum rill_finish {
     RILL_FINISH_TOP = 1,
     RILL_FINISH_IMMEDIATE = 2,
     RILL_FINISH_SHRINK = 3,
+    RILL_FINISH_ONE_STEP = 4,
 } rill_finish;
 typedef enum rill_keep { RILL_KEEP_ALL = 1, RILL_KEEP_FIRST = 2, RILL_KEEP_BEST = 3 } rill_keep;
 typedef enum rill_stop {
