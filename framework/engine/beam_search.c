@@ -150,8 +150,8 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Get the choices of all rows from the domain, one part of the rows at a time. If a device computes a part, the status is RILL_AGAIN, and
- * the next call continues with that part. */
+/* Get the choices of all rows from the domain, one part of the rows at a time, without the rows of items that leave the timestep. If a
+ * device computes a part, the status is RILL_AGAIN, and the next call continues with that part. */
 static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
@@ -164,6 +164,8 @@ static rill_status score(rill_engine *e, timestep *t)
         if (round->topk.is_unbounded) RILL__TRY(fail_unbounded(e, t));
         if (round->modifier_table.blocked_by != NULL) note_blocked_rows(e, t, round->modifier_table.blocked_by);
         t->next_row += t->part_size;
+        if (t->next_row < t->rows.n) RILL__TRY(engine_leave_timestep(e, t));
+        while (t->next_row < t->rows.n && e->items.item[t->rows.slot[t->next_row]].leaves) t->next_row++;
         if (t->next_row >= t->rows.n) return RILL_OK;
         statistics_end_stage(&e->statistics, &e->statistics.current.select);
     }

@@ -80,7 +80,7 @@ void topk_finish(topk *s);
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n);
 
 /* Write the request and the result arrays for the next part of the call: the rows from `from` on, whose number is
- * returned. A call is split because all actions of all rows may take too much memory. */
+ * returned. A call is split so that an item can leave the timestep midway, and because all actions of all rows may take too much memory. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
 /* Apply the modifiers to the domain's result for rows [from, from + n). Returns NULL, or an error message about row s->error_row. `last`:
