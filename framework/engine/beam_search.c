@@ -156,6 +156,7 @@ static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
     const int last = t->phase == e->info.phases - 1;
+    if (t->next_row >= t->rows.n) return RILL_OK; /* no item has rows in this phase, or all have left */
     for (;;) {
         const rill_status status = t->state == TIMESTEP_SUBMITTED ? collect_part(e, t) : score_part(e, t);
         statistics_end_stage(&e->statistics, &e->statistics.current.score);
@@ -163,9 +164,7 @@ static rill_status score(rill_engine *e, timestep *t)
         if (topk_take_result(&round->topk, t->next_row, t->part_size, last) != NULL) return engine_fail_choices(e, t);
         if (round->topk.is_unbounded) RILL__TRY(fail_unbounded(e, t));
         if (round->modifier_table.blocked_by != NULL) note_blocked_rows(e, t, round->modifier_table.blocked_by);
-        t->next_row += t->part_size;
-        if (t->next_row < t->rows.n) RILL__TRY(engine_leave_timestep(e, t));
-        while (t->next_row < t->rows.n && e->items.item[t->rows.slot[t->next_row]].leaves) t->next_row++;
+        RILL__TRY(engine_next_part(e, t, t->part_size));
         if (t->next_row >= t->rows.n) return RILL_OK;
         statistics_end_stage(&e->statistics, &e->statistics.current.select);
     }

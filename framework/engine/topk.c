@@ -254,7 +254,8 @@ void topk_finish(topk *s)
 
 static int32_t part_rows(const topk *s)
 {
-    const int32_t rows = s->request.max_choices > 0 ? PART_MAX_CHOICES / s->request.max_choices : s->n;
+    int32_t rows = s->request.max_choices > 0 ? PART_MAX_CHOICES / s->request.max_choices : s->n;
+    if (rows > s->part_max_rows) rows = s->part_max_rows;
     return rows < 1 ? 1 : rows < s->n ? rows : s->n;
 }
 
@@ -536,11 +537,12 @@ static void choose_row(topk *s, int32_t row, int32_t r)
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
 
-rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
+rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows)
 {
     rill_carver carver = {0};
     s->modifiers = rules;
     s->n = n;
+    s->part_max_rows = part_max_rows;
     /* if only the domain knows which choices are terminal, and modifiers apply, all actions are requested */
     s->all_actions = s->info->terminals_by_flag && !rules->limits_only;
     s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};

@@ -1,6 +1,6 @@
 /* Work after a deadline, a cancel or a stop in the middle of a search with extreme settings, each setting in turn:
  * engine counters show what is expanded afterwards. Before that, no search does more than rill_settings_cost() says.
- * A timestep of many choices is scored in parts, and ends between them. */
+ * A long timestep is computed in parts, and ends between them. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -155,17 +155,20 @@ static void every_setting_is_cut_short(void **state)
 
 /* --- in the middle of a timestep ---------------------------------------------------------------------------------- */
 
-/* 60 samples of two inputs, each drawn from 20,000 choices: the second timestep is scored in parts. Its first part ends
- * in this way. */
+/* Samples of two inputs, each drawn from many choices, so that the second timestep is scored in parts; or so many
+ * samples that it is stepped in parts. The search ends in the first part. */
 static const char WIDE_MODEL[] = "seed=5 actions=9 depth=40 own_bound=0 legal=100 ending=0 listed=0 spare=100000";
-enum { N_SAMPLES = 60, PART = (1 << 19) / 20000 };
+static const struct part_kind {
+    int32_t samples, top_k, part;
+} kinds[] = {{60, 20000, (1 << 19) / 20000}, {600, 5, 256}};
 
 typedef struct middle {
+    const struct part_kind *kind;
     end_kind how; /* END_KINDS: nothing ends */
     rill_engine *engine;
     rill_workers *workers;
     _Atomic int in_part, is_cancelled;
-    int n_read, second_rows; /* rows scored in the second timestep */
+    int n_read, second_rows; /* rows scored, or stepped, in the second timestep */
     rill_status status[2];
     int32_t n[2], timed_out[2], length[2];
     double best[2];
@@ -173,19 +176,29 @@ typedef struct middle {
 
 static middle part_way;
 
-static rill_status score_and_end(void *self, const rill_rows *rows, const rill_score_request *request,
-                                 rill_score_result *out)
+static void end_in_part(const rill_rows *rows)
 {
     static const struct timespec a_moment = {.tv_nsec = 1000000};
-    const rill_status status = toy_domain.score(self, rows, request, out);
-    if (rows->depth[0] != 1) return status;
+    if (rows->depth[0] != 1) return;
     part_way.second_rows += rows->n;
-    if (part_way.in_part) return status;
+    if (part_way.in_part) return;
     part_way.in_part = 1;
     if (part_way.how == END_DEADLINE) clock_seconds = 100;
     if (part_way.how == END_STOPPED) rill_engine_stop(part_way.engine);
     while (part_way.how == END_CANCELLED && !part_way.is_cancelled) nanosleep(&a_moment, NULL);
-    return status;
+}
+
+static rill_status step_and_end(void *self, const rill_rows *rows)
+{
+    if (part_way.kind == &kinds[1]) end_in_part(rows);
+    return toy_domain.step(self, rows);
+}
+
+static rill_status score_and_end(void *self, const rill_rows *rows, const rill_score_request *request,
+                                 rill_score_result *out)
+{
+    if (part_way.kind == &kinds[0]) end_in_part(rows);
+    return toy_domain.score(self, rows, request, out);
 }
 
 static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
@@ -196,6 +209,7 @@ static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
         part_way.n_read = 1;
         out->text = "in 1";
         out->length = 4;
+        out->timeout = 5;
         return RILL_OK;
     }
     if (part_way.in_part) assert_int_equal(rill_workers_cancel(part_way.workers, 0), RILL_OK);
@@ -215,7 +229,7 @@ static rill_status write_middle(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void run_middle(end_kind how)
+static void run_middle(const struct part_kind *kind, end_kind how)
 {
     harness_memory memory;
     rill_context *ctx = harness_begin(&memory);
@@ -224,14 +238,15 @@ static void run_middle(end_kind how)
     const rill_engine_setup *setups[] = {&setup, &setup};
     const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = WIDE_MODEL};
     const rill_workers_options two = {.struct_size = sizeof two, .workers = how == END_CANCELLED ? 2 : 1};
-    part_way = (middle){.how = how};
+    part_way = (middle){.kind = kind, .how = how};
     clock_seconds = 10;
     table.name = "ending";
+    table.step = step_and_end;
     table.score = score_and_end;
     assert_int_equal(rill_register_domain(ctx, &table), RILL_OK);
     rill_engine_setup_default(&setup);
-    setup.settings.sample = setup.settings.n_best = N_SAMPLES;
-    setup.settings.top_k = 20000;
+    setup.settings.sample = setup.settings.n_best = kind->samples;
+    setup.settings.top_k = kind->top_k;
     setup.settings.max_length = 4;
     setup.clock = read_test_clock;
     assert_int_equal(rill_workers_open(&part_way.workers, ctx, "ending", &open, &two), RILL_OK);
@@ -255,23 +270,27 @@ static void run_middle(end_kind how)
 static void timesteps_are_cut_short(void **state)
 {
     (void)state;
-    run_middle(END_KINDS);
-    const middle whole = part_way;
-    assert_int_equal(whole.second_rows, 2 * N_SAMPLES);
-    run_middle(END_DEADLINE); /* the late input has the outputs of one timestep, and the other is none the wiser */
-    assert_in_range(part_way.second_rows, N_SAMPLES, N_SAMPLES + PART);
-    assert_int_equal(part_way.status[0], RILL_OK);
-    assert_true(part_way.timed_out[0] && !part_way.timed_out[1]);
-    assert_int_equal(part_way.n[0], N_SAMPLES);
-    assert_int_equal(part_way.length[0], 1);
-    assert_int_equal(part_way.n[1], whole.n[1]);
-    assert_float_equal(part_way.best[1], whole.best[1], 0);
-    run_middle(END_CANCELLED);
-    assert_int_equal(part_way.second_rows, PART);
-    assert_int_equal(part_way.status[0], RILL_ERR_CANCELLED);
-    run_middle(END_STOPPED);
-    assert_int_equal(part_way.second_rows, PART);
-    assert_int_equal(part_way.n[0] + part_way.n[1], 0);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const int32_t samples = kinds[i].samples, part = kinds[i].part;
+        run_middle(&kinds[i], END_KINDS);
+        const middle whole = part_way;
+        assert_int_equal(whole.second_rows, 2 * samples);
+        /* the late input has the outputs of one timestep, and the other input is unaffected */
+        run_middle(&kinds[i], END_DEADLINE);
+        assert_in_range(part_way.second_rows, samples, samples + part);
+        assert_int_equal(part_way.status[0], RILL_OK);
+        assert_true(part_way.timed_out[0] && !part_way.timed_out[1]);
+        assert_int_equal(part_way.n[0], samples);
+        assert_int_equal(part_way.length[0], 1);
+        assert_int_equal(part_way.n[1], whole.n[1]);
+        assert_float_equal(part_way.best[1], whole.best[1], 0);
+        run_middle(&kinds[i], END_CANCELLED);
+        assert_int_equal(part_way.second_rows, part);
+        assert_int_equal(part_way.status[0], RILL_ERR_CANCELLED);
+        run_middle(&kinds[i], END_STOPPED);
+        assert_int_equal(part_way.second_rows, part);
+        assert_int_equal(part_way.n[0] + part_way.n[1], 0);
+    }
 }
 
 /* --- bounds ------------------------------------------------------------------------------------------------------- */

@@ -165,7 +165,7 @@ typedef struct rill_request {
     /* Deadline in seconds from now, by the engine's clock; > 0, or 0 for no deadline. At the deadline the input returns its best results:
      * its outputs and the ended hypotheses of its beam, or, if it has neither, its live hypotheses, marked as truncated. The result has
      * `timed_out` set. With no hypothesis at all it fails with RILL_ERR_DEADLINE. Deadlines are checked between timesteps, and
-     * in a timestep of more than half a million choices between parts of its scoring. */
+     * in a long timestep between parts of 256 rows. */
     double timeout;
     /* Called with `user` after each timestep of the input except its last one; each partial text costs a call of the domain's finalize.
      * NULL: no reports. */
