@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Response times of requests with a deadline of one second: every setting with its extremes, within `rill serve`'s limits.
+"""What `rill serve` does with extreme values: every option of a request with each of them, with a deadline of one second.
 
-usage: deadline_latency.py [--rill build/rill] [--models de-en,gum] [--least 1.2]
-A line for each request that took longer than --least seconds, the longest first, then their number. Refused requests take no time.
+usage: deadline_latency.py [--rill build/rill] [--models de-en,gum]
+A line for each option and value, the latest answer first, of requests of 1, 4 and 1000 inputs to each model: the answers' codes, seconds
+to the answer, seconds past the deadline, the server's peak of resident memory, and the sentence of a refusal. Then counts. Options and
+their ranges are those that the server describes.
 """
 
 import argparse
@@ -13,64 +15,93 @@ import re
 import subprocess
 import time
 
+TIMEOUT = 1
 LINE = "Ein Hund läuft über die Wiese und spielt mit einem Ball."
-MANY = {"inputs": [f"{LINE} {i}" for i in range(4)]}
-BESIDE = {"temperature": {"sample": 1000}, "top-k": {"sample": 1000}, "top-p": {"sample": 1000}, "seed": {"sample": 1000},
-          "diversity": {"groups": 500, "k": 1000}}
+INPUTS = [{"input": LINE}] + [{"inputs": [f"{LINE} {i}" for i in range(n)]} for n in (4, 1000)]
+VALUES = [0, -1, 1, 1e-6, 1000, 65536, 1 << 31, 1e308, "nan", "inf"]
+SAMPLES = {"num_samples": 1000}
+# What an option needs to have an effect.
+BESIDE = {"temperature": SAMPLES, "top_k": SAMPLES, "top_p": SAMPLES, "seed": SAMPLES, "min_width": {"beam_size": 1000},
+          "diversity_penalty": {"beam_groups": 500, "beam_size": 1000}}
+WIDEST = [{"beam_size": 1000, "max_children": 1000, "n_best": 1000, "min_width": 1000}, {"beam_groups": 2, "beam_size": 1000},
+          {"num_samples": 1000, "top_k": 5000}, {"beam_size": 1000, "max_children": 1000, "finish": "immediate", "stop": "bound"}]
 
 
 def extremes(schema):
     if "enum" in schema:
         return schema["enum"]
-    if schema.get("type") == "integer":
-        return sorted({schema["minimum"], min(schema["maximum"], 1000), schema["maximum"]})
-    return [1e-6, 1, 1e3, -20] if "oneOf" in schema else [True]
+    if schema.get("type") == "boolean":
+        return [True]
+    values = VALUES + [schema[end] for end in ("minimum", "maximum") if end in schema]
+    return [v for i, v in enumerate(values) if v not in values[:i]]
 
 
-def requests(settings):
-    yield from ({"k": 1000, "max-candidates": 1000, "n-best": 1000, "min-width": 1000}, {"groups": 1000}, {"groups": 2, "k": 1000},
-                {"sample": 1000, "top-k": 0}, {"k": 1000, "max-candidates": 1000, "finish": "immediate", "stop": "bound"})
-    for name, schema in settings.items():
-        for value in extremes(schema):
-            yield BESIDE.get(name, {}) | {name: value}
+class Server:
+    def __init__(self, rill, model):
+        command = [rill, "serve", "--port", "0", "--shutdown-timeout", "0", "-m", os.path.join("examples", "models", model)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.port = int(re.search(r"http://[^:]+:(\d+)", self.process.stderr.readline()).group(1))
+
+    def ask(self, method, path, body=None):
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
+        link.request(method, path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        answer = link.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def peak(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
+            return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1)) / 1024
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stderr.close()
+
+
+def measure(args, options):
+    """(seconds, MiB, codes, the sentence of a refusal), the most of all requests. A server that has searched serves no other request."""
+    seconds, mib, codes, said = 0, 0, set(), ""
+    for model in args.servers:
+        for inputs in INPUTS:
+            server = args.servers[model] = args.servers[model] or Server(args.rill, model)
+            begin = time.monotonic()
+            code, body = server.ask("POST", "/v1/decode", {"options": options, "timeout": TIMEOUT} | inputs)
+            seconds = max(seconds, time.monotonic() - begin)
+            mib = max(mib, server.peak())
+            codes.add(code)
+            if code != 200:
+                said = said or body["error"]["message"]
+            if code == 200:
+                server.end()
+                args.servers[model] = None
+    return seconds, mib, codes, said
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rill", default="build/rill")
     parser.add_argument("--models", default="de-en,gum")
-    parser.add_argument("--least", type=float, default=1.2)
     args = parser.parse_args()
-    models = args.models.split(",")
-    command = [args.rill, "serve", "--port", "0", "--shutdown-timeout", "2"]
-    for name in models:
-        command += ["-m", os.path.join("examples", "models", name)]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    port = [re.search(r":(\d+)", server.stderr.readline().split("http://")[1]).group(1) for _ in models][0]
-
-    def ask(method, path, body=None):
-        link = http.client.HTTPConnection("127.0.0.1", int(port), timeout=600)
-        link.request(method, path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-        answer = link.getresponse()
-        return answer.status, json.loads(answer.read())
-
-    settings = ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
-    took, codes = [], {}
-    for model in models:
-        for asked in requests(settings):
-            for inputs in ({"input": LINE}, MANY):
-                begin = time.monotonic()
-                code = ask("POST", "/v1/decode", {"model": model, "options": asked, "timeout": 1} | inputs)[0]
-                took.append((time.monotonic() - begin, model, len(inputs.get("inputs", "1")), code, asked))
-                codes[code] = codes.get(code, 0) + 1
-    server.terminate()
-    server.wait()
-    print(f"{'seconds':>8}  {'model':8}{'inputs':>7}{'code':>6}  settings")
-    for seconds, model, n, code, asked in sorted(took, key=lambda row: -row[0]):
-        if seconds >= args.least:
-            print(f"{seconds:8.2f}  {model:8}{n:7}{code:6}  {json.dumps(asked)}")
-    print(f"{len(took)} requests: " + ", ".join(f"{n} answered with {code}" for code, n in sorted(codes.items())))
-    print(f"longest: {max(took)[0]:.2f} s")
+    args.servers = dict.fromkeys(args.models.split(","))
+    first = Server(args.rill, next(iter(args.servers)))
+    settings = first.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
+    first.end()
+    assert BESIDE.keys() <= settings.keys()
+    rows = [(options, *measure(args, options)) for options in WIDEST]
+    for name, schema in settings.items():
+        for value in extremes(schema):
+            options = BESIDE.get(name, {}) | {name: value}
+            rows.append((options, *measure(args, options)))
+    for server in filter(None, args.servers.values()):
+        server.end()
+    print(f"{'codes':8}{'seconds':>8}{'late':>7}{'MiB':>6}  options: refusal")
+    for options, seconds, mib, codes, said in sorted(rows, key=lambda row: -row[1]):
+        print(f"{'/'.join(map(str, sorted(codes))):8}{seconds:8.2f}{max(0, seconds - TIMEOUT):7.2f}{mib:6.0f}  "
+              f"{json.dumps(options)}{': ' if said else ''}{said}")
+    refused = sum(200 not in codes for _, _, _, codes, _ in rows)
+    print(f"{len(rows)} settings of {len(settings)} options: {refused} refused, {len(rows) - refused} answered, "
+          f"{sum(seconds > TIMEOUT for _, seconds, _, _, _ in rows)} at the deadline; longest {max(row[1] for row in rows):.2f} s, "
+          f"most memory {max(row[2] for row in rows):.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -150,12 +150,13 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Get the choices of all rows from the domain, one part of the rows at a time. If a device computes a part, the status is RILL_AGAIN, and
- * the next call continues with that part. */
+/* Get the choices of all rows from the domain, one part of the rows at a time, without the rows of items that leave the timestep. If a
+ * device computes a part, the status is RILL_AGAIN, and the next call continues with that part. */
 static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
     const int last = t->phase == e->info.phases - 1;
+    if (t->next_row >= t->rows.n) return RILL_OK; /* no item has rows in this phase, or all have left */
     for (;;) {
         const rill_status status = t->state == TIMESTEP_SUBMITTED ? collect_part(e, t) : score_part(e, t);
         statistics_end_stage(&e->statistics, &e->statistics.current.score);
@@ -163,7 +164,7 @@ static rill_status score(rill_engine *e, timestep *t)
         if (topk_take_result(&round->topk, t->next_row, t->part_size, last) != NULL) return engine_fail_choices(e, t);
         if (round->topk.is_unbounded) RILL__TRY(fail_unbounded(e, t));
         if (round->modifier_table.blocked_by != NULL) note_blocked_rows(e, t, round->modifier_table.blocked_by);
-        t->next_row += t->part_size;
+        RILL__TRY(engine_next_part(e, t, t->part_size));
         if (t->next_row >= t->rows.n) return RILL_OK;
         statistics_end_stage(&e->statistics, &e->statistics.current.select);
     }

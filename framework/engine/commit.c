@@ -202,6 +202,7 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last)
     t->n_released = 0;
     for (int32_t i = 0; i < t->n; i++) {
         const search_variant *owner = e->items.item[t->selected[i]].owner;
+        if (e->items.item[t->selected[i]].leaves) continue;
         if (owner != NULL)
             RILL__TRY(owner->advance(e, t, t->selected[i], last));
         else

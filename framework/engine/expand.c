@@ -194,8 +194,39 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .group = t->group};
 }
 
+/* Remove the rows of items that have left the timestep. */
+static void remove_left_rows(const rill_engine *e, row_table *r)
+{
+    int32_t to = 0;
+    for (int32_t i = 0; i < r->n; i++)
+        if (!e->items.item[r->slot[i]].leaves) row_table_move(r, to++, i);
+    r->n = to;
+}
+
+/* Give the rows nodes (state ids), and have the domain compute their states. With a deadline this is done in parts of PART_MAX_ROWS rows:
+ * between these, items that are late leave. */
+static rill_status step_parts(rill_engine *e, timestep *t, int32_t part_max_rows)
+{
+    const row_table *r = &t->rows;
+    rill_error_clear(e->ctx);
+    t->next_row = 0;
+    do {
+        const int32_t from = t->next_row, n = r->n - from < part_max_rows ? r->n - from : part_max_rows;
+        hyp_pool_assign_nodes(&e->hyps, r->hyp + from, n, r->node + from);
+        const rill_rows rows = engine_domain_rows(t, from, n);
+        RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->step(e->self, &rows), "step"));
+        hyp_pool_mark_stepped(&e->hyps, r->hyp + from, n);
+        RILL__TRY(engine_next_part(e, t, n));
+    } while (t->next_row < r->n);
+    if (r->n > part_max_rows) remove_left_rows(e, &t->rows);
+    return RILL_OK;
+}
+
 rill_status engine_step_rows(rill_engine *e, timestep *t)
 {
+    /* an asynchronous device is faster than its deadlines need, and needs whole calls */
+    const int in_parts = e->requests.next_deadline < INFINITY && e->info.group_rows == 0;
+    const int32_t part_max_rows = in_parts ? PART_MAX_ROWS : INT32_MAX;
     statistics *s = &e->statistics;
     const row_table *r = &t->rows;
     score_round *round = &t->rounds[t->round];
@@ -203,17 +234,13 @@ rill_status engine_step_rows(rill_engine *e, timestep *t)
     RILL__TRY(hyp_pool_reserve_nodes(&e->hyps, r->n, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
     FOR_VARIANTS (v, t->variants, before_step) RILL__TRY(v->before_step(e, t));
-    hyp_pool_assign_nodes(&e->hyps, r->hyp, r->n, r->node);
     engine_use_reserved_nodes(t, r->n);
-    const rill_rows rows = engine_domain_rows(t, 0, r->n);
     statistics_end_stage(s, &s->current.choose);
-    rill_error_clear(e->ctx);
-    RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->step(e->self, &rows), "step"));
+    RILL__TRY(step_parts(e, t, part_max_rows));
     statistics_end_stage(s, &s->current.step);
-    hyp_pool_mark_stepped(&e->hyps, r->hyp, r->n);
     engine_free_nodes(e);
     RILL__TRY(make_modifiers(e, t, round));
-    RILL__TRY(topk_begin(&round->topk, &round->modifier_table, r->n));
+    RILL__TRY(topk_begin(&round->topk, &round->modifier_table, r->n, part_max_rows));
     statistics_end_stage(s, &s->current.scorers);
     t->next_row = 0;
     return RILL_OK;

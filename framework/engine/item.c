@@ -65,7 +65,7 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot)
     it->best_ended.hyp = -1;
     it->owner = NULL;
     it->first_phase = 0;
-    it->stop_requested = it->timed_out = it->cancelled = it->dropped_truncated = 0;
+    it->stop_requested = it->timed_out = it->cancelled = it->leaves = it->dropped_truncated = 0;
     it->blocked_by = 0;
     it->n_outputs_made = 0;
     it->failed = RILL_OK;

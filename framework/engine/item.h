@@ -66,6 +66,7 @@ typedef struct item {
     uint8_t timed_out;      /* 1: the item's deadline has passed */
     /* 1: the item has failed, or was cancelled while it was in a timestep: remove it after that */
     uint8_t cancelled;
+    uint8_t leaves; /* 1: the item left its timestep midway, cancelled or late, and keeps the beam it had before */
     uint8_t best_has_ended;    /* 1: in some timestep the best candidate had ended */
     uint8_t dropped_truncated; /* 1: truncated outputs were dropped, because of require-end */
     double best_output_score;

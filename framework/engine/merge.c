@@ -383,7 +383,9 @@ rill_status engine_merge(rill_engine *e, timestep *t, int last)
         if (i + 1 < t->n) __builtin_prefetch(e->items.item[t->selected[i + 1]].beam);
         base += m.it->width;
         t->candidates.offset[i] = m.n_candidates;
-        if (m.it->owner != NULL) {
+        if (m.it->leaves) {
+            while (row < t->rows.n && t->rows.item[row] == i) row++;
+        } else if (m.it->owner != NULL) {
             row += m.it->first_phase <= t->phase ? m.it->n_live : 0;
         } else {
             FOR_VARIANTS (v, last ? m.it->variants : 0, read_choices) v->read_choices(e, t, m.it, m.rows, row);

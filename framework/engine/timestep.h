@@ -59,14 +59,19 @@ typedef struct row_table {
     int32_t n;
 } row_table;
 
-/* Copy row `from` to index `to`. The node (state id) is not copied, since rows have none yet when this is called. */
+/* Copy row `from` to index `to`. */
 static inline void row_table_move(row_table *r, int32_t to, int32_t from)
 {
-    int32_t *const columns[] = {r->parent, r->state_parent, r->action, r->slot, r->depth, r->hyp, r->rank, r->item};
+    int32_t *const columns[] = {r->node,  r->parent, r->state_parent, r->action, r->slot,
+                                r->depth, r->hyp,    r->rank,         r->item};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) columns[c][to] = columns[c][from];
     r->item_id[to] = r->item_id[from];
     r->path_score[to] = r->path_score[from];
 }
+
+/* Maximum number of rows of a call of the domain's step() or score() while an item has a deadline, except with asynchronous domains.
+ * Matrix products on a processor lose little at this size. */
+enum { PART_MAX_ROWS = 256 };
 
 /* Value in timestep.row_of of a beam entry that has ended, or whose children cube pruning leaves out. */
 enum { NO_ROW = -1 };
@@ -160,8 +165,9 @@ typedef struct timestep {
     /* index of this timestep in rill_engine.timesteps, 0 or 1, by which the domain tells two timesteps in progress apart */
     int32_t group;
     timestep_state state;
-    int32_t phase;               /* the current phase, from 0; most domains have one phase */
-    int32_t next_row, part_size; /* rows [0, next_row) have their choices, the next part_size rows are being scored */
+    int32_t phase; /* the current phase, from 0; most domains have one phase */
+    /* rows [0, next_row) have their states, or in TIMESTEP_EXPANDED their choices; the next part_size rows are being scored */
+    int32_t next_row, part_size;
     /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
     int64_t reserved_nodes;
     int32_t n_running;  /* number of items in flight when the timestep began */

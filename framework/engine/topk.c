@@ -30,7 +30,10 @@ enum {
     /* lists of allowed actions up to this length are requested by name (picks), lists of bans up to this length stay lists; longer ones
      * become bit sets */
     SHORT_LIST = 32,
-    PART_MAX_CHOICES = 1 << 21 /* maximum number of choices in a part of a call, if all actions are requested: 18 MB */
+    /* maximum number of choices in a part of a call, if all actions are requested: 18 MB */
+    PART_MAX_CHOICES = 1 << 21,
+    /* the same if some item has a deadline, which is looked at between parts */
+    PART_MAX_CHOICES_TIMED = 1 << 19
 };
 
 /* --- a row's rules ------------------------------------------------------------------------------------------------ */
@@ -253,7 +256,11 @@ void topk_finish(topk *s)
 
 static int32_t part_rows(const topk *s)
 {
-    int32_t rows = s->all_actions ? PART_MAX_CHOICES / s->request.max_choices : s->n;
+    const int is_timed = s->part_max_rows < INT32_MAX,
+              max_choices = is_timed ? PART_MAX_CHOICES_TIMED : PART_MAX_CHOICES;
+    int32_t rows = s->n;
+    if ((is_timed || s->all_actions) && s->request.max_choices > 0) rows = max_choices / s->request.max_choices;
+    if (rows > s->part_max_rows) rows = s->part_max_rows;
     return rows < 1 ? 1 : rows < s->n ? rows : s->n;
 }
 
@@ -535,11 +542,12 @@ static void choose_row(topk *s, int32_t row, int32_t r)
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
 
-rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
+rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows)
 {
     rill_carver carver = {0};
     s->modifiers = rules;
     s->n = n;
+    s->part_max_rows = part_max_rows;
     /* if only the domain knows which choices are terminal, and modifiers apply, all actions are requested */
     s->all_actions = s->info->terminals_by_flag && !rules->limits_only;
     s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};
@@ -562,24 +570,47 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
     return RILL_OK;
 }
 
+/* Restrict the request's picks to those of rows [from, from + n), and number their rows from 0. */
+static void take_picks(topk *s, int32_t from, int32_t n, rill_score_request *req, rill_score_result *out)
+{
+    const int32_t first = s->pick_offset[from], end = s->pick_offset[from + n];
+    for (int32_t i = first; i < end; i++) s->pick_row[i] -= from;
+    req->n_picks = end - first;
+    req->pick_row += first;
+    req->pick_action += first;
+    out->pick_logp += first;
+}
+
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out)
 {
     int32_t n_left = s->n - from, max_n = part_rows(s), n = n_left < max_n ? n_left : max_n;
-    memset(s->raw.ends, RILL_ENDS_BY_ACTION, (size_t)n);
     *req = s->request;
     *out = s->raw;
+    if (req->row_max_choices != NULL) req->row_max_choices += from;
+    if (req->legal_set != NULL) req->legal_set += from;
+    if (s->modifiers->limits_only) { /* the result's arrays have all rows, since they are those of s->choices */
+        const size_t first = (size_t)from * (size_t)out->stride;
+        out->count += from;
+        out->ends += from;
+        out->action += first;
+        out->logp += first;
+        out->terminal += first;
+    } else if (!s->all_actions) {
+        take_picks(s, from, n, req, out);
+    }
+    memset(out->ends, RILL_ENDS_BY_ACTION, (size_t)n);
     return n;
 }
 
-/* Take the domain's result for rows without bonuses and masks (modifiers), where it is in s->choices already. Unless check_all is set, only
- * the number of choices is checked now; merging checks the rest. */
-static const char *take_unmodified(topk *s)
+/* Take the domain's result for rows [from, from + n) without bonuses and masks (modifiers), where it is in s->choices already. Unless
+ * check_all is set, only the number of choices is checked now; merging checks the rest. */
+static const char *take_unmodified(topk *s, int32_t from, int32_t n)
 {
     int32_t *count = s->choices.count;
     const modifier_table *rules = s->modifiers;
     const int thorough = s->check_all, bounds_rest = s->bounds_rest;
     s->unchecked = !thorough;
-    for (int32_t r = 0; r < s->n; r++) {
+    for (int32_t r = from; r < from + n; r++) {
         const int32_t max_count = upper_limit(rules, r);
         if (!(thorough ? read_row(s, r) : check_row(s, r))) break;
         if (count[r] > max_count) count[r] = max_count;
@@ -596,7 +627,7 @@ const char *topk_take_result(topk *s, int32_t from, int32_t n, int last)
     s->error = NULL;
     s->is_unbounded = 0;
     s->unchecked = 0;
-    if (s->modifiers->limits_only) return take_unmodified(s);
+    if (s->modifiers->limits_only) return take_unmodified(s, from, n);
     for (int32_t r = 0; r < n; r++) {
         if (read_row(s, r)) choose_row(s, from + r, r);
         s->error_row = from + r;

@@ -47,7 +47,7 @@ typedef struct topk {
 
     /* the call in progress, on n rows */
     const modifier_table *modifiers;
-    int32_t n;
+    int32_t n, part_max_rows;
     int bounds_rest;            /* 1: compute max_rest, for certificates (certify.c) */
     double *max_rest;           /* [n] upper bound on the score of choices not in `choices`; -infinity: none left */
     int all_actions;            /* 1: request all actions of every row */
@@ -76,11 +76,11 @@ void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info);
 void topk_finish(topk *s);
 
 /* Begin a score call on n rows with these bonuses, masks and limits (modifiers), which must not change until the last
- * topk_take_result(). */
-rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n);
+ * topk_take_result(). No part has more than part_max_rows rows. */
+rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows);
 
 /* Write the request and the result arrays for the next part of the call: the rows from `from` on, whose number is
- * returned. A call is split because all actions of all rows may take too much memory. */
+ * returned. A call is split so that an item can leave the timestep midway, and because all actions of all rows may take too much memory. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
 /* Apply the modifiers to the domain's result for rows [from, from + n). Returns NULL, or an error message about row s->error_row. `last`:

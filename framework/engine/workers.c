@@ -517,10 +517,9 @@ static rill_status run_loop(run *r)
             return rill_fail(r->ctx, RILL_ERR_STOPPED, "the run was stopped");
         }
         if (r->queue->closed && input_queue_is_idle(r->queue)) return RILL_OK;
-        if (r->workers == NULL)
-            RILL__TRY(rill_engine_step(r->engine));
-        else if (await_workers(r))
-            return RILL_OK;
+        const rill_status status = r->workers == NULL ? rill_engine_step(r->engine) : RILL_OK;
+        const int failed = r->workers == NULL ? status < 0 : await_workers(r);
+        if (failed && !r->queue->stopped) return status;
         RILL__TRY(write_results(r, 0));
     }
 }

@@ -21,15 +21,23 @@ BESIDE = {"temperature": {"num-samples": 4}, "top-k": {"num-samples": 4}, "top-p
 LINE = "Ein Hund läuft über die Wiese."
 
 
+# Of a setting that is a number.
+NUMBERS = [0, -1, 1, 65536, 1 << 20, 1 << 31, 1e308, "inf", "nan"]
+
+
 def extremes(schema):
-    """What a setting may be: the ends of its range, numbers without an end, words."""
+    """What a setting may be asked to be: the ends of its range, numbers inside and outside it, words."""
     if "enum" in schema:
         return schema["enum"]
     if schema.get("type") == "integer":
-        return [schema["minimum"], schema["maximum"], min(schema["maximum"], 65536), min(schema["maximum"], 1 << 20)]
+        return NUMBERS + [schema["minimum"], schema["maximum"]]
     if "oneOf" in schema:
-        return [1e-9, 1, 1e6, 65536, -1e6, -20, "inf"]
+        return NUMBERS + [1e-9, 1e6, -1e6, -20]
     return [True] if schema.get("type") == "boolean" else []
+
+
+def is_outside(schema, value):
+    return schema.get("type") == "integer" and not (isinstance(value, int) and schema["minimum"] <= value <= schema["maximum"])
 
 
 class Counting(Server):
@@ -62,7 +70,10 @@ def every_option(s):
             for value in extremes(schema):
                 code, said = request(s, model, {name: value} | BESIDE.get(name.replace("_", "-"), {}))
                 codes[code] = codes.get(code, 0) + 1
-                if schema.get("maximum", 0) in (65536, 131072) and value > WIDTH:
+                check(value != "nan" or code == 400, f"{name}: nan: {code}")
+                if is_outside(schema, value):
+                    check(code == 400 and said.startswith(f"options: {name.replace('_', '-')}: "), f"{name}: {value}: {code} {said}")
+                elif schema.get("maximum", 0) in (65536, 131072) and value > WIDTH:
                     why = f"{name.replace('_', '-')}: {value}: the maximum of a request is {WIDTH} (--max-beam-size)"
                     check(code == 400 and why in said, f"{name}: {said}")
     check(min(codes[200], codes[400]) > 20, f"some are answered and some refused: {codes}")

@@ -1,11 +1,15 @@
 /* Work after a deadline, a cancel or a stop in the middle of a search with extreme settings, each setting in turn:
- * engine counters show what is expanded afterwards. Before that, no search does more than rill_settings_cost() says. */
+ * engine counters show what is expanded afterwards. Before that, no search does more than rill_settings_cost() says.
+ * A long timestep is computed in parts, and ends between them. */
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "rill/plugin.h"
 #include "rill/rill.h"
+#include "rill/workers.h"
 #include "support/harness.h"
 #include "support/tables.h"
 #include "support/toy_domain.h"
@@ -149,6 +153,148 @@ static void every_setting_is_cut_short(void **state)
     harness_end(ctx, &memory);
 }
 
+/* --- in the middle of a timestep ---------------------------------------------------------------------------------- */
+
+/* Samples of two inputs, each drawn from many choices, so that the second timestep is scored in parts; or so many
+ * samples that it is stepped in parts. The search ends in the first part. */
+static const char WIDE_MODEL[] = "seed=5 actions=9 depth=40 own_bound=0 legal=100 ending=0 listed=0 spare=100000";
+static const struct part_kind {
+    int32_t samples, top_k, part;
+} kinds[] = {{60, 20000, (1 << 19) / 20000}, {600, 5, 256}};
+
+typedef struct middle {
+    const struct part_kind *kind;
+    end_kind how; /* END_KINDS: nothing ends */
+    rill_engine *engine;
+    rill_workers *workers;
+    _Atomic int in_part, is_cancelled;
+    int n_read, second_rows; /* rows scored, or stepped, in the second timestep */
+    rill_status status[2];
+    int32_t n[2], timed_out[2], length[2];
+    double best[2];
+} middle;
+
+static middle part_way;
+
+static void end_in_part(const rill_rows *rows)
+{
+    static const struct timespec a_moment = {.tv_nsec = 1000000};
+    if (rows->depth[0] != 1) return;
+    part_way.second_rows += rows->n;
+    if (part_way.in_part) return;
+    part_way.in_part = 1;
+    if (part_way.how == END_DEADLINE) clock_seconds = 100;
+    if (part_way.how == END_STOPPED) rill_engine_stop(part_way.engine);
+    while (part_way.how == END_CANCELLED && !part_way.is_cancelled) nanosleep(&a_moment, NULL);
+}
+
+static rill_status step_and_end(void *self, const rill_rows *rows)
+{
+    if (part_way.kind == &kinds[1]) end_in_part(rows);
+    return toy_domain.step(self, rows);
+}
+
+static rill_status score_and_end(void *self, const rill_rows *rows, const rill_score_request *request,
+                                 rill_score_result *out)
+{
+    if (part_way.kind == &kinds[0]) end_in_part(rows);
+    return toy_domain.score(self, rows, request, out);
+}
+
+static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
+{
+    (void)user, (void)may_block;
+    if (part_way.is_cancelled) return RILL_END_OF_INPUT;
+    if (part_way.n_read == 0) {
+        part_way.n_read = 1;
+        out->text = "in 1";
+        out->length = 4;
+        out->timeout = 5;
+        return RILL_OK;
+    }
+    if (part_way.in_part) assert_int_equal(rill_workers_cancel(part_way.workers, 0), RILL_OK);
+    part_way.is_cancelled = part_way.in_part;
+    return RILL_AGAIN;
+}
+
+static rill_status write_middle(void *user, const rill_result *result)
+{
+    (void)user;
+    part_way.status[result->id] = result->status;
+    part_way.n[result->id] = result->n_outputs;
+    part_way.timed_out[result->id] = result->timed_out;
+    if (result->n_outputs == 0) return RILL_OK;
+    part_way.length[result->id] = rill_result_output(result, 0)->length;
+    part_way.best[result->id] = rill_result_output(result, 0)->path_score;
+    return RILL_OK;
+}
+
+static void run_middle(const struct part_kind *kind, end_kind how)
+{
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
+    rill_domain table = toy_domain;
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[] = {&setup, &setup};
+    const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = WIDE_MODEL};
+    const rill_workers_options two = {.struct_size = sizeof two, .workers = how == END_CANCELLED ? 2 : 1};
+    part_way = (middle){.kind = kind, .how = how};
+    clock_seconds = 10;
+    table.name = "ending";
+    table.step = step_and_end;
+    table.score = score_and_end;
+    assert_int_equal(rill_register_domain(ctx, &table), RILL_OK);
+    rill_engine_setup_default(&setup);
+    setup.settings.sample = setup.settings.n_best = kind->samples;
+    setup.settings.top_k = kind->top_k;
+    setup.settings.max_length = 4;
+    setup.clock = read_test_clock;
+    assert_int_equal(rill_workers_open(&part_way.workers, ctx, "ending", &open, &two), RILL_OK);
+    assert_int_equal(rill_workers_begin(part_way.workers, setups), RILL_OK);
+    part_way.engine = rill_workers_engine(part_way.workers, 0);
+    if (how == END_CANCELLED) {
+        assert_int_equal(rill_workers_run_requests(part_way.workers, read_and_cancel, NULL, write_middle, NULL),
+                         RILL_OK);
+    } else {
+        const rill_request late = {.struct_size = sizeof late, .text = "in 1", .length = 4, .timeout = 5},
+                           other = {.struct_size = sizeof other, .text = "in 2", .length = 4};
+        assert_int_equal(rill_engine_submit_request(part_way.engine, &late, NULL), RILL_OK);
+        assert_int_equal(rill_engine_submit_request(part_way.engine, &other, NULL), RILL_OK);
+        assert_int_equal(rill_run(part_way.engine, read_nothing, NULL, write_middle, NULL),
+                         how == END_STOPPED ? RILL_ERR_STOPPED : RILL_OK);
+    }
+    rill_workers_close(part_way.workers);
+    harness_end(ctx, &memory);
+}
+
+static void timesteps_are_cut_short(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const int32_t samples = kinds[i].samples, part = kinds[i].part;
+        run_middle(&kinds[i], END_KINDS);
+        const middle whole = part_way;
+        assert_int_equal(whole.second_rows, 2 * samples);
+        /* the late input has the outputs of one timestep, and the other input is unaffected */
+        run_middle(&kinds[i], END_DEADLINE);
+        assert_in_range(part_way.second_rows, samples, samples + part);
+        assert_int_equal(part_way.status[0], RILL_OK);
+        assert_true(part_way.timed_out[0] && !part_way.timed_out[1]);
+        assert_int_equal(part_way.n[0], samples);
+        assert_int_equal(part_way.length[0], 1);
+        assert_int_equal(part_way.n[1], whole.n[1]);
+        assert_float_equal(part_way.best[1], whole.best[1], 0);
+        run_middle(&kinds[i], END_CANCELLED);
+        assert_int_equal(part_way.second_rows, part);
+        assert_int_equal(part_way.status[0], RILL_ERR_CANCELLED);
+        run_middle(&kinds[i], END_STOPPED);
+        assert_int_equal(part_way.second_rows, part);
+        assert_int_equal(part_way.n[0] + part_way.n[1], 0);
+    }
+}
+
+/* --- bounds ------------------------------------------------------------------------------------------------------- */
+
 /* By hand: 10 timesteps plus the end, 3 hypotheses, at most 4 choices each. */
 static void cost_by_hand(void **state)
 {
@@ -193,6 +339,7 @@ static void cost_by_hand(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_setting_is_cut_short),
+    cmocka_unit_test(timesteps_are_cut_short),
     cmocka_unit_test(cost_by_hand),
 };
 

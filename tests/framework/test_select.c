@@ -233,7 +233,7 @@ static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
         for (int32_t r = n - 1; r >= 0; r--) send_row_modifiers(w, &w->rows[first + r].modifiers[s], r, &b->requests);
     }
     expect_ok(modifiers_build(&b->requests, w->max_choices, &rules));
-    expect_ok(topk_begin(&b->selector, &rules, n));
+    expect_ok(topk_begin(&b->selector, &rules, n, INT32_MAX));
     assert_int_equal(topk_request_part(&b->selector, 0, &request, &out), n);
     check_contract(b, w, &request, n);
     b->plain += rules.limits_only;
@@ -317,7 +317,7 @@ static void one_row(void **state)
     expect_ok(rill_modifiers_add(&b, 0, 202, -1.0f));
     expect_ok(rill_modifiers_reward(&b, 0, 0.25f));
     expect_ok(modifiers_build(&b, 3, &rules));
-    expect_ok(topk_begin(&s, &rules, 1));
+    expect_ok(topk_begin(&s, &rules, 1, INT32_MAX));
     assert_int_equal(topk_request_part(&s, 0, &request, &out), 1);
     assert_int_equal(request.max_choices, 6); /* three, plus a ban, a negative addition, the end */
     assert_null(request.legal);
@@ -396,7 +396,7 @@ static void in_parts(void **state)
     expect_ok(modifiers_begin(&b, CALL));
     for (int32_t r = 0; r < CALL; r++) expect_ok(rill_modifiers_ban(&b, r, r));
     expect_ok(modifiers_build(&b, 2, &rules));
-    expect_ok(topk_begin(&s, &rules, CALL));
+    expect_ok(topk_begin(&s, &rules, CALL, INT32_MAX));
     for (int32_t from = 0, n; from < CALL; from += n, parts++) {
         n = topk_request_part(&s, from, &request, &out);
         assert_true(n > 0 && from + n <= CALL);

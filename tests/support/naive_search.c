@@ -131,16 +131,15 @@ static list expand_parent(const naive_problem *p, const naive_hypothesis *parent
 
 /* --- steps 2 and 3: the best children of each parent, then of all parents ------------------------------------------- */
 
-static int32_t max_children(const naive_problem *p, int32_t phase)
-{
-    int applies = p->max_candidates_phases == 0 || (p->max_candidates_phases >> phase & 1);
-    if (p->max_candidates > 0 && applies) return p->max_candidates;
-    return p->immediate ? 2 * p->k : p->k;
-}
-
 static int64_t merge_limit(const naive_problem *p)
 {
     return p->immediate ? 2 * (int64_t)p->k : p->k;
+}
+
+static int32_t max_children(const naive_problem *p, int32_t phase)
+{
+    int applies = p->max_candidates_phases == 0 || (p->max_candidates_phases >> phase & 1);
+    return p->max_candidates > 0 && applies ? p->max_candidates : (int32_t)merge_limit(p);
 }
 
 static int same_runs(const naive_problem *p, const naive_hypothesis *a, const naive_hypothesis *b)
@@ -200,12 +199,17 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
 /* Record ended candidates among the best that fit into the beam. */
 static void note_ended(search *s, list *children)
 {
-    const int32_t max_n = s->p->immediate ? 2 * s->p->k : s->p->k;
-    for (int32_t i = 0; i < children->n && i < max_n; i++) {
+    for (int32_t i = 0; i < children->n && i < merge_limit(s->p); i++) {
         if (!children->items[i].ended || children->items[i].serial > 0) continue;
         children->items[i].serial = ++s->serials;
         push(&s->ended, &children->items[i]);
     }
+}
+
+static int32_t free_places(const search *s)
+{
+    const int32_t taken = s->p->immediate || s->p->one_step ? 0 : s->n_outputs;
+    return taken < s->p->k ? s->p->k - taken : 0;
 }
 
 /* Divide the beam among banks: an equal share each, and the remainder for the last. A bank with fewer candidates passes
@@ -316,10 +320,7 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
     if (p->groups > 1)
         divide_among_groups(s, &merged, timestep == 0 && phase == 0);
     else if (s->banks > 0)
-        divide_among_banks(&merged, s->banks,
-                           p->immediate || p->one_step ? p->k
-                           : p->k > s->n_outputs       ? p->k - s->n_outputs
-                                                       : 0);
+        divide_among_banks(&merged, s->banks, free_places(s));
     else
         sort_and_cut(&merged, merge_limit(p));
     if (p->cube == 1) rescore(s, &merged, timestep, phase);
@@ -348,7 +349,6 @@ static int by_output_score(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Whether the length counts the end action. */
 static int counts_end_action(const naive_problem *p, const naive_hypothesis *h)
 {
     return p->count_end && (h->truncated ? p->at_limit == 3 : h->by_end);
@@ -395,9 +395,8 @@ static void output_immediately(search *s, int32_t timesteps)
     if (s->p->shrink) sort_and_cut(&s->beam, s->p->k - s->n_outputs);
     if (s->p->at_limit == 1 && last_timestep(s->p, timesteps)) sort_and_cut(&s->beam, s->p->k);
     for (int32_t i = 0; i < s->beam.n; i++) {
-        const naive_hypothesis *h = &s->beam.items[i];
-        if (h->ended && i < s->p->k) output(s, h);
-        if (!h->ended && live.n < s->p->k) push(&live, h);
+        if (s->beam.items[i].ended && i < s->p->k) output(s, &s->beam.items[i]);
+        if (!s->beam.items[i].ended && live.n < s->p->k) push(&live, &s->beam.items[i]);
     }
     free(s->beam.items);
     s->beam = live;
@@ -494,9 +493,7 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
 
 static void trim(search *s)
 {
-    int32_t free_places = s->p->immediate || s->p->one_step ? s->p->k : s->p->k - s->n_outputs;
-    if (free_places < 0) free_places = 0;
-    if (s->beam.n > free_places) s->beam.n = free_places;
+    if (s->beam.n > free_places(s)) s->beam.n = free_places(s);
 }
 
 /* --- step 7: stop --------------------------------------------------------------------------------------------------- */
