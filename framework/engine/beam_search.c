@@ -164,7 +164,8 @@ static rill_status score(rill_engine *e, timestep *t)
         if (topk_take_result(&round->topk, t->next_row, t->part_size, last) != NULL) return engine_fail_choices(e, t);
         if (round->topk.is_unbounded) RILL__TRY(fail_unbounded(e, t));
         if (round->modifier_table.blocked_by != NULL) note_blocked_rows(e, t, round->modifier_table.blocked_by);
-        RILL__TRY(engine_next_part(e, t, t->part_size));
+        t->next_row += t->part_size;
+        if (t->next_row < t->rows.n) RILL__TRY(engine_leave_midway(e, t));
         if (t->next_row >= t->rows.n) return RILL_OK;
         statistics_end_stage(&e->statistics, &e->statistics.current.select);
     }

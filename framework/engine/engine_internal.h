@@ -387,10 +387,10 @@ rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
  * while busy. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
-/* A part of the rows, of n rows from t->next_row on, is computed: advance t->next_row to the next part. Before it, items of the timestep
- * that are cancelled or late leave (item.leaves): the rest of the timestep skips them, and they are finished after it.
+/* Before the next part of the rows, from t->next_row on: items of the timestep that are cancelled or late leave (item.leaves). The rest of
+ * the timestep skips them, and they are finished after it. t->next_row moves past their rows.
  *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
-rill_status engine_next_part(rill_engine *e, timestep *t, int32_t n);
+rill_status engine_leave_midway(rill_engine *e, timestep *t);
 /* Fail one item of a timestep in progress: the rest of the timestep skips it, and afterwards its input's result gets this status and
  * message. Other items are unaffected. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);

@@ -203,25 +203,6 @@ static void remove_left_rows(const rill_engine *e, row_table *r)
     r->n = to;
 }
 
-/* Give the rows nodes (state ids), and have the domain compute their states. With a deadline this is done in parts of PART_MAX_ROWS rows:
- * between these, items that are late leave. */
-static rill_status step_parts(rill_engine *e, timestep *t, int32_t part_max_rows)
-{
-    const row_table *r = &t->rows;
-    rill_error_clear(e->ctx);
-    t->next_row = 0;
-    do {
-        const int32_t from = t->next_row, n = r->n - from < part_max_rows ? r->n - from : part_max_rows;
-        hyp_pool_assign_nodes(&e->hyps, r->hyp + from, n, r->node + from);
-        const rill_rows rows = engine_domain_rows(t, from, n);
-        RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->step(e->self, &rows), "step"));
-        hyp_pool_mark_stepped(&e->hyps, r->hyp + from, n);
-        RILL__TRY(engine_next_part(e, t, n));
-    } while (t->next_row < r->n);
-    if (r->n > part_max_rows) remove_left_rows(e, &t->rows);
-    return RILL_OK;
-}
-
 rill_status engine_step_rows(rill_engine *e, timestep *t)
 {
     /* an asynchronous device is faster than its deadlines need, and needs whole calls */
@@ -236,7 +217,17 @@ rill_status engine_step_rows(rill_engine *e, timestep *t)
     FOR_VARIANTS (v, t->variants, before_step) RILL__TRY(v->before_step(e, t));
     engine_use_reserved_nodes(t, r->n);
     statistics_end_stage(s, &s->current.choose);
-    RILL__TRY(step_parts(e, t, part_max_rows));
+    rill_error_clear(e->ctx);
+    for (t->next_row = 0; t->next_row < r->n;) {
+        const int32_t from = t->next_row, n = r->n - from < part_max_rows ? r->n - from : part_max_rows;
+        hyp_pool_assign_nodes(&e->hyps, r->hyp + from, n, r->node + from);
+        const rill_rows rows = engine_domain_rows(t, from, n);
+        RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->step(e->self, &rows), "step"));
+        hyp_pool_mark_stepped(&e->hyps, r->hyp + from, n);
+        t->next_row += n;
+        if (t->next_row < r->n) RILL__TRY(engine_leave_midway(e, t));
+    }
+    if (r->n > part_max_rows) remove_left_rows(e, &t->rows);
     statistics_end_stage(s, &s->current.step);
     engine_free_nodes(e);
     RILL__TRY(make_modifiers(e, t, round));

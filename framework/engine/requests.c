@@ -2,7 +2,7 @@
  *
  * An input that is cancelled or late may wait in the queue, or an engine may hold it as a ready or running item. In each case its
  * resources are freed, and its result is delivered in its turn. An item that is in a timestep (a busy item, beam_search.c) is removed
- * when the timestep ends. A long timestep is computed in parts, and between these the item leaves it (engine_next_part()).
+ * when the timestep ends. A long timestep is computed in parts, and between these the item leaves it (engine_leave_midway()).
  *
  * Sections: options of the domain · settings and creation · leaving early. */
 #include <math.h>
@@ -388,7 +388,7 @@ static rill_status reason_to_leave(const queued_input *in, double now)
 
 /* Items of models with several phases stay, since after the first phase their beams are no longer those from before the timestep. So do
  * items whose rows are shared (cube pruning). */
-static rill_status leave_timestep(rill_engine *e, const timestep *t)
+static rill_status mark_leaving(rill_engine *e, const timestep *t)
 {
     const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;
     if (atomic_load(&e->queue->stopped)) return rill_fail(e->ctx, RILL_ERR_STOPPED, "the run was stopped");
@@ -401,11 +401,9 @@ static rill_status leave_timestep(rill_engine *e, const timestep *t)
     return RILL_OK;
 }
 
-rill_status engine_next_part(rill_engine *e, timestep *t, int32_t n)
+rill_status engine_leave_midway(rill_engine *e, timestep *t)
 {
-    t->next_row += n;
-    if (t->next_row >= t->rows.n) return RILL_OK;
-    RILL__TRY(leave_timestep(e, t));
+    RILL__TRY(mark_leaving(e, t));
     while (t->next_row < t->rows.n && e->items.item[t->rows.slot[t->next_row]].leaves) t->next_row++;
     return RILL_OK;
 }
