@@ -12,7 +12,7 @@
 
 /* --- rill convert ------------------------------------------------------------------------------------------------------ */
 
-/* rill convert: run a model converter. Converters are Python scripts, installed with rill or in tools/ of the sources.
+/* rill convert: run a converter. Converters are Python scripts, installed with rill or in tools/ of the sources.
  *
  * The command is replaced by the Python process (exec), so its output and exit code are the converter's. */
 static const char SCRIPT[] = "convert_mt.py";
@@ -55,7 +55,7 @@ static int convert(int argc, char **argv)
 }
 
 static const cli_command cli_convert = {
-    .name = "convert", .summary = "convert a model from another toolkit", .main = convert};
+    .name = "convert", .summary = "convert a model from another toolkit, or a treebank", .main = convert};
 
 /* --- commands ---------------------------------------------------------------------------------------------------------- */
 

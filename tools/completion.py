@@ -14,7 +14,7 @@ from help_text import commands_of, groups_of, names_of
 LISTED = {"--method": "methods", "--methods": "methods", "--like": "likes", "--scheduler": "schedulers", "--heuristic": "heuristics",
           "--scorer": "scorers", "--domain": "domains", "--metric": "metrics"}
 KINDS = "domains methods heuristics scorers schedulers metrics settings likes outputs options actions"
-ARGUMENTS = {"info": "folder", "list": KINDS.split(" "), "help": "commands", "convert": ["bin", "marian", "nematus", "fairseq"]}
+ARGUMENTS = {"info": "folder", "list": KINDS.split(" "), "help": "commands", "convert": ["bin", "marian", "nematus", "fairseq", "ptb"]}
 
 
 def values(rill, option):

@@ -4,7 +4,8 @@ import json
 import os
 
 from mt_directory import FAMILIES, write_model
-from torch_files import Refused, Tensor, TorchFile
+from refusal import Refused
+from torch_files import Tensor, TorchFile
 
 WEIGHTS = "pytorch_model.bin"
 INDEX = WEIGHTS + ".index.json"

@@ -9,7 +9,8 @@ import re
 
 from convert_bin import read_json
 from mt_directory import DECODER_WORDS, ENCODER_WORDS, HEADS, vocabulary_sizes, write_model
-from torch_files import Refused, TorchFile, plain
+from refusal import Refused
+from torch_files import TorchFile, plain
 
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 CODES = ("bpecodes", "code", "codes", "bpe.codes")

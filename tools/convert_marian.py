@@ -15,7 +15,7 @@ import numpy as np
 from marian_binary import read_binary
 from model_files import read_npz
 from mt_directory import BIAS, DECODER_WORDS, ENCODER_WORDS, HEADS, SHARED, write_model
-from torch_files import Refused
+from refusal import Refused
 
 OPTIONS = "special:model.yml"
 PAD = "<pad>"

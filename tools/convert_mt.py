@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Turn translation models into directories that `rill decode -m DIR` reads: Hugging Face's form with safetensors.
+And the Penn Treebank into files that train a parser.
 
-Needs numpy, and neither PyTorch nor the toolkit that made the model. Pickles are read without executing what is in
+Models need numpy, and neither PyTorch nor the toolkit that made the model. Pickles are read without executing what is in
 them. What cannot be converted is refused, with the file and the key; nothing that would change an output is ignored.
 """
 
@@ -11,13 +12,15 @@ import importlib.util
 import os
 import sys
 
+import convert_ptb
+from refusal import Refused
+
 HAS_NUMPY = importlib.util.find_spec("numpy") is not None
 if HAS_NUMPY:
     import convert_bin
     import convert_fairseq
     import convert_marian
     import convert_nematus
-    from torch_files import Refused
 
 BIN = """Replace pytorch_model.bin (a pickle, in a zip or older) by model.safetensors. config.json, vocabularies and the
 files of the tokenizer are copied as they are. DIRECTORY may be converted in place: --out DIRECTORY."""
@@ -32,18 +35,22 @@ and the codes of fastBPE or subword-nmt beside them. Several models are an ensem
 NEMATUS = """Nematus' model.npz (and dl4mt's, and what Amun reads) with model.npz.json: GRUs with attention, one layer on either
 side, without layer norms and factors. Its dictionaries are JSON, by their names there or --vocab. Without --spm the model takes
 pieces (--tokenized): those that subword-nmt made of the text."""
+PTB = """The .mrg files of the Wall Street Journal as the LDC ships them, below DIR in folders 00 to 24. Makes train.ptb, dev.ptb and
+test.ptb with one tree per line, for tools/train_shiftreduce.py, `rill tune` and `rill eval`. Traces, function tags and indices are
+removed."""
 EPILOGUE = """examples:
   rill convert bin opus-mt-en-de --out opus-mt-en-de
   rill convert marian opus-2020-02-26/ --out sv-en
   rill convert marian model.npz --vocab vocab.spm --out model
   rill convert nematus model.npz --vocab vocab.de.json vocab.en.json --out de-en-gru
   rill convert fairseq wmt19.de-en/model1.pt wmt19.de-en/model2.pt --langs de en --out de-en
+  rill convert ptb treebank_3/parsed/mrg/wsj --out ptb
 
-Without COMMAND the files tell: rill convert opus-2020-02-26/ --out sv-en.
+Without COMMAND the files of a model tell: rill convert opus-2020-02-26/ --out sv-en.
 `rill info DIR` then describes what was made."""
 
 
-COMMANDS = ("bin", "marian", "nematus", "fairseq")
+COMMANDS = ("bin", "marian", "nematus", "fairseq", "ptb")
 
 
 def add_command(commands, name, brief, about, model, run, count=None):
@@ -51,7 +58,6 @@ def add_command(commands, name, brief, about, model, run, count=None):
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", metavar=model, nargs=count, help="what is converted")
     parser.add_argument("--out", required=True, metavar="DIR", help="the directory to make")
-    parser.add_argument("--type", choices=["F32", "F16"], help="store all numbers so (default: each as it is)")
     parser.set_defaults(run=run)
     return parser
 
@@ -87,8 +93,9 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog=os.environ.get("RILL_CONVERT"), description=__doc__, epilog=EPILOGUE,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    add_command(commands, "bin", "Hugging Face's directory with pytorch_model.bin", BIN, "DIRECTORY",
-                lambda a: convert_bin.convert(a.model, a.out, a.type))
+    plain = add_command(
+        commands, "bin", "Hugging Face's directory with pytorch_model.bin", BIN, "DIRECTORY",
+        lambda a: convert_bin.convert(a.model, a.out, a.type))
     marian = add_command(
         commands, "marian", "Marian's model.npz or .bin with its vocabularies", MARIAN, "MODEL",
         lambda a: convert_marian.convert(a.model, a.out, a.type, a.vocab, a.spm, a.positions))
@@ -108,6 +115,13 @@ def parse(arguments):
     fairseq.add_argument("--data", metavar="DIR", help="where dict.LANG.txt and the codes are (default: the model's)")
     fairseq.add_argument("--codes", metavar="FILE", help="codes of fastBPE or subword-nmt (default: bpecodes, code, ..)")
     fairseq.add_argument("--no-merges", action="store_true", help="without codes: the model takes pieces only")
+    for command in (plain, marian, nematus, fairseq):
+        command.add_argument("--type", choices=["F32", "F16"], help="store all numbers so (default: each as it is)")
+    ptb = add_command(commands, "ptb", "the Penn Treebank's .mrg files, to train a parser", PTB, "DIR",
+                      lambda a: convert_ptb.convert(a.model, a.out, vars(a)))
+    for part, default in zip(convert_ptb.PARTS, ("2-21", "22", "23")):
+        ptb.add_argument("--" + part, type=convert_ptb.sections, default=default, metavar="SECTIONS",
+                         help=f"sections of {part}.ptb, as in 2-21,24 (default {default})")
     given = parser.parse_args(arguments)
     for option in ("vocab", "spm"):
         if len(getattr(given, option, None) or []) > 2:
@@ -117,14 +131,14 @@ def parse(arguments):
 
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
-    if not HAS_NUMPY:
+    if not HAS_NUMPY and arguments[:1] != ["ptb"]:
         if {"-h", "--help"} & set(arguments):
             parse(arguments)  # prints the help, and exits
         sys.exit("convert_mt: NumPy is missing: apt-get install python3-numpy, or pip install numpy")
     try:
         given = parse(with_command(arguments))
-        for directory in given.run(given):
-            print(directory)
+        for made in given.run(given):
+            print(made)
     except (Refused, OSError) as error:
         print(f"{os.environ.get('RILL_CONVERT', 'convert_mt')}: {error}", file=sys.stderr)
         return 1

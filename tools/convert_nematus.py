@@ -14,7 +14,7 @@ import numpy as np
 
 from model_files import read_npz
 from mt_directory import write_model
-from torch_files import Refused
+from refusal import Refused
 
 END, UNKNOWN, LENGTH = 0, 1, 200  # the numbers that Nematus gives both, and how long an output it allows
 SPECIALS = {"eos": "</s>", "UNK": "<unk>"}

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from torch_files import Refused
+from refusal import Refused
 
 VERSION = 1
 PLAIN = {0x101: np.int8, 0x201: np.uint8, 0x402: np.float16, 0x404: np.float32, 0x408: np.float64}

@@ -11,7 +11,7 @@ import shutil
 import numpy as np
 
 from model_files import write_safetensors
-from torch_files import Refused
+from refusal import Refused
 
 SHARED = "model.shared.weight"
 ENCODER_WORDS, DECODER_WORDS = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"

@@ -7,13 +7,13 @@ reads exactly what `save_model` writes.
 
 import json
 import os
-import re
 from collections import Counter
 
 import numpy as np
 import torch
 from torch import nn
 
+import convert_ptb
 from model_files import Tokens, read_safetensors, write_safetensors
 
 START, END, UNK = 0, 1, 2
@@ -35,35 +35,28 @@ class Sentence:
         return len(self.words)
 
 
-def read_tree(text):
-    """One bracketed tree; a node with one child shares its span, so both go into one chain."""
+def sentence_of(tree):
+    """Of a tree as convert_ptb.py reads it. A node with one child shares its span, so both go into one chain."""
     words, tags, spans = [], [], {}
-    stack = []  # [label, first word, children so far, last child's chain]
-    tokens = re.findall(r"[()]|[^()\s]+", text)
-    at = 0
-    while at < len(tokens):
-        if tokens[at] == "(" and tokens[at + 2] not in "()":
-            tags.append(tokens[at + 1])
-            words.append(tokens[at + 2])
-            stack[-1][2] += 1
-            at += 4
-        elif tokens[at] == "(":
-            stack.append([tokens[at + 1], len(words), 0])
-            at += 2
-        else:
-            label, first, children = stack.pop()
-            span = (first, len(words))
-            # An only child that is a bracket has the same span and is already there.
-            spans[span] = label + ("+" + spans[span] if span in spans else "")
-            if stack:
-                stack[-1][2] += 1
-            at += 1
+
+    def visit(node):
+        if node.word:
+            tags.append(node.label)
+            words.append(node.word)
+            return
+        first = len(words)
+        for child in node.children:
+            visit(child)
+        span = first, len(words)
+        # An only child that is a bracket has the same span and is already there.
+        spans[span] = node.label + ("+" + spans[span] if span in spans else "")
+
+    visit(tree)
     return Sentence(words, tags, spans)
 
 
 def read_trees(path):
-    with open(path, encoding="utf-8") as lines:
-        return [read_tree(line) for line in lines if line.strip()]
+    return [sentence_of(tree) for tree in convert_ptb.read_converted(path)]
 
 
 def write_tree(words, tags, spans):

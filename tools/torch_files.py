@@ -17,16 +17,13 @@ import zipfile
 import numpy as np
 
 from model_files import read_member
+from refusal import Refused
 
 STORAGES = {  # torch.FloatStorage: a byte order is added when the file is known
     "FloatStorage": "f4", "DoubleStorage": "f8", "HalfStorage": "f2", "BFloat16Storage": "bf16", "LongStorage": "i8",
     "IntStorage": "i4", "ShortStorage": "i2", "CharStorage": "i1", "ByteStorage": "u1", "BoolStorage": "?"}
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PICKLES = 3  # in front of the object: a magic number, the protocol, sizes of the machine that wrote
-
-
-class Refused(Exception):
-    """An unexpected file; the message names it, what is wrong in it, and what to do."""
 
 
 class Inert:

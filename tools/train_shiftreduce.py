@@ -3,9 +3,10 @@
 
   train_shiftreduce.py --task gum --data DIR --out examples/models/gum --checkpoints /somewhere
 
-DIR holds train.ptb, dev.ptb and test.ptb, one bracketed tree per line. The recipe (sizes, dropout,
-epochs ...) can be given as options; the defaults are those of the shipped model. After every few epochs the
-running average of the weights is measured on dev by greedy parsing; --out is written at the end.
+DIR holds train.ptb, dev.ptb and test.ptb, one bracketed tree per line: `rill convert ptb` makes them of the
+Penn Treebank. The recipe (sizes, dropout, epochs ...) can be given as options; the defaults are those of the
+shipped model. After every few epochs the running average of the weights is measured on dev by greedy
+parsing; --out is written at the end.
 
   train_shiftreduce.py --data DIR --evaluate examples/models/gum [--split test]
 
@@ -26,12 +27,14 @@ the repository.
 import argparse
 import os
 import random
+import sys
 import time
 
 import numpy as np
 import torch
 from torch import nn
 
+from refusal import Refused
 from shiftreduce_decode import Search, evaluate
 from shiftreduce_model import (COMBINE, NONE, SHIFT, UNK, Batch, Input, Parser, Symbols, load_model, read_trees,
                                save_model)
@@ -314,10 +317,10 @@ def parse_options():
 def main():
     options = parse_options()
     torch.set_num_threads(1)
-    if options.evaluate:
-        evaluate_directory(options)
-    else:
-        train(options)
+    try:
+        (evaluate_directory if options.evaluate else train)(options)
+    except Refused as error:
+        sys.exit(f"train_shiftreduce: {error}")
 
 
 if __name__ == "__main__":

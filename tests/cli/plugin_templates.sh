@@ -28,6 +28,8 @@ done
 run rill convert --no-such
 verdict "$(good [ "$status" != 0 ])" "the installed converter runs"
 says_not "cannot find the converters"
+run rill convert ptb --help
+exits 0; prints "usage: rill convert ptb "
 
 # --- the commands of the page, verbatim, with the compiler of this build for `cc`
 mkdir tools && printf '#!/bin/sh\nexec %s "$@"\n' "${compiler[*]}" >tools/cc && chmod +x tools/cc
