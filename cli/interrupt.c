@@ -38,13 +38,15 @@ static void die_of_signal(int signal_number)
     raise(signal_number);
 }
 
-/* Say why the run goes on, if it still does some seconds after the first signal: a script loops, or a timestep is long. */
+/* Say that the run goes on, if it still does some seconds after the first signal: a script loops, a timestep is long, or nobody reads. */
 static void handle_alarm(int signal_number)
 {
-    static const char message[] = "rill: still in a timestep: a second signal stops at once\n";
+    static const char message[] = "rill: not stopped yet: the same signal again ends it at once\n";
+    const int old_errno = errno;
     (void)signal_number;
     if (is_line_drawn) (void)!write(STDERR_FILENO, "\n", 1);
     (void)!write(STDERR_FILENO, message, sizeof message - 1);
+    errno = old_errno;
 }
 
 static void handle_signal(int signal_number)

@@ -10,6 +10,7 @@ import re
 from refusal import Refused
 
 TRACE = "-NONE-"
+MAX_DEPTH = 300  # brackets of one tree that are open at once; the functions below are recursive
 ROOT, ROOTS = "TOP", ("", "TOP", "ROOT")
 # A tag with its word, a bracket that opens with its label, one that closes; or a word at a wrong position.
 PART = re.compile(r"\(\s*([^()\s]+)\s+([^()\s]+)\s*\)|\(\s*([^()\s]*)|(\))|[^()\s]+")
@@ -64,6 +65,8 @@ def read(path):
             open_trees[-1].children.append(tree)
         if tag is None:
             open_trees.append(tree)
+            if len(open_trees) > MAX_DEPTH:
+                raise wrong(f"more than {MAX_DEPTH} brackets are open")
     if open_trees:
         raise Refused(f"{path}: line {open_trees[0].line}: the tree that begins here is not closed")
 
@@ -135,7 +138,8 @@ def convert(folder, out, wanted):
         lines[part], traces = [], 0
         for section in wanted[part]:
             if section in taken:
-                raise Refused(f"section {section:02} is in {taken[section]} and in {part}")
+                raise Refused(f"section {section:02} is in {taken[section]} and in {part}" if taken[section] != part else
+                              f"section {section:02} is named twice for {part}")
             if section not in found:
                 raise Refused(f"{folder}: section {section:02} of {part} is missing: expected a folder {section:02} with .mrg files")
             taken[section] = part
@@ -153,6 +157,9 @@ def convert(folder, out, wanted):
         told.append(f"{os.path.join(out, part + '.ptb')}: {len(lines[part])} trees"
                     + (f"; {traces} of traces alone left out" if traces else ""))
     os.makedirs(out, exist_ok=True)
+    there = [name for name in os.listdir(out) if name in [part + ".ptb" for part in PARTS]]
+    if there:
+        raise Refused(f"{os.path.join(out, there[0])} is there already: name a new folder with --out")
     for part in PARTS:
         with open(os.path.join(out, part + ".ptb"), "w", encoding="utf-8") as file:
             file.writelines(lines[part])

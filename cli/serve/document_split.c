@@ -129,7 +129,7 @@ static int equals_text(span s, const char *text)
     return s.length == strlen(text) && !strncasecmp(s.begin, text, s.length);
 }
 
-/* Read up to a byte of `ends`, or to the end. */
+/* Read up to the first byte that is in `ends`, without it, or to the end. */
 static span read_until(const char **pos, const char *end, const char *ends)
 {
     span s = {.begin = *pos};

@@ -248,7 +248,7 @@ int request_make_document_job(api_request *r, const json_t *inputs, document_spl
     return r->job != NULL;
 }
 
-/* The parts of a document among the job's inputs, and the rank of the output to join. */
+/* A document, whose parts are the job's inputs from `first` on; the part's outputs of rank `output` (n-best) are joined. */
 typedef struct document_range {
     const api_request *request;
     const document *document;

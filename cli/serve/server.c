@@ -332,8 +332,8 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     return x;
 }
 
-/* Whether the client sends a body without waiting. If the server responds before such a body has arrived and closes, most clients
- * report a broken connection instead of the response. */
+/* Whether the client sends a body without waiting for "100 Continue". If the server responds and closes before such a body has arrived,
+ * most clients report a broken connection instead of the response. */
 static int sends_body(struct MHD_Connection *connection)
 {
     const char *length = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),

@@ -245,6 +245,7 @@ static rill_status read_root(const folder_reader *r, const json_t *root)
     TRY(check_keys(r, rill));
     warn_misplaced(r, root);
     TRY(read_domain(r, root, rill));
+    rill_option_source_set_domain(r->folder->search, rill_find_domain(r->folder->ctx, r->folder->domain));
     return read_options(r, json_object_get(rill, "options"));
 }
 

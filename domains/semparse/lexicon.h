@@ -105,8 +105,9 @@ typedef struct rill__preference {
 /* A candidate: one meaning of the name or phrase whose words lead to a trie state. The candidates of a state are a
  * linked list, in the order of the file. */
 typedef struct rill__candidate {
-    int32_t type;         /* type of the name; RILL__NONE: a rewrite */
-    rill_slice text;      /* the name's constant in logical forms, or the words of a rewrite */
+    int32_t type; /* type of the name; RILL__NONE: a rewrite */
+    rill_slice
+        text; /* of a name: its constant in logical forms; of a rewrite: the words to put in place of the match */
     int needs_preference; /* 1: used only where a preference asks for this type */
     int32_t next;
     int line;

@@ -117,8 +117,8 @@ void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, in
 /* Record what became of candidate j of selected item i. `rank`: its rank in the new beam; -1: it is not in the beam. `fate`: a
  * rill_trace_fate. */
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
-/* Record an ended hypothesis that merging made an output at once, so that it is no candidate. `parent`: rank of its parent in the item's
- * beam; `action`: its last action; `score`: its path score. */
+/* Record an ended hypothesis that engine_merge() turned into an output, so that it never was a candidate. `parent`: rank of its parent in
+ * the item's beam; `action`: its last action; `score`: its path score. */
 void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
@@ -287,7 +287,7 @@ rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pru
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
 /* Length limit of an input's hypotheses, in actions: from the settings, else the larger of the input's (or the domain's) limit and the
- * minimum length; at most the domain's max_positions. */
+ * minimum length; at most the domain's max_positions or, if it has none, the input's own limit. */
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the item's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);

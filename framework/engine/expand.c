@@ -205,7 +205,7 @@ static void remove_left_rows(const rill_engine *e, row_table *r)
 
 rill_status engine_step_rows(rill_engine *e, timestep *t)
 {
-    /* an asynchronous device is faster than its deadlines need, and needs whole calls */
+    /* parts would leave an asynchronous device idle between them */
     const int in_parts = e->requests.next_deadline < INFINITY && e->info.group_rows == 0;
     const int32_t part_max_rows = in_parts ? PART_MAX_ROWS : INT32_MAX;
     statistics *s = &e->statistics;

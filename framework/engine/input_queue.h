@@ -113,8 +113,9 @@ void input_queue_wake_reader(input_queue *q);
 
 /* --- by engines --------------------------------------------------------------------------------------------------- */
 
-/* Fail the waiting inputs whose deadline is not after `now`. An input with a saved result does not fail: it is taken from the queue and
- * returned in the list *with_result, which is set after a failure too. RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
+/* Fail the waiting inputs whose deadline has passed (it is <= now). An input that already has a result, since a worker returned it with
+ * one, does not fail: it moves from the queue to the list *with_result, which is also set if this function returns an error.
+ *   RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
 rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result);
 /* Return an input that the engine holds to the queue, as exclusive. Returns 0 if it is cancelled: the engine still holds it. */
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in);

@@ -386,8 +386,8 @@ static rill_status reason_to_leave(const queued_input *in, double now)
     return in->request != NULL && in->request->deadline <= now ? RILL_ERR_DEADLINE : RILL_OK;
 }
 
-/* Items of models with several phases stay, since after the first phase their beams are no longer those from before the timestep. So do
- * items whose rows are shared (cube pruning). */
+/* All items stay with models of several phases, since after the first phase beams are no longer those from before the timestep, and with
+ * cube pruning, which shares rows. Items in exact search stay too. */
 static rill_status mark_leaving(rill_engine *e, const timestep *t)
 {
     const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;

@@ -24,9 +24,10 @@ int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, co
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info)
 {
     char label[RILL_OPTION_MAX];
-    if (info->max_positions == 0 || s->min_length <= info->max_positions) return RILL_OK;
+    const int32_t most = info->max_positions - (s->at_limit == RILL_LIMIT_END);
+    if (info->max_positions == 0 || s->min_length <= most) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION, "%s: %d is above the %d actions that the model can make",
-                     rill__option_label(ctx, "min-length", label), (int)s->min_length, (int)info->max_positions);
+                     rill__option_label(ctx, "min-length", label), (int)s->min_length, (int)most);
 }
 
 rill_end_rule stop_end_rule(const item *it)

@@ -69,7 +69,7 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
     r->path_score[to] = r->path_score[from];
 }
 
-/* Maximum number of rows of a call of the domain's step() or score() while an item has a deadline, except with asynchronous domains.
+/* Maximum number of rows of a call of the domain's step() or score() while an item has a deadline, if rill_domain_info.group_rows is 0.
  * Matrix products on a processor lose little at this size. */
 enum { PART_MAX_ROWS = 256 };
 
@@ -166,7 +166,8 @@ typedef struct timestep {
     int32_t group;
     timestep_state state;
     int32_t phase; /* the current phase, from 0; most domains have one phase */
-    /* rows [0, next_row) have their states, or in TIMESTEP_EXPANDED their choices; the next part_size rows are being scored */
+    /* rows [0, next_row) have their states, or in TIMESTEP_EXPANDED their choices, except rows of items that left; the next part_size rows
+     * are being scored */
     int32_t next_row, part_size;
     /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
     int64_t reserved_nodes;

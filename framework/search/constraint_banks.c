@@ -3,8 +3,8 @@
  *
  * Beam places are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal share of the k places, and the last
  * bank also the remainder. A bank with fewer candidates than places gives its free places to the bank before it, and so on; free places of
- * the first bank go to the last bank again. Here k is reduced by the number of the item's outputs. Ended hypotheses that stay in the beam
- * belong to the last bank. */
+ * the first bank go to the last bank again. With finish top and shrink, k is reduced by the number of the item's outputs. Ended hypotheses
+ * that stay in the beam belong to the last bank. */
 #include <stdlib.h>
 
 #include "variants.h"

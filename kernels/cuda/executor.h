@@ -151,23 +151,23 @@ typedef struct cuda_run {
     rill_run_arguments arguments; /* host_arguments with columns in pinned memory */
     dev_run host_run;             /* the run as index_space.c reads it */
     dev_block block;
-    int captured;                            /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
-    size_t n_slots;                          /* slots of the session, rounded up if runs are captured */
-    size_t *max_rows;                        /* [spaces + 1] rows that memory and launches are sized for */
-    size_t zeroed_bytes;                     /* bytes at the start of layout_memory that a new run zeroes */
-    size_t host_end, down_end, columns_end;  /* ends of the parts of pinned memory, see run.c */
-    size_t used;                             /* offset of the next upload array in pinned memory */
-    size_t back_begin, back_end;             /* range of pinned memory to download */
-    int32_t *space_rows;                     /* [spaces + 1] rows of each index space */
-    uint8_t *visited;                        /* [indices] 1: visit_slots() in streams.c has read this index */
-    const int32_t **column;                  /* [columns] pinned */
-    const int32_t **index;                   /* [indices] device address; NULL: not enqueued yet */
-    cuda_kv *kv;                             /* [n_kv] */
-    size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
-    cuda_scan *scan;                         /* [ops] */
-    cuda_selection *selection;               /* [ops] */
-    uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
-    size_t *path_entries;                    /* [paths] number of entries */
+    int captured;                           /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
+    size_t n_slots;                         /* slots of the session, rounded up if runs are captured */
+    size_t *max_rows;                       /* [spaces + 1] rows that memory and launches are sized for */
+    size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
+    size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see run.c */
+    size_t used;                            /* offset of the next upload array in pinned memory */
+    size_t back_begin, back_end;            /* range of pinned memory to download */
+    int32_t *space_rows;       /* [spaces + 1] number of rows of each index space; 0: the rows of the run */
+    uint8_t *visited;          /* [indices] 1: visit_slots() in streams.c has read this index */
+    const int32_t **column;    /* [columns] pinned */
+    const int32_t **index;     /* [indices] device address; NULL: not enqueued yet */
+    cuda_kv *kv;               /* [n_kv] */
+    size_t n_kv, *kv_index;    /* [ops] element of `kv` that an attention operation reads */
+    cuda_scan *scan;           /* [ops] */
+    cuda_selection *selection; /* [ops] */
+    uint64_t *legal;           /* the host's legal sets, pinned, or NULL */
+    size_t *path_entries;      /* [paths] number of entries */
     int32_t **subset_first, **subset_length; /* [subsets] -> [slots], pinned; NULL: the run does not use the subset */
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */

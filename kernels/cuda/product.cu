@@ -324,7 +324,8 @@ static bool choose_for(const trial *t, int32_t range, bool new_reference, uint64
     return false;
 }
 
-/* Choose the algorithm of each range. If none passes, algo keeps zeros, which mean the plain kernel. */
+/* Choose a cuBLASLt algorithm for each range of row counts. If no algorithm gives equal bits for all numbers of rows, m->algo stays zero,
+ * which selects rill's own kernel. */
 static int choose(cublasLtHandle_t handle, gpu_matrix *m, char why[GPU_ERROR_BYTES])
 {
     trial t;

@@ -249,7 +249,7 @@ static const cpu_device *get_hooks(const cpu_run *r)
     return r->d.network->device->data;
 }
 
-/* Bytes of one row of every buffer; buffers hold the tensors of all index spaces. */
+/* Sum over all buffers of the bytes of one row. */
 static size_t row_bytes(const cpu_run *r)
 {
     size_t floats = 1;

@@ -65,8 +65,8 @@ RILL_INLINE void additive_step(vf acc[KEYS], const float *weights, const float *
     for (int t = 0; t < KEYS; t++) acc[t] = v_fma(w, v_tanh(v_add(v_load_n(key[t] + k, n), y)), acc[t]);
 }
 
-/* Additive scores of memory rows t..t+KEYS-1 (those below the length) for one row. tanh dominates, so processing
- * several rows together would save nothing: KEYS chains hide its latency. */
+/* Additive scores of memory rows t..t+KEYS-1 (those below the length) for one query row. tanh takes most of the time: KEYS independent
+ * chains of sums hide its latency, and several query rows at once would save nothing. */
 static void score_additive(const rill_attention *a, const group *g, size_t t, int q)
 {
     vf acc[KEYS];

@@ -127,7 +127,7 @@ typedef struct edge {
 
 static const float zero_row[WIDE];
 
-/* Rows [begin, begin + rows) of the GEMM g, divided into `groups` row groups. q: their quantised rows of A, or NULL. */
+/* Rows [begin, begin + rows) of the GEMM g, divided into `groups` groups of rows. q: the same rows of A, quantised; NULL: not in int8. */
 typedef struct division {
     const rill_gemm *g;
     const tile_set *tiles;

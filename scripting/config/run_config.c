@@ -340,7 +340,7 @@ typedef struct script_tuning {
 static const char tuning_key = 0; /* registry key (by address) of `lua_handle`, which must outlive the search */
 
 /* Push the measures as a table. If the settings of a point contradict each other, its measures are the worst
- * possible, so that a search that compares numbers avoids it. NaN is omitted. */
+ * possible, so that a search that compares numbers avoids it. A measure that is NaN is omitted. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;

@@ -206,8 +206,8 @@ decoder=$!
 await
 command="decode, told to end twice" status=0
 kill -TERM $decoder
-for ((i = 0; i < 400; i++)); do ! grep -q "second signal" err || break; sleep 0.05; done
-says "rill: still in a timestep: a second signal stops at once"
+for ((i = 0; i < 400; i++)); do ! grep -q "same signal" err || break; sleep 0.05; done
+says "rill: not stopped yet: the same signal again ends it at once"
 verdict "$(good kill -TERM $decoder)" "one signal lets it finish what it is at"
 wait $decoder 2>/dev/null || status=$?
 exits 143; verdict "$(good [ -z "$(find . -name '*.partial')" -a ! -e b.json ])" "nothing is left of the report"

@@ -234,6 +234,11 @@ exits 0; json 4 options.beam_size s.json; json 0.5 options.length_penalty s.json
 json 3 options.max_children s.json; json top options.finish s.json; lacks_json s.json options.like; lacks_json s.json options.min_width
 feed text "$rill" decode -m plain -q --n-best 6 --stats s.json
 exits 0; json 4 options.beam_size s.json; lacks_json s.json options.min_width; json 6 options.n_best s.json
+rm -rf fixed; cp -r plain fixed
+printf '{"rill": {"options": {"method": "fixed", "beam_size": 5, "max_children": 10}},' >fixed/config.json
+sed 's/^{//' plain/config.json >>fixed/config.json
+feed text "$rill" decode -m fixed -q --stats s.json
+exits 0; json immediate options.finish s.json; json 10 options.max_children s.json
 feed text "$rill" decode -m plain -q --min-length 100000
 exits 1; says "rill: --min-length: 100000 is above the "; says " actions that the model can make"
 feed text "$rill" decode -m plain -q --method fixed --stats s.json

@@ -164,8 +164,8 @@ typedef struct rill_request {
     const char *const *scorers;
     /* Deadline in seconds from now, by the engine's clock; > 0, or 0 for no deadline. At the deadline the input returns its best results:
      * its outputs and the ended hypotheses of its beam, or, if it has neither, its live hypotheses, marked as truncated. The result has
-     * `timed_out` set. With no hypothesis at all it fails with RILL_ERR_DEADLINE. Deadlines are checked between timesteps, and
-     * in a long timestep between parts of 256 rows. */
+     * `timed_out` set. With no hypothesis at all it fails with RILL_ERR_DEADLINE. Deadlines are checked between timesteps. In
+     * a long timestep of a synchronous domain with one phase, without cube pruning, they are also checked between parts of 256 rows. */
     double timeout;
     /* Called with `user` after each timestep of the input except its last one; each partial text costs a call of the domain's finalize.
      * NULL: no reports. */
@@ -204,8 +204,9 @@ RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result or was cancelled) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_engine_cancel(rill_engine *engine, int64_t id);
 
-/* Make rill_run() return RILL_ERR_STOPPED before the next timestep, or in the middle of a long one, even with inputs left. Results finished
- * by then are written first, as far as output order allows. A stopped engine stays stopped. Any thread; async-signal-safe. */
+/* Make rill_run() return RILL_ERR_STOPPED before the next timestep, even with inputs left, or between parts of a long one (see
+ * rill_request.timeout); rill_engine_step() returns it then, too. Results finished by then are written first, as far as output order
+ * allows. A stopped engine stays stopped. Any thread; async-signal-safe. */
 RILL_API void rill_engine_stop(rill_engine *engine);
 
 /* Submit an input that has already failed (a line that could not be read): its result carries the status and the message. Returns as

@@ -171,7 +171,7 @@ typedef struct rill_embedding {
     float scale;        /* must be set; 1 for no scaling */
     rill_view position; /* rows to add, of a constant, table or tensor; zeroed: nothing is added */
     rill_view out;
-    size_t width; /* 0: width of out, or of the matrix */
+    size_t width; /* 0: the width of `matrix`, or without one of `out` */
 } rill_embedding;
 #define RILL_EMBED_OPERANDS(X)                                                    \
     X(EMBED, rows, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT)                      \

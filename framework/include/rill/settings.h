@@ -51,9 +51,11 @@ typedef struct rill_settings {
     int32_t budget; /* maximum number of hypotheses expanded per timestep; 0 = no limit */
     /* inputs are admitted when at most this share of N is in flight, 0..1; < 0 = the method's default (1/6; top-up 1/2) */
     double refill;
-    /* M: maximum number of children per hypothesis; 0 = k if `finish` is "top", 2k if it is "immediate" */
+    /* M: maximum number of children per hypothesis; 0 = 2k if `finish` is "immediate", else k */
     int32_t max_candidates;
-    rill_finish finish; /* when an ended candidate leaves the beam as an output; 0 = the method's default */
+    rill_finish
+        finish; /* when an ended candidate leaves the beam as an output; 0 = "top", in translation under the method
+                         * fixed "immediate" (RILL_FIXED_AS_FAIRSEQ) */
     int32_t stop_after; /* number of outputs after which an item stops; 0 = k, under stop top 1 */
     double patience;    /* stop_after = round(k * patience); 0 = unset; cannot be combined with stop_after */
     int32_t min_length; /* minimum number of actions before the end action */
@@ -120,6 +122,7 @@ RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *setting
 
 /* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: 1 if heuristics are set,
  * else 0. A preset only fills unset fields: fields that have their default value and were not set by rill_settings_set().
+ * Engines resolve settings themselves, with what their model adds: resolved before, the method fixed has finish top with every model.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
@@ -142,7 +145,7 @@ typedef struct rill_method_info {
     const char *summary;   /* description in one line */
     int32_t streaming;     /* 1: admits inputs while items are in flight; max_items, refill and flush_every apply */
     int32_t pruned;        /* 1: heuristics and max_candidates may be set */
-    rill_finish finish;    /* default of the setting finish */
+    rill_finish finish;    /* default of the setting finish, unless the domain has RILL_FIXED_AS_FAIRSEQ */
     int32_t finish_free;   /* 1: the setting finish can be changed */
     int32_t greedy;        /* 1: k is 1 */
     double refill;         /* default of the setting refill, a share of N */
