@@ -30,10 +30,11 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A file with these bytes, opened as an input and removed when closed. */
+/* A removed file with these bytes, opened as an input. The input keeps the path, for messages, until the next call. */
 static void open_bytes(cli_input *input, const char *bytes, size_t length)
 {
-    char path[] = "/tmp/rill-test-XXXXXX";
+    static char path[32];
+    strcpy(path, "/tmp/rill-test-XXXXXX");
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, length), (ssize_t)length);
