@@ -113,6 +113,8 @@ cut=$(grep -c ' length= 3 truncated= 1 ||| ' out) || true
 verdict "$(good [ "$cut" -gt 0 ])" "some are cut"
 says "rill: warning: $(grep ' truncated= 1 ' out | cut -d' ' -f1 | sort -u | wc -l) of 6 inputs have truncated outputs"
 json "$(grep ' truncated= 1 ' out | cut -d' ' -f1 | sort -u | wc -l)" inputs_cut s.json
+verdict "$(good [ "$("$check_json" s.json truncated)" -ge "$(grep -c ' truncated= 1 ' out)" ])" "truncated outputs are counted"
+verdict "$(good [ "$("$check_json" s.json nodes.peak)" -ge 6 ])" "states are counted"
 grep -v ' truncated= 1 ' out >whole || true
 verdict "$(good [ -s whole ])" "and some are whole"
 decode -q --max-length 3 --n-best 2 --require-end

@@ -144,6 +144,11 @@ echo 'a b &amp;lt; &amp;quot;' >twice # escapes are undone one kind after the ot
 echo 'a b < &quot ;' >once
 run "$rill" eval --metric bleu --refs once twice --json -
 prints '"bleu_percent": 100'
+# Precisions 75 and 33.3, and without a match 100 / (2 * 2) and 100 / (4 * 1): their geometric mean.
+echo 'a b c d' >some
+echo 'a b x d' >few
+run "$rill" eval --metric bleu --refs few some --json -
+prints '"bleu_percent": 35.3553391'
 {
   awk '{ print NR - 1 " ||| nothing like it at all ||| F0= -1 ||| -1" }' bleu_refs # first outputs are bad
   awk '{ print NR - 1 " ||| " $0 " ||| F0= -2 ||| -2" }' bleu_refs
