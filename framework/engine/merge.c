@@ -117,6 +117,13 @@ int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *ou
     return topk_next(&t->rounds[second].topk, second ? row - t->second_row : row, next, out);
 }
 
+ended_choices timestep_ended_choices(const timestep *t, int32_t row)
+{
+    const int second = row >= t->second_row;
+    const ended_choices *ended = t->rounds[second].topk.ended;
+    return ended != NULL ? ended[second ? row - t->second_row : row] : (ended_choices){0};
+}
+
 /* Return 1 if key a comes before key b in rank order. Written without branches, since the CPU cannot predict the outcome. */
 static inline int ranks_before(const merge_key *a, const merge_key *b)
 {

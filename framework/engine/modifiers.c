@@ -201,7 +201,7 @@ rill_status rill_modifiers_end_rule(rill_modifiers *b, int32_t row, rill_end_rul
 {
     RILL__TRY(check_row(b, &row, 0));
     if (rule == RILL_END_ALLOWED) return RILL_OK;
-    note_blocked_by(b, row);
+    if ((rule & ~END_RULE_KEEPS_ENDED) != 0) note_blocked_by(b, row);
     if (!b->has_end_rule) {
         memset(b->end_rule, RILL_END_ALLOWED, (size_t)b->n);
         b->has_end_rule = 1;

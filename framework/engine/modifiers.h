@@ -6,6 +6,10 @@
 #include "internal.h"
 #include "rill/carve.h"
 
+/* A bit in modifier_table.end_rule beside those of rill_end_rule: the row's best terminal choices are kept apart, wherever the model ranks
+ * them (topk.h, ended_choices). */
+enum { END_RULE_KEEPS_ENDED = 8 };
+
 /* One modifier of one action in one row (live hypothesis). Its list says what `value` is: a bonus, or a bank. */
 typedef struct modifier_entry {
     int32_t row, action;
@@ -38,7 +42,7 @@ typedef struct modifier_table {
     int32_t max_choices;         /* M >= 1: the largest limit of any row */
     int limits_only;             /* 1: only max_choices and limit are set */
     const int32_t *limit;        /* [n] maximum number of choices of each row */
-    const uint8_t *end_rule;     /* [n] bits of rill_end_rule */
+    const uint8_t *end_rule;     /* [n] bits of rill_end_rule, and END_RULE_KEEPS_ENDED */
     const int32_t *ban_offset;   /* [n+1] start of each row in ban_action */
     const int32_t *ban_action;   /* banned actions */
     const int32_t *allow_offset; /* [n+1]; a row with an empty list is unrestricted */

@@ -36,7 +36,10 @@ rill_end_rule stop_end_rule(const item *it)
     /* At-limit "end": after the last action only the end action is allowed. The length limit overrides the minimum length: otherwise the
      * item could neither end nor continue. */
     if (s->at_limit == RILL_LIMIT_END && it->timestep >= it->max_length) return RILL_END_REQUIRED;
-    return it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
+    const rill_end_rule rule = it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
+    /* at-limit "best-ended" compares all hypotheses that end; naive cube pruning knows the exact scores of the best ones only */
+    if (s->at_limit != RILL_LIMIT_BEST_ENDED || it->n_outputs > 0 || s->cube == RILL_CUBE_NAIVE) return rule;
+    return (rill_end_rule)(rule | END_RULE_KEEPS_ENDED);
 }
 
 int stop_is_last_timestep(const item *it)

@@ -207,6 +207,8 @@ typedef struct timestep {
 /* merge.c: read choice `next` (from 0, best first) of a row into *out. Returns 1, or 0 if the row has no such choice. A row's choices must
  * be read in order. */
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out);
+/* merge.c: the row's best choices that end its hypothesis, wherever they rank, if its end rule keeps them (modifiers.h). */
+ended_choices timestep_ended_choices(const timestep *t, int32_t row);
 /* Return a choice that timestep_next_choice() has already read. */
 static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_t next)
 {

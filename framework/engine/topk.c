@@ -306,6 +306,7 @@ static void carve_arrays(topk *s, rill_carver *c, const topk_sizes *sizes)
     t->score = t->logp;
     if (s->modifiers->limits_only) return;
     CARVE(t->score, sizes->entries);
+    CARVE(s->ended, sizes->rows);
     CARVE(raw->count, sizes->raw_rows);
     CARVE(raw->action, sizes->raw_entries);
     CARVE(raw->logp, sizes->raw_entries);
@@ -411,6 +412,15 @@ static int is_end_rule_met(const row_rules *r, rill_terminal terminal)
            !((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END);
 }
 
+/* If the choice is the row's best so far that ends the hypothesis in its way, keep it apart from the best M. */
+static void keep_ended(topk *s, int32_t row, topk_choice c)
+{
+    topk_choice *best = c.terminal == RILL_END ? &s->ended[row].by_end : &s->ended[row].by_last;
+    if (best->terminal != RILL_LIVE && (best->score > c.score || (best->score == c.score && best->action < c.action)))
+        return;
+    *best = c;
+}
+
 /* Add the row's bonuses to an action's log-probability, and insert the action into the row's best choices if the rules allow it. */
 static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
                             rill_terminal terminal)
@@ -425,6 +435,8 @@ static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t ac
     if (addition >= 0) score += r->add_score[addition];
     score += terminal == RILL_END ? r->end_reward : r->reward;
     if (!(score > RILL_SCORE_DEAD)) return;
+    if ((r->end_rule & END_RULE_KEEPS_ENDED) && terminal != RILL_LIVE)
+        keep_ended(s, row, (topk_choice){action, logp, score, terminal});
     insert_choice(s, row, r->max_choices, action, logp, score, terminal);
 }
 
@@ -475,7 +487,7 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
 static int only_filters(const row_rules *r)
 {
     return r->bans.n + r->allowed.n + r->additions.n + r->kept.n == 0 && r->reward == 0 &&
-           (r->end_reward == 0 || !may_score_end(r));
+           (r->end_reward == 0 || !may_score_end(r)) && (r->end_rule & END_RULE_KEEPS_ENDED) == 0;
 }
 
 /* The same as choose_from(), for rules with only_filters(): take the first M returned choices that meet the end rule. */
@@ -528,6 +540,7 @@ static void choose_row(topk *s, int32_t row, int32_t r)
     row_rules rules = make_row_rules(s->modifiers, row);
     const span picks = s->all_actions ? (span){NULL, 0} : row_span(s->pick_offset, s->request.pick_action, row);
     s->choices.count[row] = 0;
+    s->ended[row] = (ended_choices){0};
     if (s->bounds_rest) s->max_rest[row] = unreturned_logp(s, row, r);
     if (!check_picks(s, row, picks)) return;
     if (only_filters(&rules) && picks.n == 0 && !s->bounds_rest) {
@@ -553,6 +566,7 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t 
     s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};
     /* the best M, plus actions that constraint banks keep beyond these */
     s->choices.stride = rules->max_choices + rules->max_kept;
+    s->ended = NULL;
     const topk_sizes sizes = measure_sizes(s);
     carve_arrays(s, &carver, &sizes);
     RILL__TRY(rill_carve_reserve(s->ctx, &s->block, &s->block_bytes, &carver));

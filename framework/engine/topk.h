@@ -32,6 +32,12 @@ typedef struct topk_choice {
     rill_terminal terminal;
 } topk_choice;
 
+/* The best choices of a row that end its hypothesis, of those with an end action and of the others, whose lengths differ. Kept apart from
+ * the row's best M if the end rule says so; `terminal` is RILL_LIVE if there is none. */
+typedef struct ended_choices {
+    topk_choice by_end, by_last;
+} ended_choices;
+
 /* Memory needed for a call, in elements. */
 typedef struct topk_sizes {
     size_t rows, entries; /* number of rows; number of choices in choice_table, for all rows */
@@ -44,6 +50,7 @@ typedef struct topk {
     rill_context *ctx;
     const rill_domain_info *info;
     choice_table choices;
+    ended_choices *ended; /* [n] with END_RULE_KEEPS_ENDED (modifiers.h); NULL if only limits apply */
 
     /* the call in progress, on n rows */
     const modifier_table *modifiers;

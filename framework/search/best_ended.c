@@ -1,30 +1,42 @@
 /* Implements at-limit "best-ended": if an input's search reaches the length limit without outputs, its output is the best hypothesis that
  * ever ended.
  *
- * Since no hypothesis became an output, all ended hypotheses were dropped: by beam size, by heuristics, by trimming, or as choices that
- * merging did not reach. So the best dropped hypothesis is the best of all that ended, and each ended choice is compared once, when it
- * appears. Ended hypotheses are ordered by final score, then by timestep (earlier first), by the rank of the parent, and by the rank of the
- * choice. */
+ * Since no hypothesis became an output, all ended hypotheses were dropped: by beam size, by heuristics, by trimming, as choices that
+ * merging did not reach, or because their actions were not among the row's best (topk.h keeps those apart). So the best dropped hypothesis
+ * is the best of all that ended, and each ended choice is compared once, when it appears. Ended hypotheses are ordered by final score, then
+ * by timestep (earlier first), by the rank of the parent, and by the rank of the choice. */
 #include "engine_internal.h"
 #include "variants.h"
 
-/* An ended hypothesis: the beam entry at `rank`, extended by choice number `choice` of its row. */
-typedef struct ended_choice {
+/* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */
+typedef struct ended_hypothesis {
     item_output output;
-    int32_t rank, row, choice;
-} ended_choice;
+    int32_t rank; /* -1: none */
+    topk_choice choice;
+} ended_hypothesis;
 
-/* Compare *best (row < 0: none yet) with the choices of the row that end the hypothesis at `rank` in the item's beam, and make *best the
- * best of them by final score. */
-static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_choice *best)
+/* Make *best the better, by final score, of itself and the hypothesis at `rank` in the item's beam extended by `choice`, if `choice` ends
+ * it. */
+static void compare_ended(const item *it, int32_t rank, topk_choice choice, ended_hypothesis *best)
+{
+    if (choice.terminal == RILL_LIVE) return;
+    const item_output output = stop_child_output(it, it->beam[rank].path_score + (double)choice.score, choice.terminal);
+    if (best->rank < 0 || output.final_score > best->output.final_score)
+        *best = (ended_hypothesis){output, rank, choice};
+}
+
+/* Compare *best with the choices of the row that end the hypothesis at `rank`. Of the choices that were kept apart, the better one is
+ * compared first: of equal hypotheses the first stays. */
+static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_hypothesis *best)
 {
     topk_choice c;
-    for (int32_t i = 0; timestep_next_choice(t, row, i, &c); i++) {
-        if (c.terminal == RILL_LIVE) continue;
-        const item_output output = stop_child_output(it, it->beam[rank].path_score + (double)c.score, c.terminal);
-        if (best->row < 0 || output.final_score > best->output.final_score)
-            *best = (ended_choice){output, rank, row, i};
-    }
+    const ended_choices apart = timestep_ended_choices(t, row);
+    const topk_choice by_end = apart.by_end, by_last = apart.by_last;
+    const int last_first = by_last.score > by_end.score ||
+                           (by_last.score == by_end.score && by_last.action < by_end.action);
+    for (int32_t i = 0; timestep_next_choice(t, row, i, &c); i++) compare_ended(it, rank, c, best);
+    compare_ended(it, rank, last_first ? by_last : by_end, best);
+    compare_ended(it, rank, last_first ? by_end : by_last, best);
 }
 
 /* Forget the item's best ended hypothesis, and release it. */
@@ -34,9 +46,9 @@ static void drop(rill_engine *e, item *it)
     it->best_ended.hyp = -1;
 }
 
-static void keep_ended(rill_engine *e, const timestep *t, item *it, const ended_choice *best)
+static void keep_ended(rill_engine *e, item *it, const ended_hypothesis *best)
 {
-    const topk_choice c = timestep_choice(t, best->row, best->choice);
+    const topk_choice c = best->choice;
     const beam_entry *parent = &it->beam[best->rank];
     drop(e, it);
     it->best_ended = best->output;
@@ -48,15 +60,15 @@ static void keep_ended(rill_engine *e, const timestep *t, item *it, const ended_
  * entry, from `row` on. */
 static void read_choices(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
-    ended_choice best = {.output = it->best_ended, .row = -1};
+    ended_hypothesis best = {.output = it->best_ended, .rank = -1};
     if (it->n_outputs > 0) return;
     for (int32_t rank = 0; rank < it->width; rank++) {
         if (it->beam[rank].ended) continue;
         const int32_t own_row = rows != NULL ? rows[rank] : row++;
         if (own_row != NO_ROW) scan_ended(t, it, rank, own_row, &best);
     }
-    if (best.row < 0 || (it->best_ended.hyp >= 0 && !(best.output.final_score > it->best_ended.final_score))) return;
-    keep_ended(e, t, it, &best);
+    if (best.rank < 0 || (it->best_ended.hyp >= 0 && !(best.output.final_score > it->best_ended.final_score))) return;
+    keep_ended(e, it, &best);
 }
 
 static int before_outputs(rill_engine *e, item *it, int needs_output)

@@ -108,11 +108,22 @@ static int is_taken(const list *taken, int32_t rank, int32_t action)
     return 0;
 }
 
+/* Number the ended candidates, in rank order, and record them. */
+static void note_ended(search *s, list *children)
+{
+    sort_and_cut(children, children->n);
+    for (int32_t i = 0; i < children->n; i++) {
+        if (!children->items[i].ended || children->items[i].serial > 0) continue;
+        children->items[i].serial = ++s->serials;
+        push(&s->ended, &children->items[i]);
+    }
+}
+
 /* The best children of a parent. Scores come from the state and modifiers of `from`, which differs from the parent in
- * cube pruning. `taken`: only these children; NULL: all. */
+ * cube pruning. `taken`: only these children; NULL: all. `noting`, unless NULL, records all ended ones, before limits. */
 static list expand_parent(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
-                          const naive_hypothesis *from, int32_t from_rank, const list *taken, int32_t timestep,
-                          int32_t phase, int32_t *banks)
+                          const naive_hypothesis *from, int32_t from_rank, const list *taken, search *noting,
+                          int32_t timestep, int32_t phase, int32_t *banks)
 {
     list children = {0};
     naive_choice legal[NAIVE_MAX_ACTIONS];
@@ -125,6 +136,7 @@ static list expand_parent(const naive_problem *p, const naive_hypothesis *parent
         naive_hypothesis child = make_child(parent, rank, from, &legal[i], &modifiers, phase == p->phases - 1);
         push(&children, &child);
     }
+    if (noting != NULL) note_ended(noting, &children);
     if (modifiers.limit > 0 && !p->ignore_limits) cut_children(&children, modifiers.limit);
     return children;
 }
@@ -186,7 +198,7 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
         }
         if (own || !any) continue;
         int32_t banks;
-        list children = expand_parent(s->p, parent, rank, parent, rank, taken, timestep, phase, &banks);
+        list children = expand_parent(s->p, parent, rank, parent, rank, taken, NULL, timestep, phase, &banks);
         for (int32_t i = 0; i < children.n; i++) push(&exact, &children.items[i]);
         s->result.rescored++;
         free(children.items);
@@ -194,16 +206,6 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
     free(taken->items);
     *taken = exact;
     sort_and_cut(taken, merge_limit(s->p));
-}
-
-/* Record ended candidates among the best that fit into the beam. */
-static void note_ended(search *s, list *children)
-{
-    for (int32_t i = 0; i < children->n && i < merge_limit(s->p); i++) {
-        if (!children->items[i].ended || children->items[i].serial > 0) continue;
-        children->items[i].serial = ++s->serials;
-        push(&s->ended, &children->items[i]);
-    }
 }
 
 static int32_t free_places(const search *s)
@@ -304,14 +306,14 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
         int32_t banks;
         const int32_t from = representative(s, rank);
         s->result.classes += from == rank;
-        list children = expand_parent(p, parent, rank, &s->beam.items[from], from, NULL, timestep, phase, &banks);
+        list children = expand_parent(p, parent, rank, &s->beam.items[from], from, NULL,
+                                      p->at_limit == 4 && p->cube != 1 ? s : NULL, timestep, phase, &banks);
         if (banks > 0) s->banks = banks;
         if (p->sample > 0) {
             draw_children(p, &children, &merged, timestep, phase, rank);
             continue;
         }
         cut_children(&children, max_children(p, phase));
-        if (p->at_limit == 4 && p->cube != 1) note_ended(s, &children);
         for (int32_t i = 0; i < children.n; i++) push(&merged, &children.items[i]);
         free(children.items);
     }
@@ -651,9 +653,8 @@ static void enumerate_from(const naive_problem *p, const naive_hypothesis *h, na
         *found = 1;
         return;
     }
-    int32_t timestep = h->n / p->phases, phase = h->n % p->phases;
-    int32_t banks;
-    list children = expand_parent(p, h, 0, h, 0, NULL, timestep, phase, &banks);
+    int32_t timestep = h->n / p->phases, phase = h->n % p->phases, banks;
+    list children = expand_parent(p, h, 0, h, 0, NULL, NULL, timestep, phase, &banks);
     for (int32_t i = 0; i < children.n; i++) {
         naive_hypothesis *child = &children.items[i];
         if (child->timesteps >= p->max_length && phase == p->phases - 1 && !child->ended)
@@ -669,10 +670,9 @@ static int64_t count_above(const naive_problem *p, const naive_hypothesis *h, do
         if (h->truncated && p->require_end) return 0;
         return normalised_score(p, h->sum, h->timesteps + counts_end_action(p, h)) > bound;
     }
-    const int32_t timestep = h->n / p->phases, phase = h->n % p->phases;
+    int32_t timestep = h->n / p->phases, phase = h->n % p->phases, banks;
     int64_t n = 0;
-    int32_t banks;
-    list children = expand_parent(p, h, 0, h, 0, NULL, timestep, phase, &banks);
+    list children = expand_parent(p, h, 0, h, 0, NULL, NULL, timestep, phase, &banks);
     for (int32_t i = 0; i < children.n; i++) {
         naive_hypothesis *child = &children.items[i];
         if (phase == p->phases - 1 && !child->ended && last_timestep(p, timestep + 1))
