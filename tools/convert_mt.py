@@ -17,6 +17,7 @@ from refusal import Refused
 
 HAS_NUMPY = importlib.util.find_spec("numpy") is not None
 if HAS_NUMPY:
+    import convert_average
     import convert_bin
     import convert_fairseq
     import convert_marian
@@ -35,6 +36,8 @@ and the codes of fastBPE or subword-nmt beside them. Several models are an ensem
 NEMATUS = """Nematus' model.npz (and dl4mt's, and what Amun reads) with model.npz.json: GRUs with attention, one layer on either
 side, without layer norms and factors. Its dictionaries are JSON, by their names there or --vocab. Without --spm the model takes
 pieces (--tokenized): those that subword-nmt made of the text."""
+AVERAGE = """The mean of the weights of several checkpoints of one training, each a folder with model.safetensors as the other commands and
+transformers write it. config.json and the vocabularies must be the same."""
 PTB = """The .mrg files of the Wall Street Journal as the LDC ships them, below DIR in folders 00 to 24. Makes train.ptb, dev.ptb and
 test.ptb with one tree per line, for tools/train_shiftreduce.py, `rill tune` and `rill eval`. Traces, function tags and indices are
 removed."""
@@ -44,13 +47,14 @@ EPILOGUE = """examples:
   rill convert marian model.npz --vocab vocab.spm --out model
   rill convert nematus model.npz --vocab vocab.de.json vocab.en.json --out de-en-gru
   rill convert fairseq wmt19.de-en/model1.pt wmt19.de-en/model2.pt --langs de en --out de-en
+  rill convert average checkpoints/checkpoint_48 checkpoints/checkpoint_49 checkpoints/checkpoint_50 --out de-en
   rill convert ptb treebank_3/parsed/mrg/wsj --out ptb
 
 Without COMMAND the files of a model tell: rill convert opus-2020-02-26/ --out sv-en.
 `rill info DIR` then describes what was made."""
 
 
-COMMANDS = ("bin", "marian", "nematus", "fairseq", "ptb")
+COMMANDS = ("bin", "marian", "nematus", "fairseq", "average", "ptb")
 
 
 def add_command(commands, name, brief, about, model, run, count=None):
@@ -115,7 +119,10 @@ def parse(arguments):
     fairseq.add_argument("--data", metavar="DIR", help="where dict.LANG.txt and the codes are (default: the model's)")
     fairseq.add_argument("--codes", metavar="FILE", help="codes of fastBPE or subword-nmt (default: bpecodes, code, ..)")
     fairseq.add_argument("--no-merges", action="store_true", help="without codes: the model takes pieces only")
-    for command in (plain, marian, nematus, fairseq):
+    average = add_command(
+        commands, "average", "the mean of several checkpoints of one training", AVERAGE, "DIRECTORY",
+        lambda a: convert_average.convert(a.model, a.out, a.type), "+")
+    for command in (plain, marian, nematus, fairseq, average):
         command.add_argument("--type", choices=["F32", "F16"], help="store all numbers so (default: each as it is)")
     ptb = add_command(commands, "ptb", "the Penn Treebank's .mrg files, to train a parser", PTB, "DIR",
                       lambda a: convert_ptb.convert(a.model, a.out, vars(a)))

@@ -39,8 +39,8 @@ def write_safetensors(path, tensors, kind=None):
     os.replace(path + ".new", path)
 
 
-def read_safetensors(path):
-    """All tensors by name, as 32-bit floats."""
+def read_safetensors(path, kind=np.float32):
+    """All tensors by name, as 32-bit floats; with kind None each as it is, bfloat16 as 32-bit floats."""
     with open(path, "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header, data = json.loads(file.read(size)), file.read()
@@ -48,8 +48,11 @@ def read_safetensors(path):
     for name, entry in header.items():
         if name != "__metadata__":
             start, end = entry["data_offsets"]
-            flat = np.frombuffer(data[start:end], dtype=KINDS[entry["dtype"]])
-            tensors[name] = flat.astype(np.float32).reshape(entry["shape"])
+            if entry["dtype"] == "BF16":
+                flat = (np.frombuffer(data[start:end], dtype="<u2").astype(np.uint32) << 16).view(np.float32)
+            else:
+                flat = np.frombuffer(data[start:end], dtype=KINDS[entry["dtype"]])
+            tensors[name] = flat.astype(kind or flat.dtype).reshape(entry["shape"])
     return tensors
 
 
