@@ -1,5 +1,5 @@
 """Shared by the trainings of translation models: pairs of lines, their subword tokens, batches of similar lengths, and epochs that mix
-captions with other sentences.
+a main corpus with others.
 """
 
 import argparse
@@ -85,9 +85,9 @@ class TranslationTraining(Trainer):
     """A subclass builds its model and defines its loss; see train_mt.py and train_mt_rnn.py."""
 
     def __init__(self, options, tokens, corpora, model):
-        """corpora: pairs of ids of the captions, of the other sentences, and of the held-out ones."""
+        """corpora: pairs of ids of the main corpus, of the others, and of the held-out sentences."""
         self.o, self.tokens = options, tokens
-        self.captions, self.others, self.held = corpora
+        self.main, self.others, self.held = corpora
         optimiser = torch.optim.AdamW(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=options.decay)
         super().__init__(model, optimiser, random.Random(options.seed), options.average, options.clip,
                          os.path.join(options.work, "checkpoint.pt"))
@@ -95,7 +95,7 @@ class TranslationTraining(Trainer):
         if self.epoch:
             print(f"going on after epoch {self.epoch}", flush=True)
         print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} million parameters, "
-              f"{len(self.captions)} captions, {len(self.others)} others", flush=True)
+              f"{len(self.main)} pairs, {len(self.others)} others", flush=True)
 
     # --- defined by subclasses
 
@@ -126,7 +126,7 @@ class TranslationTraining(Trainer):
         self.model.train()
         self.model.set_dropout(self.o.dropout * min(1, (self.epoch + 1) / self.o.gentle))
         shares = round(1 / self.o.others)
-        pool = self.captions + self.others[self.epoch % shares::shares]
+        pool = self.main + self.others[self.epoch % shares::shares]
         plan, total, count = batches(pool, self.o.batch, self.rng), 0.0, 0
         for number, indices in enumerate(plan):
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bool(self.o.bf16)):
@@ -177,6 +177,8 @@ def parse_options(about, recipe, add=None):
     parser.add_argument("--data", required=True)
     parser.add_argument("--work", required=True, help="folder of the checkpoint and the SentencePiece model")
     parser.add_argument("--out", help="model directory to write")
+    parser.add_argument("--corpora", nargs="+", default=["multi30k", "tatoeba"], metavar="NAME",
+                        help="folders of --data: the main corpus, which is also the measure, and others (multi30k tatoeba)")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
     parser.add_argument("--threads", type=int, default=2)
@@ -195,9 +197,9 @@ def parse_options(about, recipe, add=None):
 
 
 def read_corpora(options):
-    """The tokens, and pairs of ids: captions, other sentences, and held-out ones."""
-    parts = [read_pairs(options.data, corpus, part, options.source, options.target)
-             for corpus, part in (("multi30k", "train"), ("tatoeba", "train"), ("multi30k", "val"))]
+    """The tokens, and pairs of ids: the main corpus, the others, and the main one's held-out pairs."""
+    main, *others = [read_pairs(options.data, corpus, "train", options.source, options.target) for corpus in options.corpora]
+    parts = [main, sum(others, []), read_pairs(options.data, options.corpora[0], "val", options.source, options.target)]
     tokens = Tokens(os.path.join(options.work, "pieces.model"), parts[0] + parts[1], options.vocabulary)
     corpora = [[(tokens.encode(s), tokens.encode(t)) for s, t in part] for part in parts]
     random.Random(0).shuffle(corpora[1])

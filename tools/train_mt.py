@@ -3,13 +3,13 @@
 
   train_mt.py --data DIR --work DIR [--out examples/models/de-en]
 
---data holds multi30k/{train,val}.{de,en} and tatoeba/{train,val}.{de,en}. --work gets the SentencePiece
+--data holds {train,val}.{de,en} in a folder for each of --corpora. --work gets the SentencePiece
 model and a checkpoint every few minutes; the same command goes on where it was interrupted. Keep that
 folder outside the repository. --out is written at every measurement from the averaged weights.
 
-One SentencePiece model serves both languages. An epoch is all captions and, in turns, a share of the other
-sentences, which teach words that captions lack. The loss on the captions' validation pairs is the measure: decoding
-here would cost more than training. Needs torch 2 or newer and sentencepiece.
+One SentencePiece model serves both languages. An epoch is the main corpus and, in turns, a share of the others, which
+teach words that it lacks (captions, and everyday sentences). The loss on the main corpus's validation pairs is the
+measure: decoding here would cost more than training. Needs torch 2 or newer and sentencepiece.
 """
 
 import torch
