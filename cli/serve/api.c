@@ -138,23 +138,29 @@ static int show_page(api_request *r)
 
 /* --- models and health ------------------------------------------------------------------------------------------------------- */
 
+static json_t *model_json(service *s)
+{
+    const rill_model *model = s->session.model;
+    const char *description = rill_model_info(model)->description;
+    service_counts c;
+    service_get_counts(s, &c);
+    json_t *entry = json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o}", "name", s->name, "domain",
+                              rill_model_domain(model)->name, "description", description ? description : "", "device",
+                              rill_workers_device(s->session.worker_pool, 0), "options",
+                              cli_options_json(s->search_config->resolved, s->search_config), "inputs",
+                              json_pack("{s:I, s:I, s:I}", "waiting", (json_int_t)c.waiting, "under_way",
+                                        (json_int_t)c.in_flight, "done", (json_int_t)c.inputs));
+    json_t *languages = s->languages ? json_array() : NULL;
+    for (size_t i = 0; languages && s->languages[i]; i++)
+        json_array_append_new(languages, json_string(s->languages[i]));
+    if (languages) json_object_set_new(entry, "languages", languages);
+    return entry;
+}
+
 static int list_models(api_request *r)
 {
     json_t *list = json_array();
-    for (int i = 0; i < r->models->n; i++) {
-        service *s = r->models->service[i];
-        const rill_model *model = s->session.model;
-        const char *description = rill_model_info(model)->description;
-        service_counts c;
-        service_get_counts(s, &c);
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o}", "name", s->name, "domain",
-                                        rill_model_domain(model)->name, "description", description ? description : "",
-                                        "device", rill_workers_device(s->session.worker_pool, 0), "options",
-                                        cli_options_json(s->search_config->resolved, s->search_config), "inputs",
-                                        json_pack("{s:I, s:I, s:I}", "waiting", (json_int_t)c.waiting, "under_way",
-                                                  (json_int_t)c.in_flight, "done", (json_int_t)c.inputs)));
-    }
+    for (int i = 0; i < r->models->n; i++) json_array_append_new(list, model_json(r->models->service[i]));
     return api_answer_json(r, 200, json_pack("{s:o}", "models", list));
 }
 
@@ -246,7 +252,8 @@ const api_route api_routes[] = {
     {"GET", "/", 1, 0, show_page, NULL},
     {"GET", "/v1/models", 0, 0, list_models, NULL},
     {"POST", "/translate", 0, 1, libre_begin_translate, libre_end_translate},
-    {"GET", "/languages", 0, 0, libre_languages, NULL},
+    {"POST", "/detect", 0, 1, libre_detect, NULL},
+    {"GET", "/languages", 1, 1, libre_languages, NULL},
     {"GET", "/health", 1, 0, show_health, NULL},
     {"GET", "/ready", 1, 0, show_readiness, NULL},
     {"GET", "/metrics", 0, 0, show_metrics, NULL},

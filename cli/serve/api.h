@@ -20,6 +20,11 @@ typedef struct api_answer {
     int retry_after;             /* seconds for the header Retry-After; 0: no such header */
 } api_answer;
 
+/* The languages that the inputs of a multilingual model name (the option language-columns); NULL: they name none. */
+typedef struct api_languages {
+    const char *from, *to;
+} api_languages;
+
 /* A request that is being handled. */
 typedef struct api_request {
     api_answer answer;
@@ -32,6 +37,7 @@ typedef struct api_request {
     job *job;                /* created by `begin`, released by the caller */
     int is_single;           /* the request has one input outside a list, and gets a single result */
     service *second_service; /* translates the outputs again (pivot language); NULL: the outputs are the result */
+    api_languages languages, second_languages; /* of the inputs of `service` and `second_service` */
     /* [n_documents] inputs that are split into parts, the inputs of the job; NULL: the inputs are whole */
     document **document;
     size_t n_documents;
@@ -40,7 +46,7 @@ typedef struct api_request {
 typedef struct api_route {
     const char *method, *path;
     int needs_no_token;    /* accessible without an API key */
-    int is_libretranslate; /* LibreTranslate API: accepts forms, and errors are strings */
+    int is_libretranslate; /* LibreTranslate API: accepts forms and "api_key", and errors are strings */
     /* Each returns 1 if the request waits for a job, or 0 if it has its answer. `end` may start a second job and return 1. `end` NULL:
      * the route has no jobs. */
     int (*begin)(api_request *request);
@@ -103,13 +109,16 @@ json_t *request_document_results(const api_request *r, size_t i);
  *   RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
 rill_status request_trace_start(service *s, job *j);
 
-/* The part of LibreTranslate's API that its clients need for translation: POST /translate and GET /languages.
+/* The part of LibreTranslate's API that its clients need for translation: POST /translate and GET /languages. POST /detect is refused
+ * with the reason.
  *
- * A model serves the language pair in its name: "de-en" translates "de" to "en". Without a model for a pair, two models are chained
- * through a common language. Languages are not detected: source "auto" works only if a single model writes the target language.
+ * A model serves the language pair in its name: "de-en" translates "de" to "en". A multilingual model whose inputs name their languages
+ * serves all of its pairs. Without a model for a pair, two models are chained through a common language. Languages are not detected:
+ * source "auto" works only if a single model with a single source writes the target language.
  * Source: libretranslate.com/docs, version 1.6. */
 int libre_begin_translate(api_request *r);
 int libre_end_translate(api_request *r);
+int libre_detect(api_request *r);
 int libre_languages(api_request *r);
 /* Convert an error to LibreTranslate's form, {"error": TEXT}. */
 void libre_error(api_answer *refused);

@@ -1,7 +1,10 @@
 /* The LibreTranslate API; see api.h.
  *
- * Sections: errors · language pairs · translate · languages. */
+ * Sections: errors · language codes · language pairs · translate · languages. */
 #include "api.h"
+
+#include <unicode/uloc.h>
+#include <unicode/ustring.h>
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
@@ -15,51 +18,121 @@ void libre_error(api_answer *refused)
 
 #define REFUSE_TRANSLATE(code, ...) api_refuse(r, code, "bad-request", __VA_ARGS__)
 
-/* --- language pairs ----------------------------------------------------------------------------------------------- */
+/* --- language codes ----------------------------------------------------------------------------------------------- */
 
-/* Whether the model's name is FROM-TO; a NULL matches any language. */
-static int serves_pair(const service *s, const char *from, const char *to)
+enum { CODE_MAX = 40, NAME_MAX_BYTES = 400 };
+
+typedef int32_t (*display_fn)(const char *locale, const char *in, UChar *out, int32_t max, UErrorCode *status);
+
+/* Write the English name of a language code; the code itself if it has none. */
+static void name_language(const char *code, display_fn display, char out[NAME_MAX_BYTES])
 {
-    const char *name = s->name, *dash = strchr(name, '-');
-    if (!dash || dash == name || !dash[1] || strchr(dash + 1, '-')) return 0;
-    const size_t length = (size_t)(dash - name);
-    return (!from || (strlen(from) == length && !strncmp(from, name, length))) && (!to || !strcmp(to, dash + 1));
+    UChar name[NAME_MAX_BYTES / 4];
+    UErrorCode status = U_ZERO_ERROR;
+    const int32_t n = display(code, "en", name, NAME_MAX_BYTES / 4, &status);
+    if (U_SUCCESS(status)) u_strToUTF8(out, NAME_MAX_BYTES, NULL, name, n, &status);
+    if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING)
+        snprintf(out, NAME_MAX_BYTES, "%.*s", CODE_MAX, code);
 }
 
-/* Find the first model of a pair, and count those that serve it. */
-static service *find_direct(const models *a, const char *from, const char *to, int *n)
+static const char *find_by_name(const service *s, const char *code, display_fn display)
+{
+    char wanted[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
+    name_language(code, display, wanted);
+    for (size_t i = 0; s->languages[i]; i++) {
+        name_language(s->languages[i], display, name);
+        if (!strcmp(name, wanted)) return s->languages[i];
+    }
+    return NULL;
+}
+
+/* Find a multilingual model's code for a language: "zh-Hant" is its zho_Hant, and "zh" the first of zho_Hans and zho_Hant. NULL: it
+ * has none. */
+static const char *find_code(const service *s, const char *code)
+{
+    const char *found = NULL;
+    for (size_t i = 0; s->languages[i]; i++)
+        if (!strcmp(s->languages[i], code)) return s->languages[i];
+    if (strlen(code) > CODE_MAX) return NULL;
+    if (code[0]) found = find_by_name(s, code, uloc_getDisplayName);
+    return found || !code[0] || strpbrk(code, "_-") ? found : find_by_name(s, code, uloc_getDisplayLanguage);
+}
+
+/* --- language pairs ----------------------------------------------------------------------------------------------- */
+
+/* The dash of a model's name FROM-TO; NULL: the name has another form. */
+static const char *find_dash(const service *s)
+{
+    const char *dash = strchr(s->name, '-');
+    return !dash || dash == s->name || !dash[1] || strchr(dash + 1, '-') ? NULL : dash;
+}
+
+/* Whether the model's name is FROM-TO; a NULL matches any language. */
+static int is_named(const service *s, const char *from, const char *to)
+{
+    const char *dash = find_dash(s);
+    if (!dash) return 0;
+    const size_t length = (size_t)(dash - s->name);
+    return (!from || (strlen(from) == length && !strncmp(from, s->name, length))) && (!to || !strcmp(to, dash + 1));
+}
+
+/* Whether the model translates a language into another; `from` NULL: any language. Sets the languages that its inputs name. */
+static int serves_pair(const service *s, const char *from, const char *to, api_languages *named)
+{
+    *named = (api_languages){NULL, NULL};
+    if (!s->languages) return is_named(s, from, to);
+    named->to = find_code(s, to);
+    named->from = from && named->to ? find_code(s, from) : named->to;
+    return named->from != NULL;
+}
+
+/* Find the first model of a pair, and count those that serve it. A multilingual model serves several pairs for any source. */
+static service *find_direct(const models *a, const char *from, const char *to, api_languages *named, int *n)
 {
     service *found = NULL;
+    api_languages languages;
     *n = 0;
-    for (int i = 0; i < a->n; i++)
-        if (serves_pair(a->service[i], from, to) && (*n)++ == 0) found = a->service[i];
+    for (int i = 0; i < a->n; i++) {
+        if (!serves_pair(a->service[i], from, to, &languages)) continue;
+        *n += from || !a->service[i]->languages ? 1 : 2;
+        if (found) continue;
+        found = a->service[i];
+        *named = languages;
+    }
     return found;
 }
 
-/* Find two models that translate through a pivot language: the first model whose target another model translates. */
-static service *find_pivot(const models *a, const char *from, const char *to, service **then)
+/* Find two models that translate through a pivot language: the first model named FROM-PIVOT whose target another model translates. */
+static service *find_pivot(const models *a, const char *from, const char *to, service **then, api_languages *named)
 {
     for (int i = 0, n; i < a->n; i++) {
-        if (!serves_pair(a->service[i], from, NULL)) continue;
-        *then = find_direct(a, strchr(a->service[i]->name, '-') + 1, to, &n);
+        if (a->service[i]->languages || !is_named(a->service[i], from, NULL)) continue;
+        *then = find_direct(a, find_dash(a->service[i]) + 1, to, named, &n);
         if (*then) return a->service[i];
     }
     return NULL;
 }
 
+/* The value of a key; NULL: it is none, or no text, or has a NUL byte. */
+static const char *read_code(const api_request *r, const char *key)
+{
+    const json_t *value = json_object_get(r->body, key);
+    const char *code = json_string_value(value);
+    return code && strlen(code) == json_string_length(value) ? code : NULL;
+}
+
 static int choose_services(api_request *r)
 {
     const models *a = r->models;
-    const char *from = json_string_value(json_object_get(r->body, "source")),
-               *to = json_string_value(json_object_get(r->body, "target"));
+    const char *from = read_code(r, "source"), *to = read_code(r, "target");
     if (!from || !to)
         return REFUSE_TRANSLATE(400,
                                 "expected \"source\" and \"target\": codes of languages, as GET /languages gives them");
     const int is_auto = !strcmp(from, "auto");
     int n;
-    r->service = find_direct(a, is_auto ? NULL : from, to, &n);
+    r->service = find_direct(a, is_auto ? NULL : from, to, &r->languages, &n);
     if (is_auto && n > 1) r->service = NULL;
-    if (!r->service) r->service = find_pivot(a, from, to, &r->second_service);
+    if (!r->service) r->service = find_pivot(a, from, to, &r->second_service, &r->second_languages);
     if (r->service) return 1;
     return is_auto ? REFUSE_TRANSLATE(400, "source \"auto\": the server does not detect languages: set the source")
                    : REFUSE_TRANSLATE(400, "no model translates \"%s\" into \"%s\": GET /languages lists the pairs",
@@ -153,6 +226,7 @@ static int submit_second(api_request *r)
         json_array_append_new(texts, text ? json_incref(text) : json_string(""));
     }
     r->service = r->second_service;
+    r->languages = r->second_languages;
     r->second_service = NULL;
     r->job = request_make_job(r, texts);
     json_decref(texts);
@@ -220,23 +294,78 @@ int libre_end_translate(api_request *r)
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
-static void add_language(json_t *list, const char *code, size_t length, const char *target)
+int libre_detect(api_request *r)
 {
-    json_t *entry, *found = NULL;
+    return REFUSE_TRANSLATE(501, "the server does not detect languages: send the source language to POST /translate");
+}
+
+static json_t *find_entry(const json_t *list, const char *code)
+{
+    json_t *entry;
     size_t i;
     json_array_foreach(list, i, entry)
     {
-        const json_t *name = json_object_get(entry, "code");
-        if (json_string_length(name) == length && !strncmp(json_string_value(name), code, length)) found = entry;
+        if (!strcmp(json_string_value(json_object_get(entry, "code")), code)) return entry;
     }
-    if (!found) {
-        found = json_pack("{s:o, s:o, s:[]}", "code", json_stringn(code, length), "name", json_stringn(code, length),
-                          "targets");
-        json_array_append_new(list, found);
+    return NULL;
+}
+
+static int has_target(const json_t *targets, const char *code)
+{
+    json_t *target;
+    size_t i;
+    json_array_foreach(targets, i, target)
+    {
+        if (!strcmp(json_string_value(target), code)) return 1;
     }
-    json_t *targets = json_object_get(found, "targets");
-    json_array_foreach(targets, i, entry) if (!strcmp(json_string_value(entry), target)) return;
-    json_array_append_new(targets, json_string(target));
+    return 0;
+}
+
+/* Add targets to a language. The languages of a multilingual model share one list: NLLB-200 has 40,000 pairs. */
+static void add_targets(json_t *list, const char *code, json_t *targets)
+{
+    json_t *entry = find_entry(list, code), *target;
+    size_t i;
+    if (!entry) {
+        char name[NAME_MAX_BYTES];
+        name_language(code, uloc_getDisplayName, name);
+        json_array_append_new(list, json_pack("{s:s, s:s, s:O}", "code", code, "name", name, "targets", targets));
+        return;
+    }
+    json_t *own = json_copy(json_object_get(entry, "targets"));
+    json_array_foreach(targets, i, target) if (!has_target(own, json_string_value(target)))
+        json_array_append(own, target);
+    json_object_set_new(entry, "targets", own);
+}
+
+static void add_target(json_t *list, const char *code, const char *target)
+{
+    json_t *targets = json_pack("[s]", target);
+    add_targets(list, code, targets);
+    json_decref(targets);
+}
+
+/* Add what a model named FROM-TO translates, and what another one makes of it. */
+static void add_named(json_t *list, const models *m, const service *s)
+{
+    const char *dash = find_dash(s);
+    char code[256];
+    if ((size_t)(dash - s->name) >= sizeof code) return;
+    snprintf(code, sizeof code, "%.*s", (int)(dash - s->name), s->name);
+    add_target(list, code, dash + 1);
+    for (int t = 0; t < m->n; t++) {
+        if (m->service[t]->languages || !is_named(m->service[t], dash + 1, NULL)) continue;
+        const char *third = find_dash(m->service[t]) + 1;
+        if (strcmp(third, code) != 0) add_target(list, code, third);
+    }
+}
+
+static void add_multilingual(json_t *list, const service *s)
+{
+    json_t *targets = json_array();
+    for (size_t i = 0; s->languages[i]; i++) json_array_append_new(targets, json_string(s->languages[i]));
+    for (size_t i = 0; s->languages[i]; i++) add_targets(list, s->languages[i], targets);
+    json_decref(targets);
 }
 
 int libre_languages(api_request *r)
@@ -244,16 +373,11 @@ int libre_languages(api_request *r)
     json_t *list = json_array();
     const models *m = r->models;
     for (int i = 0; i < m->n; i++) {
-        const char *name = m->service[i]->name, *dash = strchr(name, '-');
-        if (!serves_pair(m->service[i], NULL, NULL)) continue;
-        const size_t length = (size_t)(dash - name);
-        add_language(list, name, length, dash + 1);
-        for (int t = 0; t < m->n; t++) { /* through model m, and model t after it */
-            const char *third = serves_pair(m->service[t], dash + 1, NULL) ? strchr(m->service[t]->name, '-') + 1
-                                                                           : NULL;
-            if (third && (strlen(third) != length || strncmp(third, name, length) != 0))
-                add_language(list, name, length, third);
-        }
+        const service *s = m->service[i];
+        if (s->languages)
+            add_multilingual(list, s);
+        else if (find_dash(s))
+            add_named(list, m, s);
     }
     return api_answer_json(r, 200, list);
 }

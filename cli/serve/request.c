@@ -160,6 +160,22 @@ static int check_inputs(api_request *r, const json_t *inputs)
     return 1;
 }
 
+/* Copy a text into a job, after the languages that the inputs name. */
+static int set_text(const api_request *r, job *j, int32_t i, const json_t *text)
+{
+    const char *bytes = json_string_value(text);
+    const size_t length = json_string_length(text);
+    if (!r->languages.from) return job_set_text(j, i, bytes, length);
+    const size_t head = strlen(r->languages.from) + strlen(r->languages.to) + 2;
+    char *copy = malloc(head + length + 1);
+    if (!copy) return 0;
+    snprintf(copy, head + 1, "%s\t%s\t", r->languages.from, r->languages.to);
+    memcpy(copy + head, bytes, length);
+    const int fine = job_set_text(j, i, copy, head + length);
+    free(copy);
+    return fine;
+}
+
 job *request_make_job(api_request *r, const json_t *inputs)
 {
     if (!check_inputs(r, inputs)) return NULL;
@@ -167,7 +183,7 @@ job *request_make_job(api_request *r, const json_t *inputs)
     job *j = job_create((int32_t)n);
     for (size_t i = 0; j && i < n; i++) {
         const json_t *text = input_text(inputs, i);
-        if (job_set_text(j, (int32_t)i, json_string_value(text), json_string_length(text))) continue;
+        if (set_text(r, j, (int32_t)i, text)) continue;
         job_release(j);
         j = NULL;
     }
@@ -209,7 +225,7 @@ int request_read_split(api_request *r, document_split *split)
 /* Split the inputs into documents of the request. Returns the list of all parts; NULL: out of memory. */
 static json_t *split_inputs(api_request *r, const json_t *inputs, document_split split, int32_t max_parts)
 {
-    const char *language = service_language(r->service);
+    const char *language = r->languages.from ? r->languages.from : service_language(r->service);
     const size_t n = n_inputs(inputs);
     json_t *parts = json_array();
     r->document = calloc(n + 1, sizeof(document *));

@@ -205,7 +205,9 @@ struct service {
     rill_context *request_ctx;             /* context of the server's thread, for parsing settings */
     rill_constraints *request_constraints; /* constraints reader of the server's thread, for checking constraints */
     char *name;
-    int can_split;       /* the model is made for sentences (rill_model_split()) */
+    int can_split; /* the model is made for sentences (rill_model_split()) */
+    /* codes of a multilingual model whose inputs name their languages (the option language-columns), NULL-terminated; else NULL */
+    const char *const *languages;
     int64_t n_deadlines; /* number of jobs in the queue with a deadline */
     pthread_t thread;
     int is_started;

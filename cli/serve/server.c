@@ -37,8 +37,10 @@ typedef struct exchange {
     char *body; /* [body_length] */
     size_t body_length, body_capacity;
     double start_time;
-    int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming, is_form;
-    int closes_connection; /* close the connection after the response */
+    int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming;
+    enum { FORM_NONE, FORM_URLENCODED, FORM_MULTIPART } form; /* of the body; FORM_NONE: JSON */
+    int lacks_key;                                            /* the head has no API key; the body may have one */
+    int closes_connection;                                    /* close the connection after the response */
 } exchange;
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
@@ -192,18 +194,35 @@ static int same_token(const char *client_token, const char *token)
     return !differs;
 }
 
-static int is_authorised(const exchange *x)
+/* Whether a request without this key must be refused. NULL: the request has no key. */
+static int is_wrong_key(const exchange *x, const char *client_token)
+{
+    server *s = x->server;
+    if (x->route->needs_no_token) return 0;
+    pthread_mutex_lock(&s->lock);
+    const int is_wrong = s->token && !(client_token && same_token(client_token, s->token));
+    pthread_mutex_unlock(&s->lock);
+    return is_wrong;
+}
+
+static int refuse_key(exchange *x)
+{
+    return api_refuse(&x->request, 401, "unauthorized",
+                      "expected the server's API key, as \"Authorization: Bearer KEY\"%s",
+                      x->route->is_libretranslate ? " or \"api_key\"" : "");
+}
+
+/* Check the API key. LibreTranslate's clients send it in the query or in the body, which has not arrived yet. */
+static int check_key(exchange *x)
 {
     static const char scheme[] = "Bearer ";
-    server *s = x->server;
-    const char *client_token = head_value(x->connection, MHD_HTTP_HEADER_AUTHORIZATION);
-    const int is_bearer = client_token && !strncasecmp(client_token, scheme, sizeof scheme - 1);
-    pthread_mutex_lock(&s->lock);
-    const char *token = s->token;
-    const int fine = !token || x->route->needs_no_token ||
-                     (is_bearer && same_token(client_token + sizeof scheme - 1, token));
-    pthread_mutex_unlock(&s->lock);
-    return fine;
+    const char *field = head_value(x->connection, MHD_HTTP_HEADER_AUTHORIZATION), *key = NULL;
+    if (field && !strncasecmp(field, scheme, sizeof scheme - 1)) key = field + sizeof scheme - 1;
+    if (!field && x->route->is_libretranslate)
+        key = MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "api_key");
+    if (!is_wrong_key(x, key)) return 1;
+    x->lacks_key = !field && !key && x->route->is_libretranslate;
+    return x->lacks_key ? 1 : refuse_key(x);
 }
 
 /* Set the route of a method and a path, which occurs once in api_routes. Returns the method that the path takes; NULL: the path is
@@ -246,9 +265,11 @@ static int check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
     const int is_page = head_value(x->connection, MHD_HTTP_HEADER_ORIGIN) != NULL;
-    x->is_form = head_has_type(x->connection, "application/x-www-form-urlencoded");
+    if (head_has_type(x->connection, "application/x-www-form-urlencoded")) x->form = FORM_URLENCODED;
+    if (head_has_type(x->connection, "multipart/form-data")) x->form = FORM_MULTIPART;
     if (head_has_type(x->connection, "application/json")) return 1;
-    if (x->is_form ? x->route->is_libretranslate || !is_page : !type && !is_page) return 1;
+    if (x->route->is_libretranslate && (x->form || !type)) return 1;
+    if (x->form != FORM_MULTIPART && (x->form || !type) && !is_page) return 1;
     return api_refuse(&x->request, 415, "bad-type", "expected a body of application/json, found \"%s\"",
                       type ? type : "");
 }
@@ -262,8 +283,7 @@ static int check_head(exchange *x, const char *method, const char *path, const c
     const char *path_method = find_route(x, method, path);
     if (!head_check_source(r, x->connection, &x->server->options) || !check_route(x, method, path, path_method))
         return 0;
-    if (!is_authorised(x))
-        return api_refuse(r, 401, "unauthorized", "expected the server's API key, as \"Authorization: Bearer KEY\"");
+    if (!check_key(x)) return 0;
     const char *length = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (length && strtoll(length, NULL, 10) > x->server->options.max_body_bytes) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return 1;
@@ -284,25 +304,59 @@ static int take_bytes(exchange *x, const char *bytes, size_t n)
     return 1;
 }
 
+/* Read a form and the query into one object. */
+static json_t *read_form(exchange *x)
+{
+    json_t *form = json_object();
+    int fine = form && form_add_query(form, x->connection);
+    if (fine && x->form == FORM_URLENCODED) fine = form_add_urlencoded(form, x->body, x->body_length);
+    if (fine && x->form == FORM_MULTIPART)
+        fine = form_add_multipart(form, x->connection, x->body ? x->body : "", x->body_length);
+    if (fine) return form;
+    json_decref(form);
+    return NULL;
+}
+
+static int refuse_form(exchange *x)
+{
+    return api_refuse(&x->request, 400, "bad-form", "expected %s in UTF-8",
+                      x->form == FORM_MULTIPART ? "the complete parts of multipart/form-data, each with a name,"
+                                                : "NAME=VALUE&NAME=VALUE");
+}
+
+static int parse_body(exchange *x)
+{
+    api_request *r = &x->request;
+    const char *body = x->body ? x->body : "";
+    json_error_t error;
+    if (x->form == FORM_URLENCODED && body[strspn(body, " \t\r\n")] == '{') x->form = FORM_NONE;
+    if (x->route->is_libretranslate && x->body_length == 0) x->form = FORM_URLENCODED;
+    if (x->form && !x->route->is_libretranslate)
+        return api_refuse(r, 415, "bad-type", "expected a body of application/json, found a form");
+    x->parsed = x->form ? read_form(x)
+                        : json_loadb(body, x->body_length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (!x->parsed && x->form) return refuse_form(x);
+    if (!x->parsed)
+        return api_refuse(r, 400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
+    return json_is_object(x->parsed) ? 1 : api_refuse(r, 400, "bad-json", "expected an object");
+}
+
+/* Check the API key of the body, if the head has none. */
+static int check_body_key(exchange *x)
+{
+    const json_t *value = json_object_get(x->parsed, "api_key");
+    const char *key = json_string_value(value);
+    const int has_nul = key && strlen(key) != json_string_length(value);
+    return x->lacks_key && is_wrong_key(x, has_nul ? NULL : key) ? refuse_key(x) : 1;
+}
+
 static int begin_request(exchange *x)
 {
     api_request *r = &x->request;
-    json_error_t error;
-    if (!strcmp(x->route->method, "POST")) {
-        if (x->body_length > 0 && x->body[strspn(x->body, " \t\r\n")] == '{') x->is_form = 0;
-        if (x->is_form && !x->route->is_libretranslate)
-            return api_refuse(r, 415, "bad-type", "expected a body of application/json, found a form");
-        x->parsed = x->is_form ? form_read(x->body, x->body_length)
-                               : json_loadb(x->body ? x->body : "", x->body_length,
-                                            JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-        if (!x->parsed && x->is_form) return api_refuse(r, 400, "bad-form", "expected NAME=VALUE&NAME=VALUE in UTF-8");
-        if (!x->parsed)
-            return api_refuse(r, 400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
-        if (!json_is_object(x->parsed)) return api_refuse(r, 400, "bad-json", "expected an object");
-        r->body = x->parsed;
-    }
+    if (!strcmp(x->route->method, "POST") && (!parse_body(x) || !check_body_key(x))) return 0;
     free(x->body);
     x->body = NULL;
+    r->body = x->parsed;
     r->is_draining = x->server->is_draining;
     const int waits = x->route->begin(r);
     /* Free the parsed body: it may be large, and decoding takes long. */

@@ -48,10 +48,15 @@ const char *head_value(struct MHD_Connection *connection, const char *name);
 
 /* --- forms ------------------------------------------------------------------------------------------------------------- */
 
-/* Parsing of form bodies: application/x-www-form-urlencoded. */
+/* Each function adds fields to an object {NAME: TEXT}, in which a repeated name gets a list of texts, and returns 0 if a field is
+ * malformed or not UTF-8, or out of memory. */
 
-/* Parse a form to {NAME: TEXT}; a repeated name gets a list of texts. NULL: malformed, not UTF-8, or out of memory. */
-json_t *form_read(const char *body, size_t length);
+/* The query of the URL. */
+int form_add_query(json_t *form, struct MHD_Connection *connection);
+/* A body of application/x-www-form-urlencoded, which is overwritten. */
+int form_add_urlencoded(json_t *form, char *body, size_t length);
+/* A body of multipart/form-data, whose boundary is in the connection's headers. */
+int form_add_multipart(json_t *form, struct MHD_Connection *connection, const char *body, size_t length);
 
 /* --- watching connections ---------------------------------------------------------------------------------------------- */
 

@@ -66,6 +66,7 @@ static int prepare(service *s)
     const int64_t flight = rill_workers_settings(session->worker_pool)->max_items;
     s->max_in_flight = (int64_t)session->workers * flight + session->workers;
     s->can_split = cli_can_split(session->ctx, session->model);
+    if (rill_open_switch(&session->open, "language-columns")) s->languages = rill_model_info(session->model)->languages;
     s->in_flight = calloc((size_t)s->max_in_flight, sizeof(decoding *));
     s->cache = cache_create((size_t)s->options.cache_bytes);
     s->settings_key = queue_settings_key(s->search_config->resolved);

@@ -81,8 +81,9 @@ class Server:
         connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         try:
             text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+            sent = {"Content-Type": "application/json", **(headers or {})}
             connection.request(method, path, text.encode() if isinstance(text, str) else text,
-                               {"Content-Type": "application/json", **(headers or {})})
+                               {name: value for name, value in sent.items() if value is not None})
             answer = connection.getresponse()
             read = answer.read()
             kind = answer.getheader("Content-Type") or ""

@@ -460,8 +460,8 @@ def libre():
         check(request(q="a", source="de", target="en", format="pdf")[0] == 400, "another format")
         form = s.request("POST", "/translate", "q=ein+hund+%2E&source=de&target=en", {"Content-Type": "application/x-www-form-urlencoded"})
         check(form[:2] == (200, {"translatedText": plain[0]}), "a form")
-        check(s.request("GET", "/languages")[1] == [{"code": "de", "name": "de", "targets": ["en", "fr"]},
-                                                {"code": "en", "name": "en", "targets": ["fr"]}], "languages")
+        check(s.request("GET", "/languages")[1] == [{"code": "de", "name": "German", "targets": ["en", "fr"]},
+                                                {"code": "en", "name": "English", "targets": ["fr"]}], "languages")
 
 
 def languages():

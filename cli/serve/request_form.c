@@ -1,0 +1,141 @@
+/* Forms; see server.h.
+ *
+ * Sections: fields · the query · application/x-www-form-urlencoded · multipart/form-data. */
+#include "server.h"
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+/* Add a field; takes the reference to `value`. 0: the name or the value is not UTF-8, or out of memory. */
+static int add_field(json_t *form, const char *name, json_t *value)
+{
+    json_t *previous = name ? json_object_get(form, name) : NULL;
+    int fine = name && value;
+    if (fine && !previous)
+        fine = !json_object_set(form, name, value);
+    else if (fine && json_is_array(previous))
+        fine = !json_array_append(previous, value);
+    else if (fine)
+        fine = !json_object_set_new(form, name, json_pack("[O, O]", previous, value));
+    json_decref(value);
+    return fine;
+}
+
+/* --- the query ---------------------------------------------------------------------------------------------------- */
+
+typedef struct query {
+    json_t *form;
+    int is_bad;
+} query;
+
+static enum MHD_Result add_argument(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    query *q = user;
+    (void)kind;
+    q->is_bad = !add_field(q->form, name, json_string(value ? value : ""));
+    return q->is_bad ? MHD_NO : MHD_YES;
+}
+
+int form_add_query(json_t *form, struct MHD_Connection *connection)
+{
+    query q = {.form = form};
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &q);
+    return !q.is_bad;
+}
+
+/* --- application/x-www-form-urlencoded ---------------------------------------------------------------------------- */
+
+/* Source: the URL standard (url.spec.whatwg.org), section 5.1. */
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Decode a part in place. */
+static json_t *decode(char *text, size_t n)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '%' && i + 2 < n && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
+            text[to++] = (char)(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+            i += 2;
+        } else {
+            text[to++] = text[i] == '+' ? ' ' : text[i];
+        }
+    }
+    return json_stringn(text, to);
+}
+
+static int add_part(json_t *form, char *part, size_t n)
+{
+    char *equals = memchr(part, '=', n);
+    const size_t name = equals ? (size_t)(equals - part) : n;
+    json_t *key = decode(part, name);
+    const char *word = json_string_value(key);
+    const int fine = word && strlen(word) == json_string_length(key) &&
+                     add_field(form, word, equals ? decode(equals + 1, n - name - 1) : json_string(""));
+    json_decref(key);
+    return fine;
+}
+
+int form_add_urlencoded(json_t *form, char *body, size_t length)
+{
+    int fine = 1;
+    for (size_t offset = 0; fine && offset < length;) {
+        const char *end = memchr(body + offset, '&', length - offset);
+        const size_t n = end ? (size_t)(end - body) - offset : length - offset;
+        if (n > 0) fine = add_part(form, body + offset, n);
+        offset += n + 1;
+    }
+    return fine;
+}
+
+/* --- multipart/form-data ------------------------------------------------------------------------------------------ */
+
+/* The field whose value arrives in pieces. */
+typedef struct multipart {
+    json_t *form;
+    char *name, *value; /* name NULL: no field yet */
+    size_t length, capacity;
+    int is_bad;
+} multipart;
+
+static void end_field(multipart *m)
+{
+    if (m->name) m->is_bad |= !add_field(m->form, m->name, json_stringn(m->value ? m->value : "", m->length));
+    free(m->name);
+    m->name = NULL;
+    m->length = 0;
+}
+
+static enum MHD_Result take_piece(void *user, enum MHD_ValueKind kind, const char *name, const char *file_name,
+                                  const char *type, const char *encoding, const char *data, uint64_t offset,
+                                  size_t size)
+{
+    multipart *m = user;
+    (void)kind, (void)file_name, (void)type, (void)encoding;
+    if (offset == 0) {
+        end_field(m);
+        m->name = name ? strdup(name) : NULL;
+    }
+    m->is_bad |= !m->name || !cli_grow(&m->value, &m->capacity, m->length + size + 1, 1);
+    if (m->is_bad) return MHD_NO;
+    if (size > 0) memcpy(m->value + m->length, data, size);
+    m->length += size;
+    return MHD_YES;
+}
+
+int form_add_multipart(json_t *form, struct MHD_Connection *connection, const char *body, size_t length)
+{
+    enum { BUFFER_BYTES = 4096 };
+    multipart m = {.form = form};
+    struct MHD_PostProcessor *parser = MHD_create_post_processor(connection, BUFFER_BYTES, take_piece, &m);
+    if (!parser) return 0;
+    int fine = MHD_post_process(parser, body, length) == MHD_YES;
+    fine &= MHD_destroy_post_processor(parser) == MHD_YES;
+    end_field(&m);
+    free(m.value);
+    return fine && !m.is_bad;
+}
