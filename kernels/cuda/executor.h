@@ -107,6 +107,9 @@ typedef struct cuda_session {
     int64_t *key; /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
     int capture_failures;
+    int guarded;         /* 1: runs have guards (guards.c) */
+    char *guard_pattern; /* pinned: a guard's bytes, then those of the run's guards as the device has them */
+    size_t guard_bytes;
 } cuda_session;
 
 /* Keys and values that each row of an attention's index space reads. */
@@ -153,6 +156,8 @@ typedef struct cuda_run {
     dev_block block;
     int captured;                           /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
     size_t n_slots;                         /* slots of the session, rounded up if runs are captured */
+    size_t *frame_guard, n_frame_guards;    /* offsets in pinned memory; NULL: no guards */
+    size_t *work_guard;                     /* offsets in the workspace; the host_run has their number */
     size_t *max_rows;                       /* [spaces + 1] rows that memory and launches are sized for */
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
     size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see run.c */
@@ -257,18 +262,27 @@ static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
 
 /* Allocate an array in the run's pinned memory, which run.c has sized: cuda_alloc_down() for uploads, cuda_alloc_back() for
  * downloads. */
+static inline size_t cuda_array_bytes(const cuda_run *r, size_t count, size_t size)
+{
+    return dev_lines(count * size) + (r->cuda->guarded ? DEV_GUARD : 0);
+}
+
+static inline void *cuda_alloc(cuda_run *r, size_t *used, size_t count, size_t size)
+{
+    void *array = r->frame->pinned + *used;
+    if (r->cuda->guarded) r->frame_guard[r->n_frame_guards++] = *used + dev_lines(count * size);
+    *used += cuda_array_bytes(r, count, size);
+    return array;
+}
+
 static inline void *cuda_alloc_down(cuda_run *r, size_t count, size_t size)
 {
-    void *array = r->frame->pinned + r->used;
-    r->used += dev_lines(count * size);
-    return array;
+    return cuda_alloc(r, &r->used, count, size);
 }
 
 static inline void *cuda_alloc_back(cuda_run *r, size_t count, size_t size)
 {
-    void *array = r->frame->pinned + r->back_end;
-    r->back_end += dev_lines(count * size);
-    return array;
+    return cuda_alloc(r, &r->back_end, count, size);
 }
 
 /* --- capture.c ------------------------------------------------------------------------------------------------------ */
@@ -280,6 +294,17 @@ size_t cuda_round_up(const cuda_run *r, size_t n);
 /* Enqueue the run with `enqueue_fn`, or replay the CUDA graph captured from an equal run. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *));
 void cuda_captures_free(rill_session *session);
+
+/* --- guards.c ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the environment asks for guards, RILL_CUDA_GUARDS. For tests: a run then waits for the device. */
+int cuda_are_guards_wanted(void);
+/* The largest number of guards in a run's pinned memory and its copy on the device, and in its workspace. */
+size_t cuda_max_frame_guards(const cuda_run *r);
+size_t cuda_max_work_guards(const cuda_run *r);
+/* Enqueue the upload of all guards; then wait for the run and fail if one was written. Nothing without guards. */
+rill_status cuda_fill_guards(cuda_run *r);
+rill_status cuda_check_guards(const cuda_run *r);
 
 /* --- index.c ------------------------------------------------------------------------------------------------------ */
 
@@ -320,7 +345,7 @@ void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_o
 
 /* --- scan.c ------------------------------------------------------------------------------------------------------- */
 
-size_t cuda_scan_bytes(size_t units, size_t inputs);
+size_t cuda_scan_bytes(const cuda_run *r, size_t units, size_t inputs);
 void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *scan);
 void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
 

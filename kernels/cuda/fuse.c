@@ -151,6 +151,16 @@ static int is_same_shape(const gpu_matrix *a, const gpu_matrix *b)
     return a->n == b->n && a->k == b->k && a->type == b->type && a->relu == b->relu && !a->bias == !b->bias;
 }
 
+static void log_algo(const rill_network *network, const gpu_matrix *m)
+{
+    const int32_t *id = m->algo_id;
+    if (m->fast) return;
+    rill_log(
+        network->ctx, RILL_LOG_DEBUG,
+        "%s: products with %d x %d weights: algorithms %d, %d and %d for few, more and many rows (0: rill's own kernel)",
+        network->device->name, (int)m->n, (int)m->k, (int)id[0], (int)id[1], (int)id[2]);
+}
+
 /* Choose the GEMM algorithms of a matrix. Matrices of one shape share them, so that each shape is tried only once. */
 static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m)
 {
@@ -161,9 +171,12 @@ static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m
             if (other == m && gpu_matrix_choose_algo(network->device->data, m, why) != 0)
                 dev_network_fail(network, RILL_ERR_OPTION, "device: matrix product with %d x %d weights: %s", (int)m->n,
                                  (int)m->k, why);
+            else if (other == m)
+                log_algo(network, m);
             if (other == m) return;
             if (!is_same_shape(other, m) || cuda->graph[i].op[op_index].merged_into_prev) continue;
             memcpy(m->algo, other->algo, sizeof m->algo);
+            memcpy(m->algo_id, other->algo_id, sizeof m->algo_id);
             return;
         }
 }

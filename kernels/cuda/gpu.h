@@ -111,14 +111,15 @@ typedef struct gpu_matrix {
     const float *bias; /* [n] or NULL */
     int32_t relu, fast;
     uint64_t algo[GPU_ROW_RANGES][8]; /* private; matrices of one shape can share them */
+    int32_t
+        algo_id[GPU_ROW_RANGES]; /* for the log: the families of kernels, in cuBLASLt's numbers; 0: rill's own kernel */
 } gpu_matrix;
 
 /* Choose the algorithms; w and bias must be set. Returns 0, or -1 with a reason. */
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
 /* c [rows, n] = relu((bias + add) + a w^T), sums in fp32, order of additions unspecified; a [rows, k] in the matrix's
- * type. `ld` is the row stride in elements. Rows of a and w are 16-byte aligned; if n is a multiple of 4, so are rows
- * of add and c. */
+ * type. `ld` is the row stride in elements. w, and all rows of a, add and c, are 16-byte aligned. */
 typedef struct gpu_product {
     const gpu_matrix *matrix; /* copied when launched */
     int32_t rows;

@@ -177,6 +177,7 @@ rill_status cuda_session_open(rill_session *s, int threads)
     cuda->subset = rill_calloc(s->ctx, network->n_subsets + 1, sizeof *cuda->subset);
     if (cuda->table == NULL || cuda->subset == NULL)
         return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cuda->table, "a session");
+    cuda->guarded = cuda_are_guards_wanted();
     reserve_addresses(s);
     return cuda_streams_open(s);
 }
@@ -198,6 +199,7 @@ void cuda_session_close(rill_session *s)
     gpu_stream_close(cuda->fill.cu_stream);
     gpu_stream_close(cuda->decode.cu_stream);
     cuda_streams_close(s);
+    gpu_pinned_free(cuda->gpu, cuda->guard_pattern);
     for (size_t i = 0; cuda->table != NULL && i <= network->n_tables; i++) gpu_free(cuda->gpu, &cuda->table[i]);
     for (size_t i = 0; cuda->subset != NULL && i < network->n_subsets; i++) close_subset(s, &cuda->subset[i]);
     rill_free(s->ctx, cuda->table, (network->n_tables + 1) * sizeof *cuda->table);

@@ -2,24 +2,16 @@
  *
  * cuBLAS is column-major: c^T [n, rows] = w [n, k] a^T, where row-major w is a k x n matrix, and a^T is k x rows.
  *
- * A row's bits must not depend on the number of rows beside it. No documentation promises that of an algorithm, so a
- * matrix's algorithms are tried when it is opened: each is run on this GPU with many numbers of rows, up to 4,099 or
- * as many as the memory of a trial holds, and kept only if every row has the bits that it has in the largest run.
- * Split-K and workspaces are not allowed. A matrix has an algorithm for each of three ranges of row counts; those of
- * the outer ranges must give the middle one's bits. If no algorithm passes, a plain kernel multiplies. With `fast`,
- * cuBLASLt's heuristic is asked for each number of rows, and nothing is tried.
+ * trials.cu chooses a matrix's algorithms among those that cuBLASLt proposes, for one order of sums whatever the number
+ * of rows. Split-K and workspaces are not allowed. With `fast`, cuBLASLt's heuristic is asked for each number of rows, and
+ * nothing is tried.
  *
- * Sections: cuBLASLt's descriptions · the plain kernel · trials · the choice · products. */
+ * Sections: cuBLASLt's descriptions · proposals · products. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "device.cuh"
-#include "half.h"
-
-enum { CANDIDATES = 8, RANGES = GPU_ROW_RANGES, MIDDLE = 1 };
-static const struct {
-    int32_t end, sample; /* first row count above the range; row count for which the heuristic is asked */
-} ranges[RANGES] = {{128, 64}, {1024, 320}, {INT32_MAX, 4096}};
+#include "trials.h"
 
 /* --- cuBLASLt's descriptions -------------------------------------------------------------------------------------- */
 
@@ -51,13 +43,18 @@ static cublasStatus_t make_shape(shape *s, const gpu_product *p)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Alignments that candidate algorithms may assume (see gpu.h), their workspace, and whether they may use split-K. Split-K
- * has been reported to lose the end of K where K is no multiple of 128 (facebookexperimental/triton#2767, cuBLASLt
- * 12.8.5 and 13.1.1). */
+/* What an algorithm computes with if it is fp32 throughout: no tensor cores, no tf32, no emulation by narrower types. */
+static const uint64_t FP32_NUMBERS =
+    CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+
+/* Alignments that candidate algorithms may assume (see gpu.h), their workspace, and whether they may split sums. Without
+ * `fast`, the mask admits fp32 weights to kernels of fp32 alone, whatever NVIDIA_TF32_OVERRIDE and
+ * CUBLAS_EMULATE_SINGLE_PRECISION say. */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
-    const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4,
-                   reduction = m->fast && m->k % 128 == 0 ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_NONE;
+    const uint32_t aligned = 16,
+                   reduction = gpu_may_split_k(m) ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_NONE;
+    const uint64_t numbers = m->type == GPU_F32 && !m->fast ? FP32_NUMBERS : UINT64_MAX;
     const struct {
         cublasLtMatmulPreferenceAttributes_t attribute;
         const void *value;
@@ -65,10 +62,11 @@ static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preferen
     } settings[] = {
         {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reduction, sizeof reduction},
         {CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace},
+        {CUBLASLT_MATMUL_PREF_IMPL_MASK, &numbers, sizeof numbers},
         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &aligned, sizeof aligned},
         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &aligned, sizeof aligned},
-        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &of_c, sizeof of_c},
-        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &of_c, sizeof of_c},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &aligned, sizeof aligned},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &aligned, sizeof aligned},
     };
     cublasStatus_t status = cublasLtMatmulPreferenceInit(preference);
     for (const auto &s : settings)
@@ -94,262 +92,64 @@ static cublasStatus_t multiply(cublasLtHandle_t handle, const gpu_product *p, co
                           product.add, &s.add, p->c, &s.c, algo, work, work_bytes, stream);
 }
 
-/* --- the plain kernel --------------------------------------------------------------------------------------------- */
+/* --- proposals ---------------------------------------------------------------------------------------------------- */
 
-enum { TILE = 16 };
-
-__device__ static inline float element(const void *from, size_t i, gpu_type type)
+/* Returns whether cuBLASLt describes the algorithm. */
+static bool get_facts(const cublasLtMatmulAlgo_t *algo, gpu_algo_facts *facts)
 {
-    return type == GPU_F32 ? ((const float *)from)[i] : gpu_rounded_to_float(((const uint16_t *)from)[i], type);
-}
-
-/* Each thread sums one element of c, in the order of k. */
-__global__ static void plain_product(gpu_matrix m, gpu_product p)
-{
-    __shared__ float a[TILE][TILE + 1], w[TILE][TILE + 1];
-    const int32_t x = (int32_t)threadIdx.x, y = (int32_t)threadIdx.y;
-    const int32_t row = (int32_t)blockIdx.y * TILE + y, first = (int32_t)blockIdx.x * TILE, column = first + x;
-    float sum = 0.0f;
-    for (int32_t begin = 0; begin < m.k; begin += TILE) {
-        const bool in_k = begin + x < m.k;
-        a[y][x] = in_k && row < p.rows ? element(p.a, (size_t)row * (size_t)p.lda + (size_t)(begin + x), m.type) : 0.0f;
-        w[y][x] = in_k && first + y < m.n ? element(m.w, (size_t)(first + y) * (size_t)m.k + (size_t)(begin + x), m.type) : 0.0f;
-        __syncthreads();
-        for (int32_t i = 0; i < TILE; i++) sum = fmaf(a[y][i], w[x][i], sum);
-        __syncthreads();
-    }
-    if (row >= p.rows || column >= m.n) return;
-    if (m.bias != nullptr || p.add != nullptr)
-        sum += (m.bias != nullptr ? m.bias[column] : 0.0f) +
-               (p.add != nullptr ? p.add[(size_t)row * (size_t)p.ld_add + (size_t)column] : 0.0f);
-    p.c[(size_t)row * (size_t)p.ldc + (size_t)column] = m.relu && sum < 0.0f ? 0.0f : sum;
-}
-
-static void multiply_plainly(const gpu_product *p, cudaStream_t stream)
-{
-    enum { MAX_GRID_ROWS = 32768 * TILE }; /* a grid has at most 65,535 blocks in y */
-    gpu_product part = *p;
-    for (int32_t first = 0; first < p->rows; first += MAX_GRID_ROWS) {
-        const size_t offset = (size_t)first;
-        part.rows = p->rows - first < MAX_GRID_ROWS ? p->rows - first : (int32_t)MAX_GRID_ROWS;
-        part.a = (const char *)p->a + offset * (size_t)p->lda * gpu_type_bytes(p->matrix->type);
-        part.add = p->add != nullptr ? p->add + offset * (size_t)p->ld_add : nullptr;
-        part.c = p->c + offset * (size_t)p->ldc;
-        const dim3 grid((unsigned)(p->matrix->n + TILE - 1) / TILE, (unsigned)(part.rows + TILE - 1) / TILE);
-        plain_product<<<grid, dim3(TILE, TILE), 0, stream>>>(*p->matrix, part);
-    }
-}
-
-/* --- trials ------------------------------------------------------------------------------------------------------- */
-
-/* Input rows to try algorithms with. An algorithm's outputs are compared with those of the reference algorithm. */
-struct trial {
-    cublasLtHandle_t handle;
-    const gpu_matrix *matrix;
-    cudaStream_t stream;
-    int32_t rows, lda, ldc;
-    char *memory; /* one device allocation; the pointers below point into it */
-    float *add, *sums;
-    float *reference[2]; /* without and with an addend */
-    char *a;
-    unsigned *differences;
-};
-
-struct random_rows {
-    void *to;
-    size_t count;
-    int32_t type;
-    uint32_t seed;
-};
-
-/* Pseudo-random numbers in [-2, 2). */
-__global__ static void fill_at_random(random_rows r)
-{
-    const size_t step = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < r.count; i += step) {
-        uint64_t x = (i + 1) * 0x9E3779B97F4A7C15u + r.seed; /* splitmix64 */
-        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-        x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-        const float value = (float)(uint32_t)((x ^ x >> 31) >> 40) * (4.0f / 16777216.0f) - 2.0f;
-        if (r.type == GPU_F32)
-            ((float *)r.to)[i] = value;
-        else
-            ((uint16_t *)r.to)[i] = gpu_round_bits(value, (gpu_type)r.type);
-    }
-}
-
-/* Rows of two outputs, which have the same stride. */
-struct two_outputs {
-    const float *one, *other;
-    int32_t rows, width, ld;
-    unsigned *differences;
-};
-
-__global__ static void count_differences(two_outputs t)
-{
-    const size_t step = (size_t)gridDim.x * blockDim.x, total = (size_t)t.rows * (size_t)t.width;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-        const size_t at = i / (size_t)t.width * (size_t)t.ld + i % (size_t)t.width;
-        if (gpu_float_to_bits(t.one[at]) != gpu_float_to_bits(t.other[at])) atomicAdd(t.differences, 1u);
-    }
-}
-
-/* Allocate and fill a trial's rows: at most 4,099, as many as give outputs of 256 MiB (1,025 rows of 65,000 columns), or
- * fewer if the GPU is short of memory. A trial has four outputs. */
-static int open_trial(trial *t, cublasLtHandle_t handle, const gpu_matrix *m, char why[GPU_ERROR_BYTES])
-{
-    enum { MOST = 4099, OUTPUT_BYTES = 256 << 20 };
-    *t = {};
-    t->handle = handle;
-    t->matrix = m;
-    t->lda = (m->k + 15) / 16 * 16;
-    t->ldc = (m->n + 15) / 16 * 16;
-    const size_t fit = OUTPUT_BYTES / ((size_t)t->ldc * sizeof(float));
-    t->rows = fit > MOST ? (int32_t)MOST : (int32_t)fit + 1;
-    size_t output, input, input_bytes;
-    cudaError_t allocated;
-    do {
-        output = (size_t)t->rows * (size_t)t->ldc;
-        input = (size_t)t->rows * (size_t)t->lda;
-        input_bytes = input * gpu_type_bytes(m->type);
-        allocated = cudaMalloc(&t->memory, 4 * output * sizeof(float) + input_bytes + 16);
-    } while (allocated == cudaErrorMemoryAllocation && (t->rows /= 2) > 0);
-    cudaGetLastError(); /* clear the errors of refused sizes */
-    if (check_error(why, "memory to try matrix products", allocated) != 0 ||
-        check_error(why, "a stream", cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking)) != 0)
-        return -1;
-    t->add = (float *)t->memory;
-    t->sums = t->add + output;
-    t->reference[0] = t->sums + output;
-    t->reference[1] = t->reference[0] + output;
-    t->a = (char *)(t->reference[1] + output);
-    t->differences = (unsigned *)(t->a + input_bytes);
-    fill_at_random<<<1024, 256, 0, t->stream>>>({t->add, output, GPU_F32, 1});
-    fill_at_random<<<1024, 256, 0, t->stream>>>({t->a, input, (int32_t)m->type, 2});
-    return check_error(why, "a kernel's launch", cudaGetLastError());
-}
-
-static void close_trial(trial *t)
-{
-    if (t->stream != nullptr) cudaStreamDestroy(t->stream);
-    cudaFree(t->memory);
-}
-
-/* Enqueue the product of rows [first, first + rows). Returns whether the algorithm supports it. */
-static bool try_rows(const trial *t, const cublasLtMatmulAlgo_t *algo, int32_t first, int32_t rows, bool add, float *out)
-{
-    const size_t offset = (size_t)first * (size_t)t->ldc;
-    const gpu_product p = {t->matrix,
-                           rows,
-                           t->a + (size_t)first * (size_t)t->lda * gpu_type_bytes(t->matrix->type),
-                           t->lda,
-                           add ? t->add + offset : nullptr,
-                           t->ldc,
-                           out + offset,
-                           t->ldc};
-    return multiply(t->handle, &p, algo, nullptr, 0, t->stream) == CUBLAS_STATUS_SUCCESS;
-}
-
-/* Whether each row's result is bit-identical to the reference, in GEMMs over the first n rows and over the last n rows, for many n.
- * Failures of CUDA set the error. */
-static bool sums_like_reference(const trial *t, const cublasLtMatmulAlgo_t *algo, bool add, char why[GPU_ERROR_BYTES])
-{
-    static const int32_t lengths[] = {1,   2,   3,   4,   5,   8,   9,   16,  17,   31,   32,   33,   48,   64,  65,
-                                      100, 127, 128, 129, 192, 255, 256, 257, 300,  320,  511,  513,  640,  777, 1023,
-                                      1025, 1536, 2047, 2049, 3000, 4096, 4099};
-    unsigned differences = 0;
-    if (check_error(why, "memory", cudaMemsetAsync(t->differences, 0, sizeof *t->differences, t->stream)) != 0) return false;
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths && lengths[i] <= t->rows; i++) {
-        const int32_t first = i % 2 == 0 ? 0 : t->rows - lengths[i];
-        const size_t offset = (size_t)first * (size_t)t->ldc;
-        if (!try_rows(t, algo, first, lengths[i], add, t->sums)) return false;
-        count_differences<<<512, 256, 0, t->stream>>>(
-            {t->sums + offset, t->reference[add] + offset, lengths[i], t->matrix->n, t->ldc, t->differences});
-    }
-    return check_error(why, "a copy from the GPU",
-                       cudaMemcpyAsync(&differences, t->differences, sizeof differences, cudaMemcpyDeviceToHost, t->stream)) == 0 &&
-           check_error(why, "the GPU's work", cudaStreamSynchronize(t->stream)) == 0 && differences == 0;
-}
-
-/* --- the choice --------------------------------------------------------------------------------------------------- */
-
-/* Whether an algorithm may sum in a fixed order. Split-K does not, nor do matrix-vector products (algorithm 13) for
- * long rows. With fp32 weights tensor cores are also excluded: tf32 is not fp32. */
-static bool may_keep_order(const gpu_matrix *m, const cublasLtMatmulAlgo_t *algo)
-{
-    enum { VECTOR = 13 };
-    int32_t parts = 0, id = 0;
+    uint32_t tile = CUBLASLT_MATMUL_TILE_UNDEFINED;
     uint64_t numbers = 0;
+    int32_t emulates = 0;
     size_t written = 0;
-    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written) ==
-               CUBLAS_STATUS_SUCCESS &&
-           cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written) ==
-               CUBLAS_STATUS_SUCCESS &&
-           cublasLtMatmulAlgoCapGetAttribute(algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &numbers, sizeof numbers, &written) ==
-               CUBLAS_STATUS_SUCCESS &&
-           parts <= 1 && id != VECTOR && (m->type != GPU_F32 || (numbers & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) == 0);
+    const cublasStatus_t steps[] = {
+        cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_ID, &facts->id, sizeof facts->id, &written),
+        cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &facts->split_k, sizeof facts->split_k,
+                                             &written),
+        cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile, sizeof tile, &written),
+        cublasLtMatmulAlgoCapGetAttribute(algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &numbers, sizeof numbers, &written)};
+    /* older releases than cuBLASLt 13 have no emulation and do not know the attribute */
+    if (cublasLtMatmulAlgoCapGetAttribute(algo, CUBLASLT_ALGO_CAP_FLOATING_POINT_EMULATION_SUPPORT, &emulates, sizeof emulates,
+                                          &written) != CUBLAS_STATUS_SUCCESS)
+        emulates = 0;
+    for (const cublasStatus_t status : steps)
+        if (status != CUBLAS_STATUS_SUCCESS) return false;
+    facts->has_tile = tile != CUBLASLT_MATMUL_TILE_UNDEFINED;
+    facts->fp32_only = (numbers & ~FP32_NUMBERS) == 0 && !emulates;
+    return true;
 }
 
-/* Algorithms that the heuristic proposes for a number of rows, best first. Returns how many. */
-static int propose(const trial *t, int32_t rows, cublasLtMatmulHeuristicResult_t out[CANDIDATES])
+int gpu_propose(gpu_device *device, const gpu_matrix *m, int32_t rows, gpu_candidate out[GPU_CANDIDATES])
 {
     shape s;
     cublasLtMatmulPreferenceOpaque_t preference;
-    int found = 0;
-    const gpu_product p = {t->matrix, rows, nullptr, t->lda, nullptr, t->ldc, nullptr, t->ldc};
-    if (make_shape(&s, &p) != CUBLAS_STATUS_SUCCESS || make_preference(&preference, t->matrix, 0) != CUBLAS_STATUS_SUCCESS ||
-        cublasLtMatmulAlgoGetHeuristic(t->handle, &s.product, &s.w, &s.a, &s.add, &s.c, &preference, CANDIDATES, out, &found) !=
-            CUBLAS_STATUS_SUCCESS)
-        return 0;
-    return found;
-}
-
-/* Choose the first candidate whose results, with and without an addend, are bit-identical to the reference. With
- * new_reference, the reference is each candidate's own result for all rows at once. */
-static bool choose_for(const trial *t, int32_t range, bool new_reference, uint64_t out[8], char why[GPU_ERROR_BYTES])
-{
-    cublasLtMatmulHeuristicResult_t candidate[CANDIDATES];
-    const int found = propose(t, ranges[range].sample, candidate);
-    for (int i = 0; i < found && why[0] == '\0'; i++) {
-        const cublasLtMatmulAlgo_t *algo = &candidate[i].algo;
-        if (candidate[i].state != CUBLAS_STATUS_SUCCESS || !may_keep_order(t->matrix, algo)) continue;
-        bool good = true;
-        for (int add = 0; add <= 1 && good; add++)
-            good = (!new_reference || try_rows(t, algo, 0, t->rows, add != 0, t->reference[add])) &&
-                   sums_like_reference(t, algo, add != 0, why);
-        if (!good) continue;
-        memcpy(out, algo, sizeof *algo);
-        return true;
+    cublasLtMatmulHeuristicResult_t results[GPU_CANDIDATES];
+    int found = 0, kept = 0;
+    const int32_t lda = (m->k + 15) / 16 * 16, ldc = (m->n + 15) / 16 * 16;
+    const gpu_product p = {m, rows, nullptr, lda, nullptr, ldc, nullptr, ldc};
+    if (make_shape(&s, &p) != CUBLAS_STATUS_SUCCESS || make_preference(&preference, m, 0) != CUBLAS_STATUS_SUCCESS) return 0;
+    pthread_mutex_lock(&device->lock);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(device->products, &s.product, &s.w, &s.a, &s.add, &s.c,
+                                                                 &preference, GPU_CANDIDATES, results, &found);
+    pthread_mutex_unlock(&device->lock);
+    for (int i = 0; i < found && status == CUBLAS_STATUS_SUCCESS; i++) {
+        if (results[i].state != CUBLAS_STATUS_SUCCESS || !get_facts(&results[i].algo, &out[kept].facts)) continue;
+        memcpy(out[kept++].algo, &results[i].algo, sizeof results[i].algo);
     }
-    return false;
+    return kept;
 }
 
-/* Choose a cuBLASLt algorithm for each range of row counts. If no algorithm gives equal bits for all numbers of rows, m->algo stays zero,
- * which selects rill's own kernel. */
-static int choose(cublasLtHandle_t handle, gpu_matrix *m, char why[GPU_ERROR_BYTES])
+int gpu_multiply_by(gpu_stream *cu_stream, const gpu_product *p, const uint64_t words[8])
 {
-    trial t;
-    memset(m->algo, 0, sizeof m->algo);
-    if (open_trial(&t, handle, m, why) == 0 && choose_for(&t, MIDDLE, true, m->algo[MIDDLE], why))
-        for (int32_t i = 0; i < RANGES; i++) {
-            const bool is_tried = i == 0 || t.rows > ranges[i - 1].end; /* false: the trial has too few rows for this range */
-            if (i != MIDDLE && !(is_tried && choose_for(&t, i, false, m->algo[i], why)))
-                memcpy(m->algo[i], m->algo[MIDDLE], sizeof m->algo[MIDDLE]);
-        }
-    close_trial(&t);
-    return why[0] == '\0' ? 0 : -1;
+    cublasLtMatmulAlgo_t algo;
+    memcpy(&algo, words, sizeof algo);
+    return multiply(cu_stream->products, p, &algo, nullptr, 0, gpu_launch_on(cu_stream)) == CUBLAS_STATUS_SUCCESS ? 0 : -1;
 }
 
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES])
 {
     static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof matrix->algo[0], "setting a cuBLASLt algorithm");
     why[0] = '\0';
-    if (matrix->fast) return 0;
-    if (check_error(why, "the GPU", cudaSetDevice(device->index)) != 0) return -1;
-    pthread_mutex_lock(&device->lock);
-    const int status = choose(device->products, matrix, why);
-    pthread_mutex_unlock(&device->lock);
-    return status;
+    return matrix->fast ? 0 : gpu_choose_by_trial(device, matrix, why);
 }
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
@@ -387,27 +187,21 @@ static int choose_fast(gpu_stream *cu_stream, const gpu_product *p, cublasLtMatm
     return 0;
 }
 
-static bool is_plain(const uint64_t algo[8])
-{
-    static const uint64_t none[8] = {};
-    return memcmp(algo, none, sizeof none) == 0;
-}
-
 void gpu_run_product(gpu_stream *cu_stream, const gpu_product *p)
 {
     const gpu_matrix *m = p->matrix;
+    const int32_t range = gpu_row_range(p->rows);
     cublasLtMatmulAlgo_t algo;
     if (p->rows <= 0) return;
-    int range = 0;
-    while (p->rows >= ranges[range].end) range++;
+    if (gpu_is_plain(m, range) && !m->fast) {
+        gpu_multiply_plainly(cu_stream, p);
+        return;
+    }
     const cudaStream_t stream = gpu_launch_on(cu_stream);
     if (m->fast) {
         if (choose_fast(cu_stream, p, &algo) == 0)
             check_error(cu_stream->why, "a product",
                         multiply(cu_stream->products, p, &algo, cu_stream->work, work_bytes(cu_stream), stream));
-    } else if (is_plain(m->algo[range])) {
-        multiply_plainly(p, stream);
-        gpu_launched(cu_stream);
     } else {
         memcpy(&algo, m->algo[range], sizeof algo);
         check_error(cu_stream->why, "a product", multiply(cu_stream->products, p, &algo, nullptr, 0, stream));

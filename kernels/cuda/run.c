@@ -11,11 +11,6 @@
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
-static size_t line_bytes(size_t count, size_t size)
-{
-    return dev_lines(count * size);
-}
-
 /* Lay out, in one allocation, the run's arrays that only the host uses. The graph and the number of rows give their sizes. */
 static void lay_out_head(cuda_run *r, rill_carver *c)
 {
@@ -32,6 +27,10 @@ static void lay_out_head(cuda_run *r, rill_carver *c)
     r->visited = rill_carve(c, p->n_indices, sizeof *r->visited);
     r->subset_first = rill_carve(c, n_subsets, sizeof *r->subset_first);
     r->subset_length = rill_carve(c, n_subsets, sizeof *r->subset_length);
+    if (r->cuda->guarded) {
+        r->frame_guard = rill_carve(c, cuda_max_frame_guards(r), sizeof *r->frame_guard);
+        r->work_guard = rill_carve(c, cuda_max_work_guards(r), sizeof *r->work_guard);
+    }
     r->zeroed_bytes = c->used;
     dev_carve_run(&r->host_run, c);
 }
@@ -50,15 +49,16 @@ static size_t max_op_bytes(const cuda_run *r)
     const dev_graph *p = r->graph;
     const size_t *rows = r->host_run.layout.max_rows, n = r->host_run.block_rows, slots = r->n_slots;
     const rill_selection *s = r->host_arguments->selection;
-    size_t bytes = line_bytes(p->n_spaces + 1, 4) + line_bytes(slots, 4) +
-                   r->host_run.network->n_subsets * 2 * line_bytes(slots, 4);
+    size_t bytes = cuda_array_bytes(r, p->n_spaces + 1, 4) + cuda_array_bytes(r, slots, 4) +
+                   r->host_run.network->n_subsets * 2 * cuda_array_bytes(r, slots, 4);
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
-        if (op->kind == RILL_OP_ATTEND) bytes += 2 * line_bytes(rows[op->space], 4);
-        if (op->kind == RILL_OP_SCAN) bytes += cuda_scan_bytes(rows[op->space], n);
+        if (op->kind == RILL_OP_ATTEND) bytes += 2 * cuda_array_bytes(r, rows[op->space], 4);
+        if (op->kind == RILL_OP_SCAN) bytes += cuda_scan_bytes(r, rows[op->space], n);
         if (dev_makes_choices(op))
-            bytes += 2 * line_bytes(rows[op->space], 4) +
-                     (s != NULL ? 3 * line_bytes(cuda_round_up(r, (size_t)s->n_picks), 4) : 0) + line_bytes(1, 4);
+            bytes += 2 * cuda_array_bytes(r, rows[op->space], 4) +
+                     (s != NULL ? 3 * cuda_array_bytes(r, cuda_round_up(r, (size_t)s->n_picks), 4) : 0) +
+                     cuda_array_bytes(r, 1, 4);
     }
     return bytes + cuda_legal_bytes(r);
 }
@@ -79,9 +79,11 @@ static rill_status lay_out_pinned(cuda_run *r)
     dev_lay_out_host(&r->host_run, &spaces); /* computes the row counts for the working memory */
     dev_lay_out_host_work(&r->host_run, &c);
     r->host_end = c.used;
+    r->host_run.guard = r->frame_guard;
     dev_lay_out_host(&r->host_run, &c);
+    r->n_frame_guards = r->host_run.n_guards;
     for (size_t i = 0; i < p->n_columns; i++) {
-        const size_t entries = line_bytes(column_length(r, i, r->host_run.block_rows), sizeof(int32_t));
+        const size_t entries = cuda_array_bytes(r, column_length(r, i, r->host_run.block_rows), sizeof(int32_t));
         *(p->column[i].n_writes == 0 ? &bytes : &back) += entries;
     }
     r->used = c.used;
@@ -256,8 +258,13 @@ static rill_status lay_out_device(cuda_run *r)
                            &r->log_norm, &r->scan_h, &r->scan_c,         &r->scan_gates};
     size_t offset[sizeof bytes / sizeof *bytes];
     rill_carver c = {0};
+    r->host_run.guard = r->work_guard;
+    r->host_run.n_guards = 0;
     dev_lay_out_tensors(&r->host_run, r->max_rows, r->fused->rounded_bytes, &c);
-    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) offset[i] = dev_carve_offset(&c, bytes[i], 1);
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        offset[i] = dev_carve_offset(&c, bytes[i], 1);
+        c.used += dev_add_guard(&r->host_run, c.used);
+    }
     dev_lay_out_paths(&r->host_run, r->path_entries, &c);
     const rill_status status = cuda_grow_region(r->session, values, c.used, "a run");
     if (status != RILL_OK) return status;
@@ -377,7 +384,7 @@ static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;
     return group > 0 && r->graph->has_selection && r->columns_end == r->back_begin && r->watched == NULL &&
-           r->cuda->pending[group - 1] == NULL && !r->session->profiling;
+           r->cuda->pending[group - 1] == NULL && !r->session->profiling && !r->cuda->guarded;
 }
 
 rill_status cuda_run_program(rill_session *s, const dev_graph *graph, const rill_run_arguments *arguments)
@@ -389,9 +396,11 @@ rill_status cuda_run_program(rill_session *s, const dev_graph *graph, const rill
     status = make_run(r);
     if (status != RILL_OK) return status;
     copy_down(r);
-    status = r->captured ? cuda_capture_or_replay(r, enqueue_ops) : enqueue_ops(r);
+    status = cuda_fill_guards(r);
+    if (status == RILL_OK) status = r->captured ? cuda_capture_or_replay(r, enqueue_ops) : enqueue_ops(r);
     copy_back(r);
     cuda_end_run(r);
+    if (status == RILL_OK) status = cuda_check_guards(r);
     if (status != RILL_OK) {
         (void)sync_run(r);
         f->in_flight = 0;

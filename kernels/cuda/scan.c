@@ -10,9 +10,9 @@
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
 /* A scan has at most as many steps as units, so arrays by step are sized by `units`. */
-size_t cuda_scan_bytes(size_t units, size_t inputs)
+size_t cuda_scan_bytes(const cuda_run *r, size_t units, size_t inputs)
 {
-    return 4 * dev_lines(units * sizeof(int32_t)) + 2 * dev_lines(inputs * sizeof(int32_t));
+    return 4 * cuda_array_bytes(r, units, sizeof(int32_t)) + 2 * cuda_array_bytes(r, inputs, sizeof(int32_t));
 }
 
 /* First unit of each sequence, in the gates' space if they are a tensor, else in the operation's. */

@@ -27,7 +27,7 @@ static size_t legal_words(const cuda_run *r)
 
 size_t cuda_legal_bytes(const cuda_run *r)
 {
-    return dev_lines(cuda_round_up(r, legal_words(r)) * sizeof(uint64_t));
+    return cuda_array_bytes(r, cuda_round_up(r, legal_words(r)), sizeof(uint64_t));
 }
 
 static int is_tag(const dev_op *op)
@@ -52,11 +52,12 @@ size_t cuda_back_bytes(const cuda_run *r)
     for (size_t i = 0; i < r->graph->n_ops; i++) {
         const dev_op *op = &r->graph->op[i];
         if (op->kind == RILL_OP_ATTEND && op->as.attend.watched_heads && r->host_arguments->watched != NULL)
-            bytes += dev_lines(r->host_run.block_rows * r->host_arguments->ld_watched * sizeof(float));
+            bytes += cuda_array_bytes(r, r->host_run.block_rows * r->host_arguments->ld_watched, sizeof(float));
         if (!dev_makes_choices(op) || is_tag(op)) continue;
         const size_t rows = r->host_run.layout.max_rows[op->space],
                      picks = cuda_round_up(r, (size_t)r->host_arguments->selection->n_picks);
-        bytes += 2 * dev_lines(rows * op_max_choices(r, op) * 4) + dev_lines(rows * 4) + dev_lines(picks * 4);
+        bytes += 2 * cuda_array_bytes(r, rows * op_max_choices(r, op), 4) + cuda_array_bytes(r, rows, 4) +
+                 cuda_array_bytes(r, picks, 4);
     }
     return bytes;
 }

@@ -19,6 +19,7 @@
 
 enum { DEV_NAME = 48 };               /* bytes of a stored name */
 enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; floats of a cache line */
+enum { DEV_GUARD = 4 * DEV_LINE };    /* bytes of a guard, see dev_run */
 enum { DEV_GROUPS = 2 };              /* groups of rows whose results may arrive asynchronously, see domain.h */
 
 static inline size_t dev_padded(size_t width)
@@ -368,7 +369,14 @@ typedef struct dev_run {
     size_t *max_length;    /* [ops] longest memory of an attention operation; longest path */
     size_t *max_subset;    /* [subsets + 1] longest vocabulary subset of the rows */
     dev_layout layout;
+    /* [n_guards] offsets of guards, DEV_GUARD bytes after each array that dev_lay_out_*() lay out for the device: nothing
+     * may write there, and the backend checks it. NULL: there are no guards */
+    size_t *guard;
+    size_t n_guards;
 } dev_run;
+
+/* Append a guard, if the run has any, behind an array that ends at `end`. Returns the bytes that it takes. */
+size_t dev_add_guard(dev_run *run, size_t end);
 
 /* Carve a run's arrays, sized by the graph and the number of rows. */
 void dev_carve_run(dev_run *run, rill_carver *c);

@@ -18,6 +18,20 @@ size_t dev_carve_offset(rill_carver *c, size_t count, size_t size)
     return offset;
 }
 
+size_t dev_add_guard(dev_run *r, size_t end)
+{
+    if (r->guard == NULL) return 0;
+    r->guard[r->n_guards++] = end;
+    return DEV_GUARD;
+}
+
+static size_t lay_out_array(dev_run *r, rill_carver *c, size_t count, size_t size)
+{
+    const size_t offset = dev_carve_offset(c, count, size);
+    c->used += dev_add_guard(r, c->used);
+    return offset;
+}
+
 /* --- order of sequences ------------------------------------------------------------------------------------------- */
 
 /* Longer sequences come first, ties by number: the order is unique, whatever the method of sorting. */
@@ -165,13 +179,13 @@ void dev_lay_out_host(dev_run *r, rill_carver *c)
         const dev_index_space *space = &p->space[s - 1];
         const size_t parent_rows = l->max_rows[space->parent];
         l->max_rows[s] = space->kind == DEV_SPACE_RAGGED ? r->block_units : parent_rows;
-        l->parent_row_offset[s] = dev_carve_offset(c, l->max_rows[s], sizeof(int32_t));
-        l->child_row_offset[s] = dev_carve_offset(
-            c, space->kind == DEV_SPACE_RAGGED ? 2 * parent_rows + 2 : parent_rows, sizeof(int32_t));
+        l->parent_row_offset[s] = lay_out_array(r, c, l->max_rows[s], sizeof(int32_t));
+        l->child_row_offset[s] = lay_out_array(
+            r, c, space->kind == DEV_SPACE_RAGGED ? 2 * parent_rows + 2 : parent_rows, sizeof(int32_t));
     }
     for (size_t i = 0; i < p->n_indices; i++)
-        l->index_offset[i] = dev_carve_offset(c, l->max_rows[p->index[i].space], sizeof(int32_t));
-    for (size_t i = 0; i < p->n_paths; i++) l->path_offset[i] = dev_carve_offset(c, 2 * r->block_rows, sizeof(int32_t));
+        l->index_offset[i] = lay_out_array(r, c, l->max_rows[p->index[i].space], sizeof(int32_t));
+    for (size_t i = 0; i < p->n_paths; i++) l->path_offset[i] = lay_out_array(r, c, 2 * r->block_rows, sizeof(int32_t));
 }
 
 void dev_lay_out_host_work(dev_run *r, rill_carver *c)
@@ -194,15 +208,15 @@ void dev_lay_out_tensors(dev_run *r, const size_t *rows, const size_t *copy_byte
         const dev_buffer *b = &p->buffer[i];
         const size_t width = b->subset != 0 ? r->max_subset[b->subset] : b->width;
         l->tensor_ld[i] = dev_padded(width > 0 ? width : 1);
-        l->tensor_offset[i] = dev_carve_offset(c, rows[b->space], l->tensor_ld[i] * sizeof(float));
-        l->copy_offset[i] = dev_carve_offset(c, rows[b->space], copy_bytes != NULL ? copy_bytes[i] : 0);
+        l->tensor_offset[i] = lay_out_array(r, c, rows[b->space], l->tensor_ld[i] * sizeof(float));
+        l->copy_offset[i] = lay_out_array(r, c, rows[b->space], copy_bytes != NULL ? copy_bytes[i] : 0);
     }
 }
 
 void dev_lay_out_paths(dev_run *r, const size_t *path_entries, rill_carver *c)
 {
     for (size_t i = 0; i < r->graph->n_paths; i++)
-        r->layout.entry_offset[i] = dev_carve_offset(c, path_entries[i], sizeof(int32_t));
+        r->layout.entry_offset[i] = lay_out_array(r, c, path_entries[i], sizeof(int32_t));
 }
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */

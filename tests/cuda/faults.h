@@ -14,6 +14,7 @@ typedef struct stand_in {
     uint64_t (*count)(cuda_host_call call);
     size_t (*used)(void);
     void (*addresses)(size_t bytes);
+    void (*overrun)(int overruns);
 } stand_in;
 
 /* The stand-in of the device module in RILL_MODULES; the test is skipped if there is none. */
@@ -32,6 +33,7 @@ static inline stand_in module_stand_in(void)
     *(void **)&s.count = dlsym(module, "cuda_host_count");
     *(void **)&s.used = dlsym(module, "cuda_host_used");
     *(void **)&s.addresses = dlsym(module, "cuda_host_addresses");
+    *(void **)&s.overrun = dlsym(module, "cuda_host_overrun");
     return s;
 }
 

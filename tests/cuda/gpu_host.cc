@@ -14,6 +14,7 @@
 #include "cuda_host.h"
 #include "product_host.h"
 #include "stand_in.h"
+#include "trials.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -427,14 +428,6 @@ void gpu_copy_to_host(gpu_stream *queue, void *to, const void *from, size_t byte
     put_copy(queue, WORK_UP, to, from, bytes);
 }
 
-void gpu_run_product(gpu_stream *queue, const gpu_product *args)
-{
-    work *w = put(queue, WORK_PRODUCT, 0);
-    if (w == nullptr) return;
-    w->product = *args;
-    w->matrix = *args->matrix;
-}
-
 void cuda_host_put(gpu_stream *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
 {
     if (names_another(queue->device, (const char *)args, bytes)) fail(queue, "%s is given memory of another GPU", launch->kernel);
@@ -444,17 +437,89 @@ void cuda_host_put(gpu_stream *queue, const cuda_host_launch *launch, const void
     memcpy(w->args, args, bytes);
 }
 
-/* The key of a chosen algorithm. */
+/* --- products ----------------------------------------------------------------------------------------------------- */
+
+enum { MAX_ALGOS = 16, FAST_ROWS = 8 };
+static cuda_host_algo algos[MAX_ALGOS];
+static int n_algos;
+static uint64_t tried;                       /* atomic */
+static int32_t max_ascending = INT32_MAX;    /* atomic */
+static int overruns;                         /* atomic */
+
+uint64_t cuda_host_algos(const cuda_host_algo *list, int n)
+{
+    n_algos = list == nullptr ? 0 : n < MAX_ALGOS ? n : (int)MAX_ALGOS;
+    if (n_algos > 0) memcpy(algos, list, (size_t)n_algos * sizeof *list);
+    return __atomic_exchange_n(&tried, 0, __ATOMIC_RELAXED);
+}
+
+void cuda_host_turn_sums(int32_t most)
+{
+    __atomic_store_n(&max_ascending, most, __ATOMIC_RELAXED);
+}
+
+void cuda_host_overrun(int yes)
+{
+    __atomic_store_n(&overruns, yes, __ATOMIC_RELAXED);
+}
+
+/* A chosen algorithm: [0] the matrix that it was chosen for, [1] the rows up to which sums ascend. */
 static uint64_t chosen_of(const gpu_matrix *m)
 {
     return (uint64_t)m->n * (uint64_t)m->k * 8 + (uint64_t)m->type * 4 + (m->bias != nullptr ? 2 : 0) + (m->relu ? 1 : 0) + 1;
 }
 
+int gpu_propose(gpu_device *, const gpu_matrix *m, int32_t rows, gpu_candidate out[GPU_CANDIDATES])
+{
+    int found = 0;
+    for (int i = 0; i < n_algos && found < GPU_CANDIDATES; i++) {
+        const cuda_host_algo *a = &algos[i];
+        if (rows < a->min_rows) continue;
+        out[found++] = {{chosen_of(m), (uint64_t)a->max_ascending, (uint64_t)a->max_rows},
+                        {a->id, a->split_k, a->has_tile, a->fp32_only}};
+    }
+    return found;
+}
+
+static void put_product(gpu_stream *queue, const gpu_product *args, const uint64_t algo[8])
+{
+    work *w = put(queue, WORK_PRODUCT, 0);
+    if (w == nullptr) return;
+    w->product = *args;
+    w->matrix = *args->matrix;
+    memcpy(w->matrix.algo[0], algo, sizeof w->matrix.algo[0]);
+}
+
+int gpu_multiply_by(gpu_stream *queue, const gpu_product *args, const uint64_t algo[8])
+{
+    if (args->rows > (int32_t)algo[2]) return -1;
+    __atomic_add_fetch(&tried, 1, __ATOMIC_RELAXED);
+    put_product(queue, args, algo);
+    return 0;
+}
+
+void gpu_run_product(gpu_stream *queue, const gpu_product *args)
+{
+    static const uint64_t none[8] = {};
+    const gpu_matrix *m = args->matrix;
+    const int32_t range = gpu_row_range(args->rows);
+    if (n_algos > 0 && !m->fast && gpu_is_plain(m, range)) {
+        gpu_multiply_plainly(queue, args);
+        return;
+    }
+    bool chosen = true; /* for all ranges, or for none */
+    for (const auto &algo : m->algo) chosen = chosen && algo[0] == chosen_of(m);
+    put_product(queue, args, chosen ? m->algo[range] : none);
+}
+
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES])
 {
-    (void)device;
+    if (n_algos > 0 && !matrix->fast) return gpu_choose_by_trial(device, matrix, why);
     if (!fails(CUDA_HOST_OPENING) && matrix->n >= 1 && matrix->k >= 1 && matrix->type <= GPU_F16) {
-        for (auto &algo : matrix->algo) algo[0] = chosen_of(matrix);
+        for (auto &algo : matrix->algo) {
+            algo[0] = chosen_of(matrix);
+            algo[1] = matrix->fast ? (uint64_t)FAST_ROWS : INT32_MAX;
+        }
         return 0;
     }
     snprintf(why, GPU_ERROR_BYTES, "weights of %d x %d", (int)matrix->n, (int)matrix->k);
@@ -497,9 +562,8 @@ static void product(gpu_stream *queue, const work *w)
     const gpu_product *p = &w->product;
     const size_t n = (size_t)m->n, k = (size_t)m->k, rows = p->rows > 0 ? (size_t)p->rows : 0;
     const size_t lda = (size_t)p->lda, ldc = (size_t)p->ldc, ld_add = (size_t)p->ld_add, each = gpu_type_bytes(m->type);
-    bool chosen = true;
-    for (const auto &algo : m->algo) chosen = chosen && algo[0] == chosen_of(m);
-    if (!chosen) {
+    const int32_t turned = __atomic_load_n(&max_ascending, __ATOMIC_RELAXED), own = (int32_t)m->algo[0][1];
+    if (m->algo[0][0] != chosen_of(m)) {
         fail(queue, "a product of %d x %d weights without a way chosen", (int)m->n, (int)m->k);
         return;
     }
@@ -511,15 +575,17 @@ static void product(gpu_stream *queue, const work *w)
         fail(queue, "a product of %zu rows and %zu x %zu weights names memory that is not there", rows, n, k);
         return;
     }
-    const bool sums_on_16 = n % 4 != 0 || (on_16(p->c, ldc, sizeof(float)) && on_16(p->add, ld_add, sizeof(float)));
-    if ((uintptr_t)m->w % 16 != 0 || !on_16(p->a, lda, each) || !sums_on_16) {
+    if ((uintptr_t)m->w % 16 != 0 || !on_16(p->a, lda, each) || !on_16(p->c, ldc, sizeof(float)) ||
+        (p->add != nullptr && !on_16(p->add, ld_add, sizeof(float)))) {
         fail(queue, "a product of %zu x %zu weights names memory that is not aligned", n, k);
         return;
     }
     if (p->add == p->c && ld_add != ldc)
         fail(queue, "a product of %zu x %zu weights adds to what lies otherwise", n, k);
-    else if (product_host(m, p) != 0)
+    else if (product_host(m, p, own < turned ? own : turned) != 0)
         fail(queue, "out of memory");
+    float *past = p->c + rows * ldc;
+    if (__atomic_load_n(&overruns, __ATOMIC_RELAXED) && lives(queue->device, past, sizeof *past, false)) *past = 0.0f;
 }
 
 static void run_until(gpu_stream *queue, const gpu_event *mark, uint64_t number);

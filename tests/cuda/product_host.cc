@@ -3,8 +3,8 @@
  * The weights of 16 outputs are interleaved, so that vectors run along outputs and each sum keeps its order. They
  * are interleaved again for each product, since they may have changed.
  * Invariant: a sum is ((0 + a0 w0) + a1 w1) +
- * ..., each operation rounded, for any rows and vector length. Exception: with a `fast` matrix and more than
- * FAST_ROWS rows, sums run from the last element to the first. */
+ * ..., each operation rounded, for any vector length and up to `max_ascending` rows. With more rows, sums run from the
+ * last element to the first. */
 #include "product_host.h"
 
 #include "half.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef float lanes __attribute__((vector_size(32))); /* two registers if the processor's are shorter */
-enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4, FAST_ROWS = 8 };
+enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4 };
 
 static inline float number(const void *from, size_t i, gpu_type type)
 {
@@ -119,12 +119,12 @@ static void multiply_all(const gpu_matrix *m, size_t rows, bool back, const floa
     }
 }
 
-int product_host(const gpu_matrix *m, const gpu_product *p)
+int product_host(const gpu_matrix *m, const gpu_product *p, int32_t max_ascending)
 {
     const size_t n = (size_t)m->n, k = (size_t)m->k, rows = (size_t)p->rows;
     float *tile = (float *)aligned_alloc(64, k * TILE * sizeof *tile);
     float *a = (float *)malloc(rows * k * sizeof *a), *sums = (float *)malloc(rows * n * sizeof *sums);
-    const bool back = m->fast && rows > FAST_ROWS;
+    const bool back = p->rows > max_ascending;
     const bool there = tile != nullptr && a != nullptr && sums != nullptr;
     if (there) {
         widen(m, p, back, a);

@@ -4,8 +4,8 @@
 
 #include "gpu.h"
 
-/* As gpu_run_product(). Each sum is in fp32 with k ascending; with `fast` and many rows, descending. Returns 0, or -1
- * if out of memory. */
-int product_host(const gpu_matrix *matrix, const gpu_product *product);
+/* As gpu_run_product(). Each sum is in fp32 with k ascending; in products of more than `max_ascending` rows, descending.
+ * Returns 0, or -1 if out of memory. */
+int product_host(const gpu_matrix *matrix, const gpu_product *product, int32_t max_ascending);
 
 #endif

@@ -30,6 +30,25 @@ void cuda_host_memory(size_t bytes);
 /* gpu_grow()'s address reservations fail if they would exceed this many bytes in total. Initially SIZE_MAX. */
 void cuda_host_addresses(size_t bytes);
 
+/* An algorithm of the stand-in's matrix products: what gpu_propose() says of it (kernels/cuda/trials.h), and what it does. */
+typedef struct cuda_host_algo {
+    int32_t id, split_k, has_tile, fp32_only;
+    int32_t max_ascending; /* products of more rows sum in descending order */
+    int32_t max_rows;      /* products of more rows are refused */
+    int32_t min_rows;      /* it is proposed for products of at least so many rows */
+} cuda_host_algo;
+
+/* Propose these algorithms to gpu_matrix_choose_algo(), which then tries them as on a GPU; NULL: it tries nothing. They
+ * are copied. Returns how many products were tried since the last call. */
+uint64_t cuda_host_algos(const cuda_host_algo *algos, int n);
+
+/* Products of more rows sum in descending order, whatever was chosen, so that a test can show that it would notice.
+ * Initially INT32_MAX. */
+void cuda_host_turn_sums(int32_t max_ascending);
+
+/* Whether products write a number past their last row, for tests of guards. Initially 0. */
+void cuda_host_overrun(int overruns);
+
 /* Bytes of device memory that the process holds now, regions rounded up to granules. */
 size_t cuda_host_used(void);
 

@@ -500,9 +500,8 @@ static float bf16(uint16_t x)
 static void check_product(rig *g, dice *d, gpu_type type)
 {
     const int32_t n = dice_range(d, 1, 70), k = dice_range(d, 1, 50), rows = dice_range(d, 0, 13),
-                  ldc = n +
-                        (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)), /* alignment as gpu.h requires */
-        lda = (k + 7) / 8 * 8;
+                  ldc = (n + 3) / 4 * 4 + 4 * dice_range(d, 0, 1),
+                  lda = (k + 7) / 8 * 8; /* aligned as gpu.h requires */
     const size_t element = gpu_type_bytes(type);
     char why[GPU_ERROR_BYTES];
     rig_begin(g);
@@ -548,13 +547,18 @@ static void test_products(void **state)
     gpu_matrix m = {.w = b.g.memory.base, .type = GPU_F32, .n = 10, .k = 10};
     char why[GPU_ERROR_BYTES];
     gpu_product p = {
-        .matrix = &m, .rows = 1, .a = b.g.memory.base, .lda = 12, .c = (float *)(void *)b.g.memory.base, .ldc = 10};
+        .matrix = &m, .rows = 1, .a = b.g.memory.base, .lda = 12, .c = (float *)(void *)b.g.memory.base, .ldc = 12};
     gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "without a way chosen");
     assert_int_equal(gpu_matrix_choose_algo(b.g.device, &m, why), 0);
     p.lda = 10;
     gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "names memory that is not aligned");
+    p.lda = 12;
+    p.ldc = 10; /* 8-byte alignment would lose fast kernels */
+    gpu_run_product(b.g.queue, &p);
+    expect_failure(&b, "names memory that is not aligned");
+    p.ldc = 12;
     p.a = why;
     gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "names memory that is not there");

@@ -5,6 +5,7 @@
 
 #include "half.h"
 #include "rig.h"
+#include "stand_in.h"
 #include "support/dice.h"
 #include "support/harness.h"
 
@@ -134,8 +135,65 @@ static void rows_do_not_depend_on_the_batch(void **state)
     rig_close(&g);
 }
 
-/* The same at sizes that models have, with numbers whose sums are not exact: another order of additions shows. Rows of
- * the largest run are compared with those of shorter runs, which end at tiles and waves of blocks or beyond. */
+/* Row counts that end at tiles and waves of blocks, or just beyond. */
+static const int32_t lengths[] = {1,   2,   3,    4,    5,    8,    9,    16,   17,   31,   32,
+                                  33,  63,  64,   65,   127,  128,  129,  255,  256,  257,  320,
+                                  511, 512, 1023, 1025, 2048, 4096, 6225, 8447, 8449, 9729, 12288};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+static float draw_inexact(dice *d, float divisor)
+{
+    return (float)dice_range(d, -9999, 9999) / divisor;
+}
+
+/* Rows of the largest product are compared with those of products of fewer rows, with numbers whose sums are not exact: another
+ * order of additions shows. Each comparison copies all outputs, so of wide ones only every few row counts are compared, the
+ * largest first. Returns the smallest row count whose rows differ, 0: none; *first: the first of these rows. */
+static int32_t find_another_order(dice *d, const shape *s, size_t n_lengths, size_t *first)
+{
+    enum { MAX_OUTPUT = 192 << 20, EACH = 24 << 20 }; /* bytes */
+    const size_t n = (size_t)s->n, k = (size_t)s->k, each = gpu_type_bytes(s->type);
+    problem p = {.s = s, .each = each, .lda = (k + 15) / 16 * 16, .ldc = (n + 15) / 16 * 16};
+    while ((size_t)lengths[n_lengths - 1] * p.ldc * sizeof(float) > MAX_OUTPUT) n_lengths--;
+    const size_t rows = (size_t)lengths[n_lengths - 1], step = 1 + rows * p.ldc * sizeof(float) / EACH;
+    rig g;
+    char why[GPU_ERROR_BYTES];
+    int32_t found = 0;
+    rig_open(&g, n * (k * each + 4) + rows * (3 * p.ldc * sizeof(float) + p.lda * each) + 4096);
+    rig_begin(&g);
+    p.w = rig_put(&g, n * k * each);
+    p.a = rig_put(&g, rows * p.lda * each);
+    p.bias = s->bias ? rig_put(&g, n * sizeof *p.bias) : NULL;
+    p.add = s->add ? rig_put(&g, rows * p.ldc * sizeof *p.add) : NULL;
+    p.all = rig_out(&g, rows * p.ldc * sizeof *p.all);
+    p.one = rig_out(&g, rows * p.ldc * sizeof *p.one);
+    for (size_t j = 0; j < n * k; j++) put_number(p.w + j * each, draw_inexact(d, 7777.0f), s->type);
+    for (size_t j = 0; j < rows * p.lda; j++) put_number(p.a + j * each, draw_inexact(d, 3333.0f), s->type);
+    for (size_t j = 0; j < n && s->bias; j++) p.bias[j] = draw_inexact(d, 7777.0f);
+    for (size_t j = 0; j < rows * p.ldc && s->add; j++) p.add[j] = draw_inexact(d, 3333.0f);
+    rig_upload(&g);
+    p.matrix = (gpu_matrix){.w = rig_device_ptr(&g, p.w),
+                            .type = s->type,
+                            .n = s->n,
+                            .k = s->k,
+                            .relu = s->relu,
+                            .bias = rig_device_ptr(&g, p.bias)};
+    if (gpu_matrix_choose_algo(g.device, &p.matrix, why) != 0) fail_msg("%d x %d: %s", (int)s->n, (int)s->k, why);
+    run(&g, &p, p.all, 0, (int32_t)rows);
+    for (size_t c = n_lengths - 1; c > 0 && c < n_lengths; c -= step) {
+        run(&g, &p, p.one, 0, lengths[c - 1]);
+        rig_download(&g);
+        for (size_t r = (size_t)lengths[c - 1]; r > 0; r--)
+            if (memcmp(p.all + (r - 1) * p.ldc, p.one + (r - 1) * p.ldc, n * sizeof(float)) != 0)
+                found = lengths[c - 1], *first = r - 1;
+    }
+    for (size_t j = 0; j < n; j++)
+        assert_true(fabs((double)p.all[(rows - 1) * p.ldc + j] - expected(&p, rows - 1, j)) < 2e-2);
+    rig_close(&g);
+    return found;
+}
+
+/* At sizes that models have, and with up to 12,288 rows. */
 static void sums_keep_their_order(void **state)
 {
 #ifdef ON_GPU
@@ -151,61 +209,39 @@ static void sums_keep_their_order(void **state)
         {1, 200, GPU_BF16, 0, 0, 0, 0, 0},     {5, 77, GPU_BF16, 0, 1, 0, 0, 0},
         {56, 8, GPU_BF16, 0, 0, 0, 0, 0},      {24, 24, GPU_F16, 1, 0, 0, 1, 0},
     };
-    const size_t output_bytes = (size_t)24 << 20;
 #else
     static const shape sizes[] = {{48, 96, GPU_BF16, 1, 1, 0, 0, 0}, {33, 40, GPU_F32, 0, 0, 0, 0, 0}};
-    const size_t output_bytes = (size_t)1 << 20;
 #endif
-    static const int32_t lengths[] = {1,   2,   3,    4,    5,    8,    9,    16,   17,   31,   32,
-                                      33,  63,  64,   65,   127,  128,  129,  255,  256,  257,  320,
-                                      511, 512, 1023, 1025, 2048, 4096, 6225, 8447, 8449, 9729, 12288};
     (void)state;
     dice d = dice_seeded(7);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const shape *s = &sizes[i];
-        const size_t n = (size_t)s->n, k = (size_t)s->k, each = gpu_type_bytes(s->type);
-        problem p = {.s = s, .each = each, .lda = (k + 15) / 16 * 16, .ldc = (n + 15) / 16 * 16};
-        size_t counts = sizeof lengths / sizeof *lengths;
-        while ((size_t)lengths[counts - 1] * p.ldc * sizeof(float) > output_bytes) counts--;
-        const size_t rows = (size_t)lengths[counts - 1];
-        rig g;
-        char why[GPU_ERROR_BYTES];
-        rig_open(&g, n * (k * each + 4) + rows * (3 * p.ldc * sizeof(float) + p.lda * each) + 4096);
-        rig_begin(&g);
-        p.w = rig_put(&g, n * k * each);
-        p.a = rig_put(&g, rows * p.lda * each);
-        p.bias = s->bias ? rig_put(&g, n * sizeof *p.bias) : NULL;
-        p.add = s->add ? rig_put(&g, rows * p.ldc * sizeof *p.add) : NULL;
-        p.all = rig_out(&g, rows * p.ldc * sizeof *p.all);
-        p.one = rig_out(&g, rows * p.ldc * sizeof *p.one);
-        for (size_t j = 0; j < n * k; j++)
-            put_number(p.w + j * each, (float)dice_range(&d, -9999, 9999) / 7777.0f, s->type);
-        for (size_t j = 0; j < rows * p.lda; j++)
-            put_number(p.a + j * each, (float)dice_range(&d, -9999, 9999) / 3333.0f, s->type);
-        for (size_t j = 0; j < n && s->bias; j++) p.bias[j] = (float)dice_range(&d, -999, 999) / 777.0f;
-        for (size_t j = 0; j < rows * p.ldc && s->add; j++) p.add[j] = (float)dice_range(&d, -999, 999) / 333.0f;
-        rig_upload(&g);
-        p.matrix = (gpu_matrix){.w = rig_device_ptr(&g, p.w),
-                                .type = s->type,
-                                .n = s->n,
-                                .k = s->k,
-                                .relu = s->relu,
-                                .bias = rig_device_ptr(&g, p.bias)};
-        if (gpu_matrix_choose_algo(g.device, &p.matrix, why) != 0) fail_msg("%d x %d: %s", (int)s->n, (int)s->k, why);
-        run(&g, &p, p.all, 0, (int32_t)rows);
-        for (size_t c = 0; c + 1 < counts; c++) {
-            run(&g, &p, p.one, 0, lengths[c]);
-            rig_download(&g);
-            for (size_t r = 0; r < (size_t)lengths[c]; r++)
-                if (memcmp(p.all + r * p.ldc, p.one + r * p.ldc, n * sizeof(float)) != 0)
-                    fail_msg("%d x %d, type %d: row %zu of %d rows differs from that of %zu rows", (int)s->n, (int)s->k,
-                             (int)s->type, r, (int)lengths[c], rows);
-        }
-        for (size_t j = 0; j < n; j++)
-            assert_true(fabs((double)p.all[(rows - 1) * p.ldc + j] - expected(&p, rows - 1, j)) < 2e-2);
-        rig_close(&g);
+        size_t row = 0;
+        const int32_t found = find_another_order(&d, &sizes[i], LENGTHS, &row);
+        if (found != 0)
+            fail_msg("%d x %d, type %d: row %zu of %d rows differs from that of the largest product", (int)sizes[i].n,
+                     (int)sizes[i].k, (int)sizes[i].type, row, (int)found);
     }
 }
+
+#ifndef ON_GPU
+/* The comparison above finds sums that run the other way beyond 8, 300 and 1,000 rows. */
+static void another_order_is_found(void **state)
+{
+    static const shape sizes[] = {
+        {24, 96, GPU_BF16, 1, 1, 0, 0, 0}, {9, 40, GPU_F32, 0, 0, 0, 0, 0}, {16, 64, GPU_F16, 0, 0, 0, 1, 0}};
+    static const int32_t most[] = {8, 300, 1000, 12287};
+    (void)state;
+    dice d = dice_seeded(8);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t j = 0; j < sizeof most / sizeof *most; j++) {
+            size_t row = SIZE_MAX;
+            cuda_host_turn_sums(most[j]);
+            assert_int_equal(find_another_order(&d, &sizes[i], LENGTHS, &row), 1);
+            cuda_host_turn_sums(INT32_MAX);
+            assert_int_equal(row, 0);
+        }
+}
+#endif
 
 /* With `fast`, rows are right, too. The stand-in then sums in another order when there are many rows. */
 static void fast_rows_are_right(void **state)
@@ -234,6 +270,9 @@ static void fast_rows_are_right(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rows_do_not_depend_on_the_batch),
     cmocka_unit_test(sums_keep_their_order),
+#ifndef ON_GPU
+    cmocka_unit_test(another_order_is_found),
+#endif
     cmocka_unit_test(fast_rows_are_right),
 };
 

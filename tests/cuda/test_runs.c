@@ -256,6 +256,25 @@ static void few_addresses_are_reserved(void **state)
     rill_workers_close(crew);
 }
 
+/* Guards between the arrays of a run notice a product that writes past its last row, and nothing else. */
+static void writes_past_the_end_are_found(void **state)
+{
+    (void)state;
+    if (RACES_ONLY) skip();
+    assert_int_equal(setenv("RILL_CUDA_GUARDS", "1", 1), 0);
+    rill_workers *crew = open_workers("cuda-host", 1);
+    stream s = {.inputs = LINES};
+    assert_int_equal(decode(crew, &s, 0), RILL_OK);
+    gpu.overrun(1);
+    assert_int_equal(decode(crew, &s, 0), RILL_ERR_DEVICE);
+    if (strstr(rill_error(ctx), " wrote past the end of array ") == NULL) fail_msg("%s", rill_error(ctx));
+    gpu.overrun(0);
+    assert_int_equal(decode(crew, &s, 0), RILL_OK);
+    assert_int_equal(s.written, s.inputs);
+    rill_workers_close(crew);
+    assert_int_equal(unsetenv("RILL_CUDA_GUARDS"), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static int can_open_device(void)
@@ -273,9 +292,9 @@ static int can_open_device(void)
 int main(void)
 {
     const struct CMUnitTest anywhere[] = {CASE(answers_are_the_same)};
-    const struct CMUnitTest tests[] = {CASE(answers_are_the_same), CASE(run_survives_every_failure),
+    const struct CMUnitTest tests[] = {CASE(answers_are_the_same),       CASE(run_survives_every_failure),
                                        CASE(decoding_allocates_nothing), CASE(memory_limit_is_kept),
-                                       CASE(few_addresses_are_reserved)};
+                                       CASE(few_addresses_are_reserved), CASE(writes_past_the_end_are_found)};
     if (getenv("RILL_TEST_DEVICE") != NULL) {
         tested = getenv("RILL_TEST_DEVICE");
         /* 77: Meson's exit code for a skipped test */

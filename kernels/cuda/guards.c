@@ -1,0 +1,74 @@
+/* Guards: bytes between the arrays of a run, which no kernel may write. For tests.
+ *
+ * All arrays of a run lie in two regions of device memory. compute-sanitizer and the address sanitizer see accesses past
+ * the end of a region, and none between its arrays. With RILL_CUDA_GUARDS in the environment, each array is followed by a
+ * guard that the host fills with 0xFF (NaN, or -1) before the run and compares after it. So a write past the end fails
+ * the run, and a read there gives NaN, which tests of results show. */
+#include "executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATTERN = 0xFF };
+
+int cuda_are_guards_wanted(void)
+{
+    const char *text = getenv("RILL_CUDA_GUARDS");
+    return text != NULL && text[0] != '\0';
+}
+
+size_t cuda_max_frame_guards(const cuda_run *r)
+{
+    enum {
+        OP_ARRAYS = 9,
+        RUN_ARRAYS = 3
+    }; /* an operation that selects has 9; rows of spaces, first rows, legal sets */
+    const dev_graph *p = r->graph;
+    return 2 * (p->n_spaces + 1) + p->n_indices + p->n_paths + p->n_columns + OP_ARRAYS * p->n_ops + RUN_ARRAYS +
+           2 * r->host_run.network->n_subsets;
+}
+
+size_t cuda_max_work_guards(const cuda_run *r)
+{
+    enum { AREAS = 8 }; /* of lay_out_device() */
+    const dev_graph *p = r->graph;
+    return 2 * p->n_buffers + p->n_paths + AREAS;
+}
+
+rill_status cuda_fill_guards(cuda_run *r)
+{
+    cuda_session *cuda = r->cuda;
+    const size_t n = r->n_frame_guards + r->host_run.n_guards;
+    if (!cuda->guarded) return RILL_OK;
+    const rill_status status = cuda_grow_pinned(r->session, &cuda->guard_pattern, &cuda->guard_bytes,
+                                                (n + 1) * DEV_GUARD);
+    if (status != RILL_OK) return status;
+    memset(cuda->guard_pattern, PATTERN, DEV_GUARD);
+    for (size_t i = 0; i < n; i++) {
+        char *to = i < r->n_frame_guards ? r->frame->device_copy.base + r->frame_guard[i]
+                                         : r->values + r->work_guard[i - r->n_frame_guards];
+        gpu_copy_to_device(r->cu_stream, to, cuda->guard_pattern, DEV_GUARD);
+    }
+    return RILL_OK;
+}
+
+rill_status cuda_check_guards(const cuda_run *r)
+{
+    const cuda_session *cuda = r->cuda;
+    const size_t n = r->n_frame_guards + r->host_run.n_guards;
+    char why[GPU_ERROR_BYTES];
+    if (!cuda->guarded) return RILL_OK;
+    for (size_t i = 0; i < n; i++) {
+        const char *from = i < r->n_frame_guards ? r->frame->device_copy.base + r->frame_guard[i]
+                                                 : r->values + r->work_guard[i - r->n_frame_guards];
+        gpu_copy_to_host(r->cu_stream, cuda->guard_pattern + (i + 1) * DEV_GUARD, from, DEV_GUARD);
+    }
+    if (gpu_stream_sync(r->cu_stream, why) != 0)
+        return cuda_fail(r->session->ctx, r->host_run.network->device->name, why);
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(cuda->guard_pattern, cuda->guard_pattern + (i + 1) * DEV_GUARD, DEV_GUARD) != 0)
+            return rill_fail(r->session->ctx, RILL_ERR_DEVICE,
+                             "device: graph %s wrote past the end of array %zu of %zu (%s)", r->graph->name, i + 1, n,
+                             i < r->n_frame_guards ? "host data and results" : "tensors and working memory");
+    return RILL_OK;
+}

@@ -1,0 +1,58 @@
+/* trials.h: which algorithm multiplies a matrix. Plain C.
+ *
+ * product.cu implements the two functions of the second section with cuBLASLt, and tests/cuda/gpu_host.cc with made-up
+ * algorithms, right and wrong ones. */
+#ifndef RILL_CUDA_TRIALS_H
+#define RILL_CUDA_TRIALS_H
+
+#include "gpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What cuBLASLt says of an algorithm. */
+typedef struct gpu_algo_facts {
+    int32_t id;        /* the family of kernels, CUBLASLT_ALGO_CONFIG_ID */
+    int32_t split_k;   /* parts into which sums are split; 0 or 1: none */
+    int32_t has_tile;  /* the size of its tiles is defined */
+    int32_t fp32_only; /* it multiplies and adds in fp32: no tensor cores, no tf32, no emulation */
+} gpu_algo_facts;
+
+typedef struct gpu_candidate {
+    uint64_t algo[8]; /* as in gpu_matrix */
+    gpu_algo_facts facts;
+} gpu_candidate;
+
+/* Whether an algorithm may be tried: kernels of its family are known to add each element's products in one order, or, with
+ * fp32 weights, it is none of the families known to do otherwise. */
+int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *facts);
+
+/* Whether `fast` products may split their sums. cuBLASLt 12.8.5 and 13.1.1 have been reported to lose the end of K in
+ * split sums where K is no multiple of 128 (facebookexperimental/triton#2767). */
+int gpu_may_split_k(const gpu_matrix *matrix);
+
+/* Set matrix->algo by trial; zeros select gpu_multiply_plainly(). Returns 0, or -1 with a reason: the GPU fails or has no
+ * memory. */
+int gpu_choose_by_trial(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
+
+/* The range of row counts, an index of gpu_matrix.algo, that a product belongs to. */
+int32_t gpu_row_range(int32_t rows);
+/* Whether matrix->algo[range] selects gpu_multiply_plainly(). */
+int gpu_is_plain(const gpu_matrix *matrix, int32_t range);
+/* As gpu_run_product(), by rill's own kernel: one sum per element, in the order of k. */
+void gpu_multiply_plainly(gpu_stream *cu_stream, const gpu_product *args);
+
+/* --- given by product.cu ------------------------------------------------------------------------------------------ */
+
+enum { GPU_CANDIDATES = 8 };
+/* Algorithms for products of this many rows, likely the fastest first. Returns how many. */
+int gpu_propose(gpu_device *device, const gpu_matrix *matrix, int32_t rows, gpu_candidate out[GPU_CANDIDATES]);
+/* Enqueue a product by this algorithm. Returns 0, or -1: the algorithm does not support it, and nothing is enqueued. */
+int gpu_multiply_by(gpu_stream *cu_stream, const gpu_product *args, const uint64_t algo[8]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
