@@ -156,8 +156,8 @@ typedef struct cuda_run {
     dev_block block;
     int captured;                           /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
     size_t n_slots;                         /* slots of the session, rounded up if runs are captured */
-    size_t *frame_guard, n_frame_guards;    /* offsets in pinned memory; NULL: no guards */
-    size_t *work_guard;                     /* offsets in the workspace; the host_run has their number */
+    size_t *frame_guard, n_frame_guards;    /* ends of arrays in pinned memory; NULL: no guards */
+    size_t *work_guard;                     /* ends of arrays in the workspace; the host_run has their number */
     size_t *max_rows;                       /* [spaces + 1] rows that memory and launches are sized for */
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
     size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see run.c */
@@ -270,7 +270,7 @@ static inline size_t cuda_array_bytes(const cuda_run *r, size_t count, size_t si
 static inline void *cuda_alloc(cuda_run *r, size_t *used, size_t count, size_t size)
 {
     void *array = r->frame->pinned + *used;
-    if (r->cuda->guarded) r->frame_guard[r->n_frame_guards++] = *used + dev_lines(count * size);
+    if (r->cuda->guarded) r->frame_guard[r->n_frame_guards++] = *used + count * size;
     *used += cuda_array_bytes(r, count, size);
     return array;
 }

@@ -263,7 +263,7 @@ static rill_status lay_out_device(cuda_run *r)
     dev_lay_out_tensors(&r->host_run, r->max_rows, r->fused->rounded_bytes, &c);
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         offset[i] = dev_carve_offset(&c, bytes[i], 1);
-        c.used += dev_add_guard(&r->host_run, c.used);
+        c.used += dev_add_guard(&r->host_run, offset[i] + bytes[i]);
     }
     dev_lay_out_paths(&r->host_run, r->path_entries, &c);
     const rill_status status = cuda_grow_region(r->session, values, c.used, "a run");

@@ -369,14 +369,19 @@ typedef struct dev_run {
     size_t *max_length;    /* [ops] longest memory of an attention operation; longest path */
     size_t *max_subset;    /* [subsets + 1] longest vocabulary subset of the rows */
     dev_layout layout;
-    /* [n_guards] offsets of guards, DEV_GUARD bytes after each array that dev_lay_out_*() lay out for the device: nothing
-     * may write there, and the backend checks it. NULL: there are no guards */
+    /* [n_guards] ends of arrays that dev_lay_out_*() lay out for the device. A guard follows each: the rest of its last
+     * line and DEV_GUARD bytes, where nothing may write. The backend checks that. NULL: there are no guards */
     size_t *guard;
     size_t n_guards;
 } dev_run;
 
-/* Append a guard, if the run has any, behind an array that ends at `end`. Returns the bytes that it takes. */
+/* Append a guard, if the run has any, behind an array that ends at `end`. Returns the bytes that it takes after the
+ * array's last line. */
 size_t dev_add_guard(dev_run *run, size_t end);
+static inline size_t dev_guard_bytes(size_t end)
+{
+    return dev_lines(end) - end + DEV_GUARD;
+}
 
 /* Carve a run's arrays, sized by the graph and the number of rows. */
 void dev_carve_run(dev_run *run, rill_carver *c);

@@ -28,7 +28,7 @@ size_t dev_add_guard(dev_run *r, size_t end)
 static size_t lay_out_array(dev_run *r, rill_carver *c, size_t count, size_t size)
 {
     const size_t offset = dev_carve_offset(c, count, size);
-    c->used += dev_add_guard(r, c->used);
+    c->used += dev_add_guard(r, offset + count * size);
     return offset;
 }
 
