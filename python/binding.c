@@ -119,10 +119,13 @@ typedef struct prefix {
     prefix_action actions[]; /* [n] */
 } prefix;
 
-/* Parse "ACTION ACTION ...", or "SHARE ACTION:BIAS ..." with biases. */
+/* The action that stands for "|", the end of a sequence. */
+enum { SEQUENCE_END = -1 };
+
+/* Parse "ACTION ACTION ...", or "SHARE ACTION:BIAS ..." with biases, or "ACTION ... | ACTION ..." for several sequences. */
 static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
-    const int biased = strcmp(table->name, "python-bias") == 0;
+    const int biased = strcmp(table->name, "python-bias") == 0, several = strcmp(table->name, "python-ban") == 0;
     const size_t size = sizeof(prefix) + (strlen(arguments) + 1) * sizeof(prefix_action);
     prefix *p = rill_alloc(ctx, size);
     if (p == NULL) return rill_fail_memory(ctx, size, "a prefix");
@@ -131,6 +134,11 @@ static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, co
     if (biased) p->share = (float)rill_read_number(arguments, &end);
     for (arguments = end; *(arguments += strspn(arguments, " ")) != '\0'; arguments = end) {
         prefix_action *one = &p->actions[p->n++];
+        if (several && *arguments == '|') {
+            one->action = SEQUENCE_END;
+            end = (char *)arguments + 1;
+            continue;
+        }
         const long action = strtol(arguments, &end, 10);
         if (action < 0 || action > INT32_MAX) end = (char *)arguments;
         *one = (prefix_action){.action = (int32_t)action};
@@ -211,6 +219,42 @@ const rill_scorer *rillpy_bias(void)
                                       .summary = "outputs that follow these actions have others by so much less",
                                       .create = prefix_create,
                                       .score = bias_score,
+                                      .destroy = prefix_destroy};
+    return &table;
+}
+
+/* Whether the row's hypothesis ends with the n actions. The start symbol comes before a hypothesis's first action. */
+static int ends_with(const rill_scorer_rows *rows, int32_t row, const prefix_action *actions, int32_t n)
+{
+    int32_t h = rows->hyp_node[row];
+    for (; n > 0 && rows->hyp_nodes[h].parent >= 0; n--, h = rows->hyp_nodes[h].parent)
+        if (rows->hyp_nodes[h].action != actions[n - 1].action) return 0;
+    return n == 0 || (n == 1 && actions[0].action == rows->info->start_action);
+}
+
+static rill_status ban_score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
+{
+    const prefix *p = self;
+    const int32_t not_banned = p->n > 0 && p->actions[0].action == SEQUENCE_END;
+    rill_status status = RILL_OK;
+    for (int32_t first = 0, last; first < p->n; first = last + 1) {
+        for (last = first; last < p->n && p->actions[last].action != SEQUENCE_END;) last++;
+        for (int32_t row = 0; row < rows->n && last > first && status == RILL_OK; row++)
+            if (rows->timestep[row] >= not_banned && ends_with(rows, row, &p->actions[first], last - 1 - first))
+                status = rill_modifiers_ban(modifiers, row, p->actions[last - 1].action);
+    }
+    return status;
+}
+
+const rill_scorer *rillpy_ban(void)
+{
+    static const rill_scorer table = {.abi_version = RILL_ABI_VERSION,
+                                      .struct_size = sizeof table,
+                                      .name = "python-ban",
+                                      .arguments = "ACTIONS | ACTIONS ...",
+                                      .summary = "outputs contain none of these sequences of actions",
+                                      .create = prefix_create,
+                                      .score = ban_score,
                                       .destroy = prefix_destroy};
     return &table;
 }

@@ -57,6 +57,11 @@ const rill_scorer *rillpy_prefix(void);
  * it has no effect. */
 const rill_scorer *rillpy_bias(void);
 
+/* The table of the scorer "python-ban". Its argument is "ACTION ACTION | ACTION ...": outputs contain none of these sequences of actions.
+ * If the argument begins with "|", an output's first action may be any, because another scorer forces it. Without an argument it has no
+ * effect. */
+const rill_scorer *rillpy_ban(void);
+
 /* Append the names of n actions to `out`, and write the number of bytes of each to length [n]. An action without a name gets its id.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *action, int32_t *length, rill_text *out);

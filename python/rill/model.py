@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterable, Iterable, Sequence
+import pathlib
+from collections.abc import AsyncIterable, Iterable, Sequence, Sized
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from . import errors, kinds
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
     from .stream import Stream
 
 Path = str | os.PathLike[str]
+
+if TYPE_CHECKING:
+
+    class ModelArguments(ModelSettings, total=False):
+        """Keyword arguments of Model()."""
+
+        domain: str | Domain | None
+        threads: int
+        workers: int | Literal["auto"]
+        plugins: Sequence[Path]
+        tokenized: bool
+        arguments: str | None
 
 
 class Info(NamedTuple):
@@ -146,6 +159,32 @@ class Model:
         )
         self._open()
 
+    @classmethod
+    def from_pretrained(
+        cls, name: Path, *, revision: str = "main", cache_dir: Path | None = None, **arguments: Unpack[ModelArguments]
+    ) -> Model:
+        """Open a model by its folder, or by its name on the Hugging Face Hub if it is in the local cache. Nothing is downloaded.
+
+        Args:
+            name: A folder, or a name such as "Helsinki-NLP/opus-mt-de-en". A folder of that name comes first.
+            revision: The branch, tag or commit of a name.
+            cache_dir: The cache, if it is not where $HF_HUB_CACHE, $HF_HOME or the default say.
+            arguments: As in rill.Model().
+
+        Raises:
+            NotFoundError: There is no such folder, and the cache does not have the name; the message has the command that downloads it.
+        """
+        name = kinds.text("name", os.fspath(name) if isinstance(name, os.PathLike) else name)
+        place = pathlib.Path(name)
+        if not name or not place.is_dir():
+            from . import hub
+
+            cache = hub.cache_folder() if cache_dir is None else pathlib.Path(cache_dir)
+            place = hub.find(name, kinds.text("revision", revision), cache)
+        elif revision != "main":
+            raise errors.OptionError(f"revision: {place} is a folder, which has no revisions", "RILL_ERR_OPTION")
+        return cls(place, **arguments)
+
     def _open(self) -> None:
         self._at: Opened | None = Opened(self._recipe)
         self._names = Vocabulary(self._at)
@@ -255,6 +294,7 @@ class Model:
         *,
         prefetch: int | None = None,
         trace: Trace | None = None,
+        progress: bool = False,
         **settings: Unpack[Settings],
     ) -> Stream:
         """Decode inputs as they come, in bounded memory.
@@ -266,6 +306,7 @@ class Model:
                 takes the next one, as in a dialogue. None: as many as the search can use.
             trace: A function that is called with a TraceEvent for each timestep and when an input is admitted or finished, on the thread
                 that asks for results. If a long input is decoded as its sentences, the events are about the sentences.
+            progress: Show the number of results, and the total if the inputs have a length, as a bar of the package tqdm.
             settings: Settings of the search; rill.options() lists them. heuristic, scorer and scheduler also take functions in Python.
 
         Returns:
@@ -276,7 +317,7 @@ class Model:
         """
         from .stream import Stream
 
-        return Stream(self, self._opened, self._names, inputs, settings, prefetch, trace)
+        return Stream(self, self._opened, self._names, inputs, settings, prefetch, trace, progress)
 
     def decode(
         self,
@@ -284,6 +325,7 @@ class Model:
         *,
         prefetch: int | None = None,
         trace: Trace | None = None,
+        progress: bool = False,
         **settings: Unpack[Settings],
     ) -> list[Result]:
         """Decode all inputs.
@@ -292,6 +334,7 @@ class Model:
             inputs: Texts, or a rill.Request for an input with its own settings.
             prefetch: As in stream().
             trace: As in stream().
+            progress: As in stream().
             settings: As in stream().
 
         Returns:
@@ -302,16 +345,19 @@ class Model:
         """
         if isinstance(inputs, (str, bytes)):
             raise TypeError("inputs: a list of texts was expected, found one text; decode([text]) decodes it")
-        with self.stream(inputs, prefetch=prefetch, trace=trace, **settings) as stream:
+        with self.stream(inputs, prefetch=prefetch, trace=trace, progress=progress, **settings) as stream:
             return list(stream)
 
-    def score(self, pairs: Iterable[tuple[str, str | Sequence[int]]], **settings: Unpack[Settings]) -> list[Result]:
+    def score(
+        self, pairs: Iterable[tuple[str, str | Sequence[int]]], *, progress: bool = False, **settings: Unpack[Settings]
+    ) -> list[Result]:
         """Score given outputs: compute the model's probability of each, without a search.
 
         The numbers are those of decoding, to the last bit.
 
         Args:
             pairs: Pairs of an input and its output. An output is a text, which the model tokenizes, or token ids with the end token.
+            progress: As in stream().
             settings: As in stream(), except for settings of the search.
 
         Returns:
@@ -327,5 +373,6 @@ class Model:
             raise TypeError("pairs: a list of inputs and outputs was expected, found one text")
         opened = self._opened
         requests = given_requests(opened, pairs)
-        with Stream(self, opened, self._names, requests, settings, None, None, given=True) as stream:
+        total = len(pairs) if isinstance(pairs, Sized) else None
+        with Stream(self, opened, self._names, requests, settings, None, None, progress, total, given=True) as stream:
             return list(stream)

@@ -133,7 +133,7 @@ class Opened:
         ctx = make_context()
         lib.rill_option_set_style(ctx, lib.RILL_OPTION_UNDERSCORED)
         closer.add(lib.rill_context_destroy, ctx)
-        for scorer in (lib.rillpy_prefix(), lib.rillpy_bias()):
+        for scorer in (lib.rillpy_prefix(), lib.rillpy_bias(), lib.rillpy_ban()):
             errors.check(ctx, lib.rill_register_scorer(ctx, scorer))
         for plugin in self.recipe.plugins:
             errors.check(ctx, lib.rill_plugin_load(ctx, errors.c_text("plugins", os.fsencode(plugin))))

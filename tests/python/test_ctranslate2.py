@@ -341,12 +341,62 @@ class Calls(unittest.TestCase):
             self.assertEqual(getattr(self.mine, name), getattr(self.real, name), name)
         plain = [package.Translator(str(self.folder)).compute_type for package in (ours, theirs)]  # of float32, on any processor
         self.assertEqual(*plain)
-        self.mine.unload_model()
-        self.assertFalse(self.mine.model_is_loaded)
+        for call in (
+            lambda one: (one.unload_model(True), one.model_is_loaded),  # on the CPU the model stays
+            lambda one: (one.unload_model(), one.model_is_loaded, one.unload_model(True), one.unload_model()),
+            lambda one: (one.load_model(True), one.load_model(), one.model_is_loaded),
+            lambda one: (one.unload_model(to_cpu=False), one.model_is_loaded),
+        ):
+            self.assertEqual(call(self.mine), call(self.real))
         with self.assertRaises(RuntimeError):
             self.mine.translate_batch(self.source)
         self.mine.load_model()
         self.assertEqual(len(self.mine.translate_batch(self.source)), len(self.source))
+
+    def test_models_and_types(self) -> None:
+        for path in (self.folder, self.folder.parent, self.folder / "model.bin", pathlib.Path("/nowhere")):
+            self.assertEqual(ours.contains_model(str(path)), theirs.contains_model(str(path)), path)
+        mine, real = ours.get_supported_compute_types("cpu"), theirs.get_supported_compute_types("cpu")
+        self.assertLessEqual({"float32", "int8", "int8_float32"} & real, mine)
+        for name in mine:
+            with ours.Translator(str(self.folder), compute_type=name) as one:
+                if name in real:
+                    self.assertEqual(one.compute_type, theirs.Translator(str(self.folder), compute_type=name).compute_type)
+        for package in (ours, theirs):
+            self.assertRaisesRegex(ValueError, "unsupported device tpu", package.get_supported_compute_types, "tpu")
+        with self.assertRaisesRegex(NotImplementedError, "compute_type: 'int16' is none of .*bfloat16"):
+            ours.Translator(str(self.folder), compute_type="int16")
+
+    def test_steps_of_samples(self) -> None:
+        """A sample's steps are its tokens, and what its score consists of; a callback may cut it."""
+        options = {"sampling_topk": 0, "beam_size": 1, "max_decoding_length": 8, "length_penalty": 0.5, "return_scores": True}
+        for prefix in (None, [self.words[6:8]] * len(self.source)):
+            for last in (100, 3):
+                ours.set_random_seed(5)
+                plain = self.mine.translate_batch(self.source, prefix, return_end_token=True, **options)
+                ours.set_random_seed(5)
+                seen: list[list[Any]] = [[] for _ in self.source]
+
+                def look(step: Any) -> bool:
+                    seen[step.batch_id].append(step)
+                    return bool(step.step >= last)
+
+                cut = self.mine.translate_batch(self.source, prefix, return_end_token=True, callback=look, **options)
+                for whole, part, steps in zip(plain, cut, seen):
+                    n = min(len(whole.hypotheses[0]), last + 1)
+                    self.assertEqual(part.hypotheses[0], whole.hypotheses[0][:n])
+                    if steps:
+                        self.assertEqual([step.token for step in steps], part.hypotheses[0])
+                        self.assertEqual([step.step for step in steps], list(range(n)))
+                        self.assertAlmostEqual(part.scores[0], sum(step.log_prob for step in steps) / n**0.5, delta=DELTA)
+        ours.set_random_seed(5)
+        drawn = list(self.mine.generate_tokens(self.source[0], sampling_topk=0, return_log_prob=True, max_decoding_length=8))
+        ours.set_random_seed(5)
+        sample = self.mine.translate_batch(self.source[:1], **{**options, "length_penalty": 0})[0]
+        self.assertEqual([step.token for step in drawn if step.token != "</s>"], sample.hypotheses[0])
+        self.assertAlmostEqual(sum(step.log_prob for step in drawn), sample.scores[0], delta=DELTA)
+        with self.assertRaisesRegex(NotImplementedError, "several_samples"):
+            self.mine.translate_batch(self.source, num_hypotheses=2, callback=look, **options)
 
     def test_samples(self) -> None:
         ours.set_random_seed(3)

@@ -65,7 +65,49 @@ class Generate(Case):
                 with self.assertRaisesRegex(ValueError, "no token fits besides the start token and the forced end"):
                     generate(model, texts, max_new_tokens=1, forced_eos_token_id=end)
 
+    def test_a_forced_beginning(self) -> None:
+        with rill.Model(ROOT / "tests" / "data" / "mt" / "bart", tokenized=True) as model:
+            texts = [" ".join(model.id_to_token(action) for action in one[1:-1]) for one in IDS]
+            found = generate(model, texts, num_beams=3, forced_bos_token_id=17)
+            self.assertEqual([(ids[0], logprobs[0]) for ids, logprobs in zip(found.sequences, found.scores)], [(17, 0.0)] * 3)
+            for ids, logprobs, score in zip(found.sequences, found.scores, found.sequences_scores):
+                self.assertAlmostEqual(sum(logprobs) / len(ids), score, places=5)
+            self.assertEqual(generate(model, texts, num_beams=3, forced_bos_token_id=17, output_scores=False).scores, [])
+            self.assertRaisesRegex(ValueError, "the vocabulary has 420", generate, model, texts, forced_bos_token_id=420)
+
+    def test_a_forced_language(self) -> None:
+        """The token of a language, of a model that has a language for each input or a single one."""
+        folder = ROOT / "tests" / "data" / "mt" / "m2m"
+        with rill.Model(folder, language_columns=True, source_lang="deu_Latn") as any_language:
+            for name in ("deu_Latn", "eng_Latn"):
+                with rill.Model(folder, source_lang="deu_Latn", target_lang=name) as one:
+                    wanted = generate(one, ["ein Hund"], num_beams=3)
+                    token = wanted.sequences[0][0]
+                    for model in (one, any_language):
+                        self.assertEqual(generate(model, ["ein Hund"], num_beams=3, forced_bos_token_id=token), wanted)
+                    with self.assertRaisesRegex(ValueError, f"force {token}, '{name}': .*language_columns=True"):
+                        generate(one, ["ein Hund"], forced_bos_token_id=token + 1)
+            with self.assertRaisesRegex(rill.InputError, "unknown language"):
+                generate(any_language, ["ein Hund"], forced_bos_token_id=30)
+
+    def test_bad_words(self) -> None:
+        plain = generate(self.model, CAPTIONS[:4], num_beams=3)
+        first, second = plain.sequences[0][0], plain.sequences[0][1]
+        end = self.model.info.end_action
+        for words in ([[first]], [[first, second]], [[end], [second], [first, second]]):
+            found = generate(self.model, CAPTIONS[:4], num_beams=3, bad_words_ids=words)
+            for ids in found.sequences:
+                for word in words:
+                    places = range(len(ids) - len(word) + 1) if word != [end] else ()
+                    self.assertFalse(any(ids[i : i + len(word)] == word for i in places), words)
+            self.assertNotEqual(found.sequences[0], plain.sequences[0])
+        self.assertEqual(generate(self.model, CAPTIONS[:4], num_beams=3, bad_words_ids=[[second, first], [end]]), plain)
+        for bad, why in (([[]], "is empty"), ([[-1]], "token id -1"), ([3], "token ids was expected"), ("ab", "lists of token ids")):
+            with self.subTest(bad=bad), self.assertRaisesRegex((ValueError, TypeError), why):
+                generate(self.model, CAPTIONS[:1], bad_words_ids=bad)  # type: ignore[arg-type]
+
     def test_contradictions(self) -> None:
+        self.assertRaisesRegex(TypeError, "found one text", generate, self.model, CAPTIONS[0])
         for bad in (
             {"early_stopping": "sometimes"},
             {"num_beams": 2, "num_return_sequences": 3},
@@ -90,7 +132,12 @@ class Generate(Case):
             with self.folder(in_file) as folder, rill.Model(folder, tokenized=True) as mine:
                 theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
                 texts = [" ".join(mine.id_to_token(action) for action in one[1:-1]) for one in IDS]
-                for search, limit, end in itertools.product(searches, limits, ({}, {"forced_eos_token_id": mine.info.end_action})):
+                words = [[2], [190], [7, 9], [2, 190], [2, 5]]  # 2 starts and ends outputs; most outputs of the model are 190 190 ...
+                others = ({}, {"forced_eos_token_id": 2}, {"forced_bos_token_id": 17}, {"bad_words_ids": words})
+                others += ({"bad_words_ids": words, "forced_bos_token_id": 5},)  # type: ignore[assignment]
+                for search, limit, end in itertools.product(searches, limits, others):
+                    if limit == {"max_new_tokens": 2} and "forced_bos_token_id" in end:
+                        continue  # only one output is possible, with which transformers fills the list
                     options = {**search, **limit, **end}
                     found = generate(mine, texts, **options)  # type: ignore[arg-type]
                     real = []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..views import Candidates
+    from ..views import Candidates, Modifiers, ScorerRows
 
 _Result = TypeVar("_Result")
 Tokens = Sequence[str]
@@ -162,7 +162,24 @@ WEIGHTS = {
     "int8": "int8",
     "int8_float32": "int8",
     "bfloat16": "bf16",
+    "float16": "f16",
 }
+
+
+@typed
+def contains_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder with a model.bin, as in CTranslate2: the file is not read."""
+    return os.path.exists(os.path.join(path, "model.bin"))
+
+
+@typed
+def get_supported_compute_types(device: str, device_index: int = 0) -> set[str]:
+    """The types that Translator(device=, compute_type=) takes, besides "default" and "auto". A device is not looked for."""
+    if device == "cpu" and device_index != 0:
+        raise ValueError(f"device_index: {device_index}: there is one cpu, number 0")
+    if device not in ("cpu", "cuda", "auto"):
+        raise ValueError(f"unsupported device {device}")
+    return {"float32", "bfloat16", "float16"} if device == "cuda" else {"float32", "bfloat16", "int8", "int8_float32"}
 
 
 class TranslationOptions(TypedDict, total=False):
@@ -304,7 +321,7 @@ class SearchOptions:
             coverage_penalty_with_alternatives=self.coverage_penalty != 0 and self.return_alternatives,
             return_logits_vocab=self.return_logits_vocab,
             sampling_with_a_beam=self.samples and self.beam_size > 1,
-            callback_with_samples=self.callback is not None and self.samples,
+            callback_with_several_samples=self.callback is not None and self.samples and self.num_hypotheses > 1,
             callback_with_alternatives=self.callback is not None and self.return_alternatives,
         )
 
@@ -417,12 +434,35 @@ def bias_arguments(ids: list[int], scored: Result, beta: float) -> str:
 
 
 class StepCallback:
-    """A heuristic that never prunes. It reports the steps of greedy searches to a callback, and stops a search if the callback says so."""
+    """Reports the steps of greedy searches, or of samples, to a callback, and stops a search if the callback says so.
+
+    For greedy search it is a heuristic that never prunes. Sampling has no heuristics: there it is a scorer that changes no score. It sees
+    each token one timestep later, and a stopped sample is drawn to its end and then cut.
+    """
 
     def __init__(self, model: Model, search: SearchOptions) -> None:
         self._model, self._callback, self._max_length = model, search.callback, search.max_decoding_length
         self.numbers: list[tuple[int, int]] = []  # for each input: number in the batch, length of the prefix
         self._last: dict[int, int] = {}  # last reported step of each input
+        self._scores: dict[int, float] = {}  # of each sample: its path_score at the last reported step
+        self._stopped: set[int] = set()  # samples that the callback stopped
+        self._samples = search.samples
+        self._length_penalty = search.length_penalty
+
+    def added_to(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings of a search that reports its steps."""
+        if self._samples:
+            return {**settings, "scorer": [*settings["scorer"], self.sampled]}
+        return {**settings, "heuristic": self}
+
+    def sampled(self, rows: ScorerRows, modifiers: Modifiers) -> None:
+        """Report the last token of each sample."""
+        for row in range(rows.n):
+            item, step, score = int(rows.item_id[row]), int(rows.timestep[row]) - 1, float(rows.path_score[row])
+            if step >= 0 and item not in self._stopped:
+                if self._report(item, step, int(rows.path(row)[-1]), score - self._scores.get(item, 0.0), False):
+                    self._stopped.add(item)
+                self._scores[item] = score
 
     def __call__(self, candidates: Candidates) -> None:
         for i in range(candidates.n):
@@ -441,11 +481,27 @@ class StepCallback:
         logp = 0.0 if step < prefix else logp  # forced tokens have no score
         return bool(self._callback(GenerationStepResult(step, number, action, 0, self._model.id_to_token(action), logp, None, last)))
 
-    def finish(self, result: Result) -> None:
-        """Report the end of an output, which the heuristic does not see."""
+    def finish(self, result: Result) -> Result:
+        """Report the end of an output, which the search does not report, and return the result; a stopped sample's is cut."""
         reported = self._last.pop(result.id, -1)
+        self._scores.pop(result.id, None)
+        if result.ok and result.id in self._stopped:
+            self._stopped.remove(result.id)
+            return result._replace(outputs=[self._cut(result.best, result.id, reported + 1)])
         if result.ok:
             best = result.best
             for step in range(reported + 1, len(best.ids)):
                 self._report(result.id, step, best.ids[step], best.token_logprobs[step], True)
             self._last.pop(result.id, None)
+        return result
+
+    def _cut(self, output: Output, item: int, n: int) -> Output:
+        """The first n tokens of a sample."""
+        logp = sum(output.token_logprobs[self.numbers[item][1] : n])
+        return output._replace(
+            ids=output.ids[:n],
+            tokens=output.tokens[:n],
+            token_logprobs=output.token_logprobs[:n],
+            score=logp / n**self._length_penalty,
+            alignment=output.alignment[:n] if output.alignment is not None else None,
+        )

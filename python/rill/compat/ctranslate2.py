@@ -39,10 +39,12 @@ from .ct2_options import (
     StepCallback,
     added_tokens,
     bias_arguments,
+    contains_model,
     empty,
     input_line,
     token_lists,
     refuse,
+    get_supported_compute_types,
     set_random_seed,
     inputs_per_batch,
     token_list,
@@ -60,6 +62,8 @@ __all__ = [
     "ScoringResult",
     "TranslationResult",
     "Translator",
+    "contains_model",
+    "get_supported_compute_types",
     "set_random_seed",
 ]
 
@@ -88,17 +92,16 @@ class Translator:
         refuse(flash_attention=flash_attention, tensor_parallel=tensor_parallel, files=files is not None)
         if max_queued_batches < -1:
             raise ValueError("max_queued_batches: -1, 0 or a number above it was expected")
-        if device not in ("cpu", "cuda", "auto"):
-            raise ValueError(f"unsupported device {device}")
+        types = ("default", "auto", *sorted(get_supported_compute_types(device)))
         name = compute_type.get(device, "default") if isinstance(compute_type, dict) else compute_type
-        if text("compute_type", name) not in WEIGHTS:
-            raise NotImplementedError(f"compute_type: {name!r} is none of {', '.join(WEIGHTS)}, which rill has")
+        if text("compute_type", name) not in types:
+            raise NotImplementedError(f"compute_type: {name!r} is none of {', '.join(types)}, which rill has on this device")
         self._device = device
         many = device_index if isinstance(device_index, (list, tuple)) else [device_index]
         self._indexes = [whole("device_index", one) for one in many]
         if device == "cpu" and self._indexes != [0]:
             raise ValueError(f"device_index: {device_index}: there is one cpu, number 0")
-        self._compute_type = "float32" if WEIGHTS[name] in (None, "f32") else name
+        self._compute_type = {None: "float32", "f32": "float32", "int8": "int8_float32"}.get(WEIGHTS[name], name)
         self._max_queued = max_queued_batches
         where = ",".join(f"cuda:{index}" for index in self._indexes) if device == "cuda" else device
         threads = intra_threads or max(1, min(4, int(lib.rill_processors()) // max(1, inter_threads)))
@@ -156,20 +159,17 @@ class Translator:
         return self._model is not None
 
     @typed
-    def load_model(self, keep_cache: bool = False) -> bool:
-        """Load the model again after unload_model(). keep_cache=True is not supported."""
-        refuse(keep_cache=keep_cache)
+    def load_model(self, keep_cache: bool = False) -> None:
+        """Load the model again after unload_model(). keep_cache: no effect, since rill keeps no copy of an unloaded model."""
         self._model = self._model or Model(**self._made)
-        return True
 
     @typed
-    def unload_model(self, to_cpu: bool = False) -> bool:
-        """Free the model's memory."""
-        refuse(to_cpu=to_cpu)
-        if self._model is not None:
+    def unload_model(self, to_cpu: bool = False) -> None:
+        """Free the model's memory. to_cpu: on the CPU the model then stays where it is, as in CTranslate2; a GPU's is refused."""
+        refuse(to_cpu=to_cpu and self.device != "cpu")
+        if self._model is not None and not to_cpu:
             self._model.close()
             self._model = None
-        return True
 
     def __repr__(self) -> str:
         loaded = "" if self._model is not None else ", unloaded"
@@ -375,7 +375,7 @@ class Translator:
         if batch_inputs is not None:
             settings["batch_size"] = batch_inputs
         if watch is not None:
-            settings["heuristic"] = watch
+            settings = watch.added_to(settings)
         if search.return_alternatives:
             yield from self._alternatives(pairs, search, settings)
             return
@@ -385,7 +385,7 @@ class Translator:
                     yield empty(search, self._names(waiting.popleft()[1]))
                 entry = waiting.popleft()
                 if watch is not None:
-                    watch.finish(result)
+                    result = watch.finish(result)
                 yield self._result(result, entry, search)
         for _, ids in waiting:
             yield empty(search, self._names(ids))
@@ -652,7 +652,7 @@ class Translator:
         max_input_length: int = 1024,
         use_vmap: bool = False,
     ) -> Iterator[GenerationStepResult]:
-        """Yield the tokens of the greedy output during the search."""
+        """Yield the tokens of the greedy output, or of a sample, during the search."""
         steps: collections.deque[GenerationStepResult] = collections.deque()
 
         def look(step: GenerationStepResult) -> bool:
@@ -680,7 +680,7 @@ class Translator:
         watch.numbers.append((0, len(ids)))
         text = input_line(self._source(source, max_input_length))
         arguments = {"python-prefix": " ".join(map(str, ids))} if ids else None
-        settings = {**search.settings(), "heuristic": watch}
+        settings = watch.added_to(search.settings())
         if not text:
             return
         with self._open().stream([Request(text, arguments=arguments)], **settings) as stream:

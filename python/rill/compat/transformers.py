@@ -15,11 +15,11 @@ import dataclasses
 import difflib
 import inspect
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._native import lib
-from ..kinds import typed
+from ..kinds import typed, whole
 from ..model import Model
 from ..stream import Engine
 
@@ -31,7 +31,8 @@ class GenerateOutput:
     """Results of n inputs with r sequences each, input by input and best first.
 
     texts: [n r]; sequences: [n r] lists of ids, including the end, without padding; sequences_scores: [n r] sums of log-probabilities
-    divided by length ** length_penalty; scores: [n r] lists with the log-probability of each id
+    divided by length ** length_penalty; scores: [n r] lists with the log-probability of each id (transformers has those of the whole
+    vocabulary), 0 for forced ones; empty with output_scores=False
     """
 
     texts: list[str]
@@ -45,8 +46,6 @@ _REFUSED = {
     "inputs_embeds": "inputs are texts, which the model's tokenizer splits: generate(model, [text])",
     "attention_mask": "inputs are texts and have no padding: leave it out",
     "decoder_input_ids": 'rill.Request(text, arguments={"prefix": ...}) with scorer="prefix" forces the beginning of an output',
-    "forced_bos_token_id": "open the model with target_lang=, or read it from the model's generation_config.json",
-    "bad_words_ids": 'rill.Request(text, arguments={"ban": ...}) with scorer="ban" bans phrases',
     "force_words_ids": 'rill.Request(text, arguments={"require": ...}) with scorer="require" requires phrases',
     "logits_processor": "model.stream(inputs, scorer=function) changes scores",
     "stopping_criteria": "model.stream(inputs, heuristic=function) stops inputs",
@@ -56,7 +55,6 @@ _REFUSED = {
     "eos_token_id": "the model's own end token ends outputs: leave it out",
     "use_cache": "the KV cache is always used: leave it out",
     "return_dict_in_generate": "the result always has scores: leave it out",
-    "output_scores": "the result always has scores: leave it out",
     "penalty_alpha": "contrastive search is not supported",
     "typical_p": "typical sampling is not supported; top_p is",
     "min_p": "min-p sampling is not supported; top_p is",
@@ -75,6 +73,42 @@ def _length_limit(model: Model) -> tuple[int, bool]:
         engine.close()
 
 
+def _ids(model: Model, what: str, given: Any) -> list[int]:
+    """Check token ids."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"{what}: a list of token ids was expected, found {given!r}")
+    ids = [whole(what, one) for one in given]
+    for one in ids:
+        if not 0 <= one < model.info.actions:
+            raise ValueError(f"{what}: token id {one}: the vocabulary has {model.info.actions}")
+    return ids
+
+
+def _banned(model: Model, given: Any, free_first: bool) -> str:
+    """The scorer that bans sequences of ids. free_first: not as the first token."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"bad_words_ids: a list of lists of token ids was expected, found {given!r}")
+    sequences = [_ids(model, "bad_words_ids", one) for one in given]
+    if not all(sequences):
+        raise ValueError("bad_words_ids: a list of token ids is empty")
+    return "python-ban:" + "| " * free_first + " | ".join(" ".join(map(str, one)) for one in sequences if one != [model.info.end_action])
+
+
+def _opened_by(model: Model, texts: list[str], token: int) -> tuple[list[str], bool]:
+    """The inputs of outputs that begin with a token, and whether a scorer has to force it."""
+    _ids(model, "forced_bos_token_id", [token])
+    if model._recipe.settings.get("language_columns"):
+        return [f"\t{model.id_to_token(token)}\t{text}" for text in texts], False
+    opened, forced = model._opened, set()
+    for data in (text.encode(errors="replace") for text in texts):
+        with opened.lock:
+            forced.add(int(lib.rill_model_first_action(opened.model, opened.ctx, data, len(data))))  # -1: none
+    for other in sorted(forced - {token, -1}):
+        why = "rill.Model(..., language_columns=True) takes a language for each call" if model.info.languages else "leave it out"
+        raise ValueError(f"forced_bos_token_id: {token}: the model's files or options force {other}, {model.id_to_token(other)!r}: {why}")
+    return texts, forced == {-1}
+
+
 @typed
 def generate(
     model: Model,
@@ -91,6 +125,8 @@ def generate(
     min_new_tokens: int | None = None,
     no_repeat_ngram_size: int | None = None,
     repetition_penalty: float | None = None,
+    bad_words_ids: Sequence[Sequence[int]] | None = None,
+    forced_bos_token_id: int | None = None,
     forced_eos_token_id: int | None = None,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -98,6 +134,7 @@ def generate(
     num_beam_groups: int | None = None,
     diversity_penalty: float | None = None,
     seed: int | None = None,
+    output_scores: bool = True,
     **others: object,
 ) -> GenerateOutput:
     """Decode as transformers' generate() does. None: the value of the model's generation_config.json, or its default.
@@ -105,6 +142,9 @@ def generate(
     max_length counts the decoder's start symbol; max_new_tokens does not, and overrides it. The same holds for min_length, min_new_tokens.
     Where neither they nor the model's files set a length, the model's largest is the limit; in transformers it is 20 new tokens.
     num_beams: 1 is greedy search. seed: of samples; None: different in every call
+    bad_words_ids: sequences of ids that no output contains. The end token alone is not one, as in transformers.
+    forced_bos_token_id: the first token of outputs. If the model's files or target_lang= force one, it must be that one, unless the model
+    was opened with language_columns=True: then the token is the target language of the inputs, which are texts without columns.
     Raises rill.OptionError for impossible values, ValueError for contradictory ones, and the error of a failed input.
     """
     for name in others:
@@ -114,6 +154,8 @@ def generate(
         raise TypeError(f"generate() has no argument {name}: {why}")
     if inputs is None:
         raise TypeError("generate() needs inputs: generate(model, [text])")
+    if isinstance(inputs, (str, bytes)):
+        raise TypeError("inputs: a list of texts was expected, found one text; generate(model, [text]) decodes it")
     if early_stopping is not None and early_stopping not in _STOPS:
         raise ValueError(f"early_stopping: True, False or 'never' was expected, found {early_stopping!r}")
     if forced_eos_token_id is not None and forced_eos_token_id != model.info.end_action:
@@ -129,6 +171,13 @@ def generate(
     longest = max_new_tokens - forced
     if longest < 1:
         raise ValueError(f"max_length, max_new_tokens: no token fits besides the start token{' and the forced end' if forced else ''}")
+    texts = list(inputs)
+    opens = False  # whether a scorer forces the first token, whose log-probability the outputs then have
+    if forced_bos_token_id is not None:
+        texts, opens = _opened_by(model, texts, forced_bos_token_id)
+    scorers = [f"python-prefix:{forced_bos_token_id}"] if opens else []
+    if bad_words_ids:
+        scorers.append(_banned(model, bad_words_ids, free_first=forced_bos_token_id is not None))
     shortest = min_new_tokens if min_new_tokens is not None else None if min_length is None else max(0, min_length - 1)
     settings: dict[str, Any] = {
         "like": "hf",
@@ -142,6 +191,7 @@ def generate(
         "repetition_penalty": repetition_penalty,
         "groups": num_beam_groups if num_beam_groups != 1 else None,
         "diversity": diversity_penalty,
+        "scorer": scorers or None,
     }
     if do_sample:
         if (num_beams or 1) != 1:
@@ -152,7 +202,7 @@ def generate(
         settings |= {"method": "greedy", "stop": None}
     else:
         settings |= {"beam_size": num_beams, "n_best": num_return_sequences}
-    outputs = [output for result in model.stream(inputs, **settings) for output in (result.best, *result.outputs[1:])]
+    outputs = [output for result in model.stream(texts, **settings) for output in (result.best, *result.outputs[1:])]
     sequences, scores = [output.ids for output in outputs], [output.token_logprobs for output in outputs]
     end = model.info.end_action
     if forced and end is not None:  # rill's output does not contain a forced end; transformers' does, with probability 1
@@ -160,4 +210,8 @@ def generate(
             if output.finish_reason == "length":
                 ids.append(end)
                 logprobs.append(0.0)
-    return GenerateOutput([output.text for output in outputs], sequences, [output.score for output in outputs], scores)
+    if opens:
+        for logprobs in scores:
+            logprobs[:1] = [0.0]
+    ranks = [output.score for output in outputs]
+    return GenerateOutput([output.text for output in outputs], sequences, ranks, scores if output_scores else [])
