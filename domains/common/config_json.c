@@ -23,8 +23,10 @@ struct rill_config {
 
 rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, json_t **out)
 {
-    json_error_t error;
+    json_error_t error, ignored;
     *out = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
+    if (*out == NULL && json_error_code(&error) == json_error_numeric_overflow)
+        *out = json_loadb(bytes, length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &ignored);
     return *out != NULL ? RILL_OK : rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
 }
 
@@ -166,17 +168,29 @@ static rill_status fail_value(const rill_config *config, const char *key, const 
 
 /* --- getters ------------------------------------------------------------------------------------------------------ */
 
+int64_t rill_json_integer(const json_t *value, int64_t otherwise)
+{
+    const double real = json_is_real(value) ? json_real_value(value) : 0.5;
+    if (json_is_integer(value)) return json_integer_value(value);
+    return real > -1e15 && real < 1e15 && (double)(int64_t)real == real ? (int64_t)real : otherwise;
+}
+
+static rill_status check_integer(const rill_config *config, const char *key, const json_t *value, int64_t low,
+                                 int64_t high, int64_t *out)
+{
+    *out = rill_json_integer(value, low - 1);
+    if (*out >= low && *out <= high) return RILL_OK;
+    char expected[80];
+    snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
+    return fail_value(config, key, expected, value);
+}
+
 /* Read an integer in low..high; if `is_optional` is set and the key is absent, *out keeps its value. */
 static rill_status read_integer(const rill_config *config, const char *key, int64_t low, int64_t high, int is_optional,
                                 int64_t *out)
 {
     const json_t *value = find_value(config, key);
-    if (value == NULL && is_optional) return RILL_OK;
-    *out = json_integer_value(value);
-    if (json_is_integer(value) && *out >= low && *out <= high) return RILL_OK;
-    char expected[80];
-    snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
-    return fail_value(config, key, expected, value);
+    return value == NULL && is_optional ? RILL_OK : check_integer(config, key, value, low, high, out);
 }
 
 rill_status rill_config_int(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t *out)
@@ -193,6 +207,17 @@ rill_status rill_config_int_or(const rill_config *config, const char *key, int32
     int64_t value = fallback;
     TRY(read_integer(config, key, low, high, 1, &value));
     *out = (int32_t)value;
+    return RILL_OK;
+}
+
+rill_status rill_config_id_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
+                              int32_t *out)
+{
+    const json_t *value = find_value(config, key);
+    int64_t id = fallback;
+    if (json_array_size(value) == 1) value = json_array_get(value, 0);
+    if (value != NULL) TRY(check_integer(config, key, value, low, high, &id));
+    *out = (int32_t)id;
     return RILL_OK;
 }
 
@@ -285,8 +310,8 @@ static rill_status call_with_list(const rill_config *config, const char *key, co
     rill_status status = RILL_OK;
     for (size_t i = 0; i < n && status == RILL_OK; i++) {
         const json_t *one = json_is_array(list) ? json_array_get(list, i) : list;
-        value[i] = json_integer_value(one);
-        if (!json_is_integer(one)) status = fail_value(config, key, "a list of integers", one);
+        value[i] = rill_json_integer(one, INT64_MIN);
+        if (value[i] == INT64_MIN) status = fail_value(config, key, "a list of integers", one);
     }
     if (status == RILL_OK) status = take(user, value, n);
     rill_free(config->ctx, value, n * sizeof *value);

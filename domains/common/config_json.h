@@ -13,12 +13,16 @@
 
 #include "rill/context.h"
 
-/* Parse JSON; an object with a duplicate member is an error. `name` is the file's name in error messages.
+/* Parse JSON; an object with a duplicate member is an error. If an integer has more than 64 bits, all numbers become
+ * reals: "model_max_length" of tokenizers is often 10^30. `name` is the file's name in error messages.
  * rill_json_read() reads the file at `path` instead of bytes. The caller frees *out with json_decref().
  *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why); rill_json_read() also the statuses of rill_file_read() */
 struct json_t;
 rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, struct json_t **out);
 rill_status rill_json_read(rill_context *ctx, const char *path, struct json_t **out);
+
+/* The value of a JSON integer, or of a real that is an integer; `otherwise` for another value. */
+int64_t rill_json_integer(const struct json_t *value, int64_t otherwise);
 
 typedef struct rill_config rill_config;
 
@@ -56,6 +60,9 @@ rill_status rill_config_string(const rill_config *config, const char *key, const
 /* Read an optional value; *out = fallback if the key is absent. A value of another type or range is still an error. */
 rill_status rill_config_int_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
                                int32_t *out);
+/* rill_config_id_or() also reads a list of one integer, e.g. "eos_token_id": [2]. */
+rill_status rill_config_id_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
+                              int32_t *out);
 rill_status rill_config_size_or(const rill_config *config, const char *key, int32_t low, int32_t high, size_t fallback,
                                 size_t *out);
 rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,

@@ -15,6 +15,7 @@
 #include "mt.h"
 #include "tokenizer.h"
 
+/* MT_SCALED_OUTPUT in a family's row: the configuration decides (read_output_scale()). */
 #define T5_FLAGS (MT_PRE_NORM | MT_FINAL_NORM | MT_RMS_NORM | MT_NO_BIAS | MT_TIED_BY_FILE)
 
 static const mt_family mt_families[] = {
@@ -30,7 +31,7 @@ static const mt_family mt_families[] = {
      0, 1, 2, 2, 0},
     {"pegasus", "Pegasus", MT_LAYOUT_BART, MT_PRE_NORM | MT_FINAL_NORM | MT_LOGITS_BIAS | MT_TIED_BY_FILE,
      MT_POSITIONS_HF, "gelu", 0, 0, 1, 0, 0},
-    {"t5", "T5", MT_LAYOUT_T5, T5_FLAGS, MT_POSITIONS_NONE, "relu", 0, 0, 1, 0, 0},
+    {"t5", "T5", MT_LAYOUT_T5, T5_FLAGS | MT_SCALED_OUTPUT, MT_POSITIONS_NONE, "relu", 0, 0, 1, 0, 0},
     {"mt5", "mT5", MT_LAYOUT_T5, T5_FLAGS, MT_POSITIONS_NONE, "gated-gelu", 0, 0, 1, 0, 0},
     {"umt5", "UMT5", MT_LAYOUT_T5, T5_FLAGS | MT_RELATIVE_PER_LAYER | MT_SCALED_OUTPUT, MT_POSITIONS_NONE, "gated-gelu",
      0, 0, 1, 0, 0},
@@ -224,24 +225,29 @@ static rill_status read_bart(mt_net *net, const rill_config *config)
 /* --- T5's keys ---------------------------------------------------------------------------------------------------- */
 
 /* Read the activation of the feed-forward block. In transformers "gated-gelu" is GELU's approximation by tanh, and "gelu"
- * the exact GELU. */
+ * the exact GELU. dense_act_fn and is_gated_act, which transformers derives from feed_forward_proj and saves with it, take
+ * precedence, as there. */
 static rill_status read_feed_forward(mt_net *net, const rill_config *config)
 {
-    static const char key[] = "feed_forward_proj", gated[] = "gated-";
-    const char *name;
+    static const char key[] = "feed_forward_proj", own_key[] = "dense_act_fn", gated[] = "gated-";
+    const char *name, *own;
     TRY(rill_config_string_or(config, key, net->settings.family->activation, &name));
     if (strcmp(name, "gated-gelu") == 0) name = "gated-gelu_new";
-    net->settings.gated = strncmp(name, gated, sizeof gated - 1) == 0;
-    return read_activation(config, key, name + (net->settings.gated ? sizeof gated - 1 : 0), &net->settings.activation);
+    const int is_gated = strncmp(name, gated, sizeof gated - 1) == 0;
+    TRY(rill_config_bool_or(config, "is_gated_act", is_gated, &net->settings.gated));
+    TRY(rill_config_string_or(config, own_key, NULL, &own));
+    if (own != NULL) return read_activation(config, own_key, own, &net->settings.activation);
+    return read_activation(config, key, name + (is_gated ? sizeof gated - 1 : 0), &net->settings.activation);
 }
 
-/* T5 scales the input of the output layer by D^-0.5. T5 1.1, recognised by its untied embeddings, does not. */
+/* T5 and UMT5 scale the input of the output layer by D^-0.5, unless tie_word_embeddings is false, as in T5 1.1. mT5 never
+ * does. */
 static rill_status read_output_scale(mt_net *net, const rill_config *config)
 {
     int tied, scaled;
     TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &tied));
     TRY(rill_config_bool_or(config, "scale_decoder_outputs", tied, &scaled));
-    if (strcmp(net->settings.family->model_type, "t5") == 0 && scaled) net->settings.flags |= MT_SCALED_OUTPUT;
+    if (!scaled) net->settings.flags &= ~(unsigned)MT_SCALED_OUTPUT;
     return RILL_OK;
 }
 
@@ -407,7 +413,7 @@ static rill_status read_generation_config(void *user, const rill_config *config)
     return mt_read_generation(user, config, GENERATION_FILE);
 }
 
-/* Name the tokenizer's files. Marian and FSMT directories have fixed names; ../text/text_families.c names the files of the
+/* Name the tokenizer's files. Marian and FSMT directories have fixed names, and their added tokens in optional files; ../text/text_families.c names the files of the
  * other families. */
 static rill_status name_tokenizer_files(const mt_net *net, const char *directory, rill_tokenizer_files *text)
 {
@@ -418,6 +424,7 @@ static rill_status name_tokenizer_files(const mt_net *net, const char *directory
     text->source = fsmt ? "vocab-src.json" : "vocab.json";
     text->target = fsmt ? "vocab-tgt.json" : "target_vocab.json";
     text->target_optional = !fsmt;
+    text->has_added_tokens = 1;
     text->target_vocab_key = "decoder_vocab_size";
     return RILL_OK;
 }

@@ -103,11 +103,23 @@ static rill_status read_special_token(mt_net *net, const rill_config *config, co
                                       int32_t *symbol, const char **from_file)
 {
     int32_t value;
-    TRY(rill_config_int_or(config, key, 0, net->seq.target_vocab_size - 1, -1, &value));
+    TRY(rill_config_id_or(config, key, 0, net->seq.target_vocab_size - 1, -1, &value));
     if (value < 0) return RILL_OK;
     *symbol = value;
     *from_file = file;
     return RILL_OK;
+}
+
+/* Read the forced first action. transformers reads it from one file only: generation_config.json if there is one. Old BART
+ * models set force_bos_token_to_be_generated, which transformers reads in config.json only. */
+static rill_status read_forced_bos(mt_net *net, const rill_config *config, const char *file)
+{
+    const char *key = "forced_bos_token_id", *origin;
+    int old;
+    net->seq.forced_bos = -1;
+    TRY(rill_config_bool_or(config, "force_bos_token_to_be_generated", 0, &old));
+    if (old && strcmp(file, "config.json") == 0) key = "bos_token_id";
+    return read_special_token(net, config, file, key, &net->seq.forced_bos, &origin);
 }
 
 /* Read special tokens, bad words and the maximum length of outputs. transformers counts the start token in max_length, but
@@ -119,9 +131,8 @@ rill_status mt_read_generation(mt_net *net, const rill_config *config, const cha
     TRY(read_special_token(net, config, file, "pad_token_id", &s->pad, &net->settings.pad_file));
     TRY(read_special_token(net, config, file, "eos_token_id", &s->eos, &s->eos_file));
     TRY(read_special_token(net, config, file, "decoder_start_token_id", &s->decoder_start, &origin));
-    TRY(read_special_token(net, config, file, "forced_bos_token_id", &s->forced_bos, &origin));
-    TRY(rill_config_bool_or(config, "renormalize_logits", net->settings.renormalize_logits,
-                            &net->settings.renormalize_logits));
+    TRY(read_forced_bos(net, config, file));
+    TRY(rill_config_bool_or(config, "renormalize_logits", 0, &net->settings.renormalize_logits));
     TRY(read_bad_words(net, config));
     TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->seq.max_length + 1, &s->max_length));
     TRY(rill_config_int_or(config, "max_new_tokens", 1, LENGTH_LIMIT, s->max_length - 1, &s->max_length));
@@ -163,16 +174,15 @@ static rill_status read_early_stopping(hf_generation *m, const rill_config *conf
     return RILL_OK;
 }
 
-/* Read the search settings. min_new_tokens overrides min_length. `forced`: 1 if eos is forced at the length limit by
- * default. */
-static rill_status read_search(hf_generation *m, const rill_config *config, int forced)
+/* Read the search settings. min_new_tokens overrides min_length. */
+static rill_status read_search(hf_generation *m, const rill_config *config)
 {
     int32_t min_tokens, end;
     TRY(rill_config_int_or(config, "num_beams", 1, MAX_BEAMS, 0, &m->n_beams));
     TRY(rill_config_int_or(config, "min_length", 0, LENGTH_LIMIT, 0, &min_tokens));
     TRY(rill_config_int_or(config, "min_new_tokens", 0, LENGTH_LIMIT, min_tokens > 0 ? min_tokens - 1 : 0,
                            &m->min_length));
-    TRY(rill_config_int_or(config, "forced_eos_token_id", 0, INT32_MAX, forced ? 0 : -1, &end));
+    TRY(rill_config_id_or(config, "forced_eos_token_id", 0, INT32_MAX, -1, &end));
     TRY(rill_config_number_or(config, "length_penalty", -25, 25, 1.0, &m->length_penalty));
     TRY(rill_config_int_or(config, "no_repeat_ngram_size", 0, LENGTH_LIMIT, 0, &m->no_repeat_ngram));
     TRY(rill_config_number_or(config, "repetition_penalty", 1e-3, 1e3, 1.0, &m->repetition_penalty));
@@ -259,53 +269,57 @@ typedef struct settings_writer {
     rill_text *out;
 } settings_writer;
 
-static rill_status write_settings(settings_writer *to, const rill_config *config, int forced)
+/* The maximum number of actions before a forced eos. Without a length in the file transformers generates 20 tokens, or as
+ * many as a model with a position table has positions for. */
+static int32_t max_actions(const settings_writer *to, const hf_generation *m, const rill_config *config)
 {
+    enum { DEFAULT_TOKENS = 20 };
+    const mt_net *net = mt_from_seq(to->net);
+    int32_t n = to->net->max_length;
+    if (!rill_config_is_set(config, "max_length", NAN) && !rill_config_is_set(config, "max_new_tokens", NAN)) {
+        n = DEFAULT_TOKENS;
+        if (net->settings.position_kind != MT_POSITIONS_NONE && n > net->seq.config_positions - 1)
+            n = net->seq.config_positions - 1;
+    }
+    n -= m->forces_eos;
+    return n > 0 ? n : 1;
+}
+
+static rill_status write_settings(void *user, const rill_config *config)
+{
+    const settings_writer *to = user;
     hf_generation m = {.ctx = to->net->ctx, .eos = to->net->eos};
-    TRY(read_search(&m, config, forced));
+    TRY(read_search(&m, config));
     TRY(warn_ignored(&m, config));
     /* Without num_beams transformers decodes greedily, but `--like hf` is for beam search, so the beam size k then
      * keeps its default. */
     if (m.n_beams > 0) TRY(rill_text_printf(to->out, "k=%d ", m.n_beams));
-    const int32_t max_length = to->net->max_length - m.forces_eos;
     return rill_text_printf(
         to->out,
         "length-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d no-repeat-ngram=%d repetition-penalty=%.9g",
         m.length_penalty, m.n_beams == 1 ? "count" : m.stop, m.forces_eos ? "end-free" : "first",
-        max_length > 0 ? max_length : 1, m.min_length, m.no_repeat_ngram, m.repetition_penalty);
+        max_actions(to, &m, config), m.min_length, m.no_repeat_ngram, m.repetition_penalty);
 }
 
-static rill_status read_generation_search(void *user, const rill_config *config)
-{
-    return write_settings(user, config, 0);
-}
-
-static rill_status read_config_json(void *user, const rill_config *config)
-{
-    const settings_writer *to = user;
-    return write_settings(user, config, strcmp(mt_from_seq(to->net)->settings.family->model_type, "fsmt") == 0);
-}
-
-/* Call `generation` with generation_config.json; if that file does not exist, call `older` with config.json. */
-static rill_status read_generation_or_config(rill_context *ctx, const char *directory, rill_config_fn generation,
-                                             rill_config_fn older, void *user)
+/* Call `read` with generation_config.json or, if that file does not exist, with config.json. */
+static rill_status read_generation_or_config(rill_context *ctx, const char *directory, rill_config_fn read, void *user)
 {
     int found;
-    TRY(rill_config_read(ctx, directory, "generation_config.json", generation, user, &found));
-    return found ? RILL_OK : rill_config_read(ctx, directory, "config.json", older, user, NULL);
+    TRY(rill_config_read(ctx, directory, "generation_config.json", read, user, &found));
+    return found ? RILL_OK : rill_config_read(ctx, directory, "config.json", read, user, NULL);
 }
 
 rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *out)
 {
     settings_writer to = {net, out};
-    return read_generation_or_config(net->ctx, directory, read_generation_search, read_config_json, &to);
+    return read_generation_or_config(net->ctx, directory, write_settings, &to);
 }
 
 /* --- defaults ----------------------------------------------------------------------------------------------------- */
 
 static rill_status read_defaults(void *user, const rill_config *config)
 {
-    return read_search(user, config, 0);
+    return read_search(user, config);
 }
 
 /* The default search: beam size, penalties and repetition settings of generation_config.json, with rill's stop
@@ -315,7 +329,7 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
 {
     hf_generation m = {.ctx = ctx, .length_penalty = 1.0, .repetition_penalty = 1.0};
     (void)table;
-    if (path != NULL) TRY(read_generation_or_config(ctx, path, read_defaults, read_defaults, &m));
+    if (path != NULL) TRY(read_generation_or_config(ctx, path, read_defaults, &m));
     TRY(rill_text_printf(out, "n=32 k=%d length-penalty=%.9g absolute=2.5 max-candidates=3",
                          m.n_beams > 0 ? m.n_beams : 5, m.length_penalty));
     if (m.min_length > 0) TRY(rill_text_printf(out, " min-length=%d", m.min_length));

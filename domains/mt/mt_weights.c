@@ -433,17 +433,16 @@ static rill_status share_equal_table(const loader *l, const char *same, const ch
 }
 
 /* Choose the tensors to read as encoder embedding, decoder embedding and output layer, by the file (MT_TIED_BY_FILE).
- * Tables that are stored with different values are separate, other tables are tied. For example, T5 1.1 has a separate
- * output layer even if config.json ties it. */
+ * Tables that are stored with different values are separate. A table that is not stored is `shared` or, if that is not
+ * stored either, the first table that is. For example, T5 1.1 has a separate output layer even if config.json ties it. */
 static rill_status resolve_by_file(loader *l)
 {
     const tensor_names *n = l->names;
-    const char *const targets[] = {n->target, n->shared, n->source, n->output}, *const sources[] = {
-                                                                                    n->source, n->shared, n->target,
-                                                                                    n->output};
-    l->target = first_present(l, targets, 4, n->shared);
-    l->source = first_present(l, sources, 4, n->shared);
-    l->output = has_tensor(l, n->output) || !l->net->settings.tied_output ? n->output : l->target;
+    const char *const tables[] = {n->shared, n->source, n->target, n->output},
+               *shared = first_present(l, tables, 4, n->shared);
+    l->target = has_tensor(l, n->target) ? n->target : shared;
+    l->source = has_tensor(l, n->source) ? n->source : shared;
+    l->output = has_tensor(l, n->output) || !l->net->settings.tied_output ? n->output : shared;
     TRY(share_equal_table(l, l->target, &l->source));
     return share_equal_table(l, l->target, &l->output);
 }

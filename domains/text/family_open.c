@@ -250,6 +250,19 @@ static rill_status add_languages(const family_opener *o)
     return RILL_OK;
 }
 
+/* Add M2M100's languages, whose ids follow vocab.json whatever tokens were added. transformers numbers added tokens from the
+ * same id on, since it does not count the languages; older versions from after num_madeup_words more ids on. */
+static rill_status add_languages_after_vocab(const family_opener *o)
+{
+    rill_token_set *tokens = &o->tokenizer->tokens;
+    int64_t spare;
+    TRY(add_languages(o));
+    TRY(rill_tokenizer_config_int(o->config, "num_madeup_words", 0, 10000, 8, &spare));
+    tokens->may_share_ids = 1;
+    tokens->max_gap = (int)spare;
+    return RILL_OK;
+}
+
 /* Add the mask token. It absorbs spaces before it, except in Pegasus, which has two masks. */
 static rill_status add_mask(const family_opener *o)
 {
@@ -280,6 +293,8 @@ static rill_status add_all(const family_opener *o)
 {
     const int listed = o->tokenizer->family.language_form == RILL_LANGUAGES_FLORES;
     TRY(find_special_tokens(o));
+    if (o->config->tokenizer == NULL && o->tokenizer->family.numbering == RILL_NUMBERS_VOCAB_JSON)
+        TRY(add_languages_after_vocab(o));
     if (o->config->tokenizer != NULL) return rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens);
     TRY(rill_tokenizer_config_add_tokens(o->config, &o->tokenizer->tokens));
     TRY(add_sentinels(o));

@@ -165,6 +165,7 @@ static rill_status set_default_languages(rill_family_tokenizer *t, rill_context 
                                                 config_language(t, config, "tgt_lang")};
     if (t->family.language_form == RILL_LANGUAGES_TAGS) t->default_languages = (rill_language_pair){-1, -1};
     if (t->default_languages.target < 0) t->default_languages.target = start_language(t, files);
+    if (t->family.target == RILL_TARGET_FORCED_BOS && files->forced_bos >= 0) t->default_languages.target = -1;
     TRY(read_option(t, ctx, "source-lang", files->source_language, &t->default_languages.source));
     if (files->source_language != NULL && !reads_source(t))
         return rill_fail(ctx, RILL_ERR_OPTION,

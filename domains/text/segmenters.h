@@ -109,6 +109,9 @@ typedef struct rill_token_set {
     rill_added_token *added;            /* [n_added]; after rill_token_set_finish() by first byte, longest first */
     size_t n_added;
     int32_t limit;              /* maximum number of tokens: the model's vocabulary size */
+    /* Kinds of ids that M2M100 allows: an added token may have the id of another one, and up to `max_gap` unused ids may
+     * come before an id. */
+    int may_share_ids, max_gap;
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;
 
@@ -120,14 +123,20 @@ rill_status rill_token_set_add_base(rill_token_set *tokens, const char *text, si
  * duplicates) */
 rill_status rill_token_set_end_base(rill_token_set *tokens);
 
+/* Use `base`, which the caller has set and the set owns, as the base tokens. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_token_set_continue(rill_token_set *tokens);
+
 /* Add an added token. If it is a base token, it keeps its id. Otherwise it gets the next free id; `id` must be that id, or
- * negative. Adding a token again merges the flags. Tokens beyond `limit` are ignored, because directories may list more
+ * negative (or as may_share_ids and max_gap allow). Adding a token again merges the flags. Tokens beyond `limit` are ignored, because directories may list more
  * tokens than the model has.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_token_set_add(rill_token_set *tokens, const char *text, size_t length, int64_t id, int flags);
 
 /* The id of a base or added token; -1 if the text is no token. */
 int32_t rill_token_set_find(const rill_token_set *tokens, const char *text, size_t length);
+
+/* The id of an added token, also after rill_token_set_finish(); -1 if the text is no added token. */
+int32_t rill_token_set_added_id(const rill_token_set *tokens, const char *text, size_t length);
 
 /* *out = the vocabulary of all tokens, owned by the caller. Texts can be split afterwards; tokens cannot be added.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT */

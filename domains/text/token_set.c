@@ -5,6 +5,7 @@
  * Sections: numbering · added tokens · splitting texts. */
 #include "segmenters.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -61,6 +62,17 @@ rill_status rill_token_set_end_base(rill_token_set *t)
     return make_vocabulary(t, &t->base);
 }
 
+rill_status rill_token_set_continue(rill_token_set *t)
+{
+    t->text_arena.ctx = t->arena.ctx;
+    for (int32_t i = 0; i < rill_vocabulary_count(t->base); i++) {
+        rill_slice token;
+        token.data = rill_vocabulary_token(t->base, i, &token.length);
+        PUSH(&t->text_arena, t->tokens, t->n_tokens, token, t->name);
+    }
+    return RILL_OK;
+}
+
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
 
 static rill_added_token *find_added(const rill_token_set *t, const char *text, size_t length)
@@ -68,6 +80,12 @@ static rill_added_token *find_added(const rill_token_set *t, const char *text, s
     for (size_t i = 0; i < t->n_added; i++)
         if (rill_slice_equal(t->added[i].text, (rill_slice){text, length})) return &t->added[i];
     return NULL;
+}
+
+int32_t rill_token_set_added_id(const rill_token_set *t, const char *text, size_t length)
+{
+    const rill_added_token *added = find_added(t, text, length);
+    return added != NULL ? added->id : -1;
 }
 
 int32_t rill_token_set_find(const rill_token_set *t, const char *text, size_t length)
@@ -85,6 +103,17 @@ static rill_status check_number(const rill_token_set *t, const char *text, int64
                      t->name, text, (long long)id, found);
 }
 
+/* Give the unused ids before `id` to tokens that decoding omits. */
+static rill_status fill_gap(rill_token_set *t, int64_t id)
+{
+    char name[32];
+    while ((int64_t)t->n_tokens < id) {
+        const int length = snprintf(name, sizeof name, "<unused_%zu>", t->n_tokens);
+        TRY(rill_token_set_add(t, name, (size_t)length, -1, RILL_TOKEN_SPECIAL));
+    }
+    return RILL_OK;
+}
+
 rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t length, int64_t id, int flags)
 {
     rill_added_token *known = find_added(t, text, length);
@@ -95,7 +124,10 @@ rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t lengt
     char *bytes;
     rill_added_token added = {.flags = flags, .id = rill_vocabulary_id(t->base, text, length)};
     if (added.id < 0 && (id >= 0 ? id : (int64_t)t->n_tokens) >= t->limit) return RILL_OK;
-    if (added.id < 0) {
+    if (added.id < 0 && id > (int64_t)t->n_tokens && id - (int64_t)t->n_tokens <= t->max_gap) TRY(fill_gap(t, id));
+    if (added.id < 0 && t->may_share_ids && id >= 0 && id < (int64_t)t->n_tokens) {
+        added.id = (int32_t)id;
+    } else if (added.id < 0) {
         if (id >= 0 && (size_t)id != t->n_tokens)
             return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" has the id %lld: expected %zu, the next one",
                              t->name, text, (long long)id, t->n_tokens);

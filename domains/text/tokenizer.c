@@ -115,6 +115,7 @@ static rill_status open_files(rill_tokenizer *t, const rill_tokenizer_files *fil
     rill_text path = {.ctx = t->ctx};
     if (t->kind == RILL_TOKENIZER_FAMILY) return open_family(t, files);
     rill_status status = open_vocabularies(t, &path, files);
+    if (status == RILL_OK && files->has_added_tokens) status = rill_added_tokens_open(t, files);
     if (status == RILL_OK) status = open_segmenter(t, &path, files);
     if (status == RILL_OK) status = find_specials(t, files);
     if (status == RILL_OK) t->unk_action = rill_vocabulary_id(t->target, UNKNOWN, sizeof UNKNOWN - 1);
@@ -146,6 +147,7 @@ void rill_tokenizer_close(rill_tokenizer *t)
     if (t->target != t->source) rill_vocabulary_close(t->target);
     if (t->family == NULL) rill_vocabulary_close(t->source);
     rill_family_close(t->family);
+    rill_added_tokens_close(t);
     rill_moses_bpe_close(t->bpe);
     rill_free(t->ctx, t, sizeof *t);
 }
@@ -159,25 +161,39 @@ static int is_tokenized(const rill_tokenizer *t)
 }
 
 /* State while a text is split at its added tokens (rill_token_set_split()). */
-typedef struct family_splitter {
-    const rill_family_tokenizer *text;
+typedef struct text_splitter {
+    const rill_tokenizer *tokenizer;
     rill_context *ctx;
+    rill_side side;
     const char *begin; /* start of the whole text */
     rill_word_fn fn;   /* called with each subword token */
     void *user;
-} family_splitter;
+} text_splitter;
 
+/* Split a text without added tokens into subword tokens. */
 static rill_status split_part(void *user, const char *text, size_t length)
 {
-    const family_splitter *s = user;
-    if (s->text->spm != NULL) return rill_spm_encode(s->text->spm, s->ctx, text, length, s->fn, s->user);
-    return rill_pipeline_split(s->text->pipeline, s->ctx, text == s->begin, text, length, s->fn, s->user);
+    const text_splitter *s = user;
+    const rill_tokenizer *t = s->tokenizer;
+    if (t->family != NULL && t->family->spm == NULL)
+        return rill_pipeline_split(t->family->pipeline, s->ctx, text == s->begin, text, length, s->fn, s->user);
+    if (t->bpe != NULL) return rill_moses_bpe_split(t->bpe, s->ctx, s->side, text, length, s->fn, s->user);
+    const rill_spm *spm = t->family != NULL              ? t->family->spm
+                          : s->side == RILL_SIDE_TARGET ? t->target_spm
+                                                         : t->source_spm;
+    return rill_spm_encode(spm, s->ctx, text, length, s->fn, s->user);
 }
 
 static rill_status forward_token(void *user, const rill_added_token *token)
 {
-    const family_splitter *s = user;
+    const text_splitter *s = user;
     return s->fn(s->user, token->text.data, token->text.length);
+}
+
+/* The added tokens at which texts are split; NULL: none. */
+static const rill_token_set *added_tokens(const rill_tokenizer *t)
+{
+    return t->family != NULL ? &t->family->tokens : t->added;
 }
 
 /* Split a text of the source or target language into subword tokens. In a target text, names of special tokens such as
@@ -185,13 +201,11 @@ static rill_status forward_token(void *user, const rill_added_token *token)
 static rill_status split_text(const rill_tokenizer *t, rill_context *ctx, rill_side side, const char *bytes,
                               size_t length, rill_word_fn fn, void *user)
 {
-    family_splitter s = {.text = t->family, .ctx = ctx, .begin = bytes, .fn = fn, .user = user};
+    text_splitter s = {.tokenizer = t, .ctx = ctx, .side = side, .begin = bytes, .fn = fn, .user = user};
     if (is_tokenized(t)) return rill_for_each_word(bytes, length, fn, user);
-    if (t->family != NULL)
-        return rill_token_set_split(&t->family->tokens, side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes,
-                                    length, split_part, forward_token, &s);
-    if (t->bpe != NULL) return rill_moses_bpe_split(t->bpe, ctx, side, bytes, length, fn, user);
-    return rill_spm_encode(side == RILL_SIDE_TARGET ? t->target_spm : t->source_spm, ctx, bytes, length, fn, user);
+    if (added_tokens(t) == NULL) return split_part(&s, bytes, length);
+    return rill_token_set_split(added_tokens(t), side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes, length,
+                                split_part, forward_token, &s);
 }
 
 rill_status rill_tokenizer_split(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
@@ -221,7 +235,9 @@ static rill_status append_special(int32_t id, rill_ids *out)
 static rill_status append_id(void *user, const char *piece, size_t length)
 {
     const id_appender *a = user;
-    const int32_t id = rill_vocabulary_id(a->tokenizer->source, piece, length);
+    const rill_family_tokenizer *f = a->tokenizer->family;
+    int32_t id = rill_vocabulary_id(a->tokenizer->source, piece, length);
+    if (id < 0 && f != NULL && f->tokens.may_share_ids) id = rill_token_set_added_id(&f->tokens, piece, length);
     return append_special(id >= 0 ? id : a->tokenizer->unk, a->out);
 }
 
@@ -358,9 +374,12 @@ static int is_special(const rill_tokenizer *t, int32_t action, const char *piece
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};
     if (is_tokenized(t)) return 0;
-    if (t->family != NULL) {
-        const int flags = rill_token_set_flags(&t->family->tokens, action);
-        return flags >= 0 && (flags & RILL_TOKEN_SPECIAL) != 0;
+    if (added_tokens(t) != NULL) {
+        /* Without a family the ids of added tokens are the source's. */
+        const int32_t id = t->family != NULL ? action : rill_token_set_added_id(t->added, piece, strlen(piece));
+        const int flags = rill_token_set_flags(added_tokens(t), id);
+        if (flags >= 0 && (flags & RILL_TOKEN_SPECIAL) != 0) return 1;
+        if (t->family != NULL) return 0;
     }
     for (size_t i = 0; t->bpe != NULL && i < sizeof others / sizeof *others; i++)
         if (strcmp(piece, others[i]) == 0) return 1;
@@ -373,13 +392,14 @@ static rill_status join_tokens(const rill_tokenizer *t, size_t n, const char *co
     const rill_spm *spm = t->family != NULL ? t->family->spm : t->target_spm;
     const size_t from = out->length;
     if (is_tokenized(t) || n == 0) return join_with_spaces(n, piece, length, out);
-    if (t->bpe != NULL) return rill_moses_bpe_join(t->bpe, n, piece, length, out);
-    if (spm != NULL)
+    if (t->bpe != NULL)
+        TRY(rill_moses_bpe_join(t->bpe, n, piece, length, out));
+    else if (spm != NULL)
         TRY(rill_spm_decode(spm, n, piece, length, out));
     else
         TRY(rill_pipeline_join(t->family->pipeline, n, piece, length, out));
-    if (t->family != NULL && t->family->clean_up_spaces) clean_up_spaces(out, from);
-    tidy_spaces(out, from);
+    if (t->family != NULL ? t->family->clean_up_spaces : t->clean_up_spaces) clean_up_spaces(out, from);
+    if (t->bpe == NULL) tidy_spaces(out, from);
     return RILL_OK;
 }
 

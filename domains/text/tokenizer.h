@@ -41,6 +41,9 @@ typedef struct rill_tokenizer_files {
     /* FAMILY: the model family (text_families.c); its source and target share one vocabulary. */
     const rill_family *family;
     int tokenized; /* 1: inputs and outputs are tokens separated by spaces */
+    /* Not FAMILY, 1: the directory's tokenizer_config.json, special_tokens_map.json and added_tokens.json, which are optional,
+     * add tokens to the vocabularies (added_tokens.c). */
+    int has_added_tokens;
     /* From the configuration: start of the decoder input, and forced first action; -1: unset. */
     int32_t decoder_start, forced_bos;
     /* values of the options source-lang and target-lang; NULL: not set */
@@ -61,6 +64,8 @@ typedef struct rill_tokenizer {
     /* Names of a multilingual model's languages, NULL-terminated; NULL for other models. */
     const char *const *languages;
     int has_language_tags; /* 1: the source vocabulary has tokens like >>de<< */
+    struct rill_token_set *added; /* added tokens, at which texts are split first; NULL: none. Families have their own */
+    int clean_up_spaces;          /* 1: remove spaces before punctuation from outputs */
     /* For kind SENTENCEPIECE: segmenters of source and target texts, else NULL. */
     struct rill_spm *source_spm, *target_spm;
     struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */

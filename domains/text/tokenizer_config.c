@@ -9,43 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config_json.h"
 #include "rill/file.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
-
-/* Parse JSON. "model_max_length" is often 10^30, which overflows jansson's integers; then all numbers are parsed as reals. */
-static json_t *parse(const rill_text *text, json_error_t *error)
-{
-    json_error_t again;
-    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, error);
-    if (root != NULL || json_error_code(error) != json_error_numeric_overflow) return root;
-    return json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &again);
-}
-
-static rill_status read_json(rill_context *ctx, const char *path, json_t **out)
-{
-    json_error_t error;
-    rill_text text = {.ctx = ctx};
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) {
-        *out = parse(&text, &error);
-        if (*out == NULL)
-            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", path, error.line, error.text);
-        else if (!json_is_object(*out))
-            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object", path);
-    }
-    rill_text_clear(&text);
-    return status;
-}
 
 static rill_status open_one(const rill_tokenizer_config *config, const char *file, json_t **out)
 {
     rill_text path = {.ctx = config->ctx};
     if (!rill_directory_has_file(config->directory, file)) return RILL_OK;
     rill_status status = rill_path_join(&path, config->directory, file);
-    if (status == RILL_OK) status = read_json(config->ctx, path.data, out);
+    if (status == RILL_OK) status = rill_json_read(config->ctx, path.data, out);
     rill_text_clear(&path);
-    return status;
+    if (status != RILL_OK || json_is_object(*out)) return status;
+    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s/%s: expected an object", config->directory, file);
 }
 
 rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
@@ -90,21 +67,13 @@ rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, cons
                      config->directory, key);
 }
 
-/* The value of a JSON integer, or of a real that is an integer; `otherwise` for another value. */
-static int64_t whole_number(const json_t *value, int64_t otherwise)
-{
-    const double real = json_is_real(value) ? json_real_value(value) : 0.5;
-    if (json_is_integer(value)) return json_integer_value(value);
-    return real > -1e15 && real < 1e15 && (double)(int64_t)real == real ? (int64_t)real : otherwise;
-}
-
 rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const char *key, int64_t min, int64_t max,
                                       int64_t fallback, int64_t *out)
 {
     const json_t *value = json_object_get(config->config, key);
     *out = fallback;
     if (value == NULL || json_is_null(value)) return RILL_OK;
-    *out = whole_number(value, min - 1);
+    *out = rill_json_integer(value, min - 1);
     if (*out >= min && *out <= max) return RILL_OK;
     return rill_fail(config->ctx, RILL_ERR_FORMAT,
                      "%s/tokenizer_config.json: %s: expected an integer from %lld to %lld", config->directory, key,
@@ -159,7 +128,7 @@ static rill_status read_token_by_id(const rill_tokenizer_config *config, const c
 static rill_status read_id_by_token(const rill_tokenizer_config *config, const char *key, const json_t *id,
                                     numbered_token *out)
 {
-    *out = (numbered_token){.id = whole_number(id, -1), .text = key};
+    *out = (numbered_token){.id = rill_json_integer(id, -1), .text = key};
     if (out->id >= 0 && key[0] != '\0') return RILL_OK;
     return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s/added_tokens.json: \"%.60s\": expected a number",
                      config->directory, key);

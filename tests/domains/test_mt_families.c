@@ -24,7 +24,8 @@ static void fill_folder(void)
 {
 }
 
-/* Fill the directory with the model and set a key of config.json to a JSON value; NULL removes the key. */
+/* Fill the directory with the model and set a key of config.json to a JSON value; NULL removes the key. What transformers
+ * derives from feed_forward_proj, and saves, would override another value of it. */
 static void take_model(const char *model, const char *key, const char *value)
 {
     static const char *const files[] = {"generation_config.json",  "model.safetensors", "vocab.json",
@@ -44,6 +45,10 @@ static void take_model(const char *model, const char *key, const char *value)
         free(copy);
     }
     json_t *config = reference_load(from, "config.json");
+    if (key != NULL && strcmp(key, "feed_forward_proj") == 0) {
+        (void)json_object_del(config, "dense_act_fn");
+        (void)json_object_del(config, "is_gated_act");
+    }
     if (key != NULL && value != NULL)
         assert_int_equal(json_object_set_new(config, key, json_loads(value, JSON_DECODE_ANY, NULL)), 0);
     if (key != NULL && value == NULL) assert_int_equal(json_object_del(config, key), 0);
@@ -88,6 +93,12 @@ static void keys_that_contradict_a_type(void **state)
         {"t5", "feed_forward_proj", "\"gated-mish\"",
          "%s/config.json: feed_forward_proj: expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or "
          "quick_gelu, found \"mish\""},
+        {"t5", "dense_act_fn", "\"mish\"",
+         "%s/config.json: dense_act_fn: expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or "
+         "quick_gelu, found \"mish\""},
+        {"t5", "is_gated_act", "true",
+         "%s/model.safetensors: tensor \"encoder.block.0.layer.1.DenseReluDense.wi_0.weight\" is missing, expected with "
+         "shape [32, 16]"},
         {"t5", "relative_attention_max_distance", "4",
          "%s/config.json: relative_attention_max_distance: expected more than half of the 8 buckets, found 4"},
         {"t5", "relative_attention_num_buckets", "10",
@@ -175,6 +186,8 @@ static void absent_keys(void **state)
         {"bart", "activation_function", "\"gelu_new\"", 1},
         {"t5", "feed_forward_proj", NULL, 0},
         {"t5", "feed_forward_proj", "\"silu\"", 1},
+        {"t5", "dense_act_fn", NULL, 0},
+        {"t5", "dense_act_fn", "\"silu\"", 1},
         {"t5", "scale_decoder_outputs", NULL, 0},
         {"t5", "scale_decoder_outputs", "false", 1},
         {"mt5", "feed_forward_proj", NULL, 0},
@@ -239,6 +252,11 @@ static void outputs_are_scaled_where_tables_are_tied(void **state)
     take_model("t5", "scale_decoder_outputs", NULL);
     assert_true(scaled != first_logp("t5", "scale_decoder_outputs", "false"));
     assert_true(first_logp("mt5", "scale_decoder_outputs", "true") == first_logp("mt5", NULL, NULL));
+    assert_true(first_logp("mt5", "tie_word_embeddings", "false") == first_logp("mt5", NULL, NULL));
+    const double tied = first_logp("umt5", NULL, NULL);
+    assert_true(tied == first_logp("umt5", "tie_word_embeddings", NULL));
+    assert_true(tied != first_logp("umt5", "tie_word_embeddings", "false"));
+    assert_true(first_logp("umt5", "scale_decoder_outputs", "false") == first_logp("umt5", "tie_word_embeddings", "false"));
 }
 
 /* --- buckets ------------------------------------------------------------------------------------------------------ */

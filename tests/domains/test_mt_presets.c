@@ -308,14 +308,23 @@ static void defaults_come_from_the_generation_config(void **state)
                           "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=1");
 }
 
-/* Directories without generation_config.json; FSMT's then have a forced end without a key for it. */
+/* Without generation_config.json, config.json's keys count. */
 static void older_folders_have_it_in_config(void **state)
 {
     (void)state;
     rill_settings s = recommended_settings(NULL, "hf");
     assert_true(s.k == 5 && s.length_penalty == 1);
     assert_int_equal(s.stop, RILL_STOP_BOUND);
-    assert_int_equal(s.at_limit, RILL_LIMIT_END_FREE);
+    assert_int_equal(s.at_limit, RILL_LIMIT_FIRST);
+    assert_int_equal(s.max_length, 199);
+}
+
+/* transformers generates 20 tokens if the file has no length, even if config.json has one. */
+static void twenty_tokens_without_a_length(void **state)
+{
+    (void)state;
+    assert_int_equal(recommended_settings("{\"num_beams\": 4}", "hf").max_length, 20);
+    assert_int_equal(recommended_settings("{\"forced_eos_token_id\": [2]}", "hf").max_length, 19);
 }
 
 static void bad_generation_configs_are_refused(void **state)
@@ -417,6 +426,7 @@ int main(void)
         IN_FOLDER(models_recommend_settings),
         IN_FOLDER(defaults_come_from_the_generation_config),
         IN_FOLDER(older_folders_have_it_in_config),
+        IN_FOLDER(twenty_tokens_without_a_length),
         IN_FOLDER(bad_generation_configs_are_refused),
         IN_FOLDER(nothing_stays_nothing),
         IN_FOLDER(padding_leaves_the_softmax),
