@@ -154,6 +154,7 @@ static json_t *model_json(service *s)
     for (size_t i = 0; languages && s->languages[i]; i++)
         json_array_append_new(languages, json_string(s->languages[i]));
     if (languages) json_object_set_new(entry, "languages", languages);
+    if (s->session.folder.example[0]) json_object_set_new(entry, "example", json_string(s->session.folder.example));
     return entry;
 }
 
@@ -227,21 +228,42 @@ static void add_option(json_t *options, const rill_option *row)
     json_object_set_new(options, rill_option_spell(RILL_OPTION_UNDERSCORED, row->name, key), option_schema(row));
 }
 
-/* openapi.json, completed with options from the option tables and from the models' domains. */
+static void add_domain_options(json_t *options, const rill_domain *domain)
+{
+    for (const rill_option *row = rill_domain_input_rows(domain); row && row->name; row++) add_option(options, row);
+}
+
+/* openapi.json with the options of the option table. *options: the object for the options of domains, borrowed. */
+static json_t *describe(json_t **options)
+{
+    json_t *all = json_loadb(embedded[0].text, embedded[0].length, 0, NULL);
+    json_t *schemas = json_object_get(json_object_get(all, "components"), "schemas");
+    *options = json_object_get(json_object_get(schemas, "Options"), "properties");
+    for (const rill_option *row = rill_setting_table(); *options && row->name; row++)
+        if (row->kind != RILL_OPTION_SCHEDULE && rill_setting_is_per_request(row)) add_option(*options, row);
+    json_object_set_new(json_object_get(all, "info"), "version", json_string(RILL_VERSION_STRING));
+    return all;
+}
+
 static int show_openapi(api_request *r)
 {
     const models *m = r->models;
-    json_t *all = json_loadb(embedded[0].text, embedded[0].length, 0, NULL);
-    json_t *schemas = json_object_get(json_object_get(all, "components"), "schemas");
-    json_t *options = json_object_get(json_object_get(schemas, "Options"), "properties");
-    for (const rill_option *row = rill_setting_table(); options && row->name; row++)
-        if (row->kind != RILL_OPTION_SCHEDULE && rill_setting_is_per_request(row)) add_option(options, row);
-    for (int i = 0; i < m->n; i++) {
-        const rill_option *row = rill_domain_input_rows(rill_model_domain(m->service[i]->session.model));
-        for (; row && row->name; row++) add_option(options, row);
-    }
-    json_object_set_new(json_object_get(all, "info"), "version", json_string(RILL_VERSION_STRING));
+    json_t *options, *all = describe(&options);
+    for (int i = 0; i < m->n; i++) add_domain_options(options, rill_model_domain(m->service[i]->session.model));
     return api_answer_json(r, 200, all);
+}
+
+int api_print_description(const rill_context *ctx)
+{
+    json_t *options, *all = describe(&options);
+    const rill_domain *domain;
+    for (size_t i = 0; (domain = rill_domain_at(ctx, i)); i++) add_domain_options(options, domain);
+    char *text = json_dumps(all, JSON_INDENT(2));
+    json_decref(all);
+    if (!text) return cli_fail_memory("the description");
+    puts(text);
+    free(text);
+    return cli_flush_stdout();
 }
 
 /* --- routes ------------------------------------------------------------------------------------------------------- */

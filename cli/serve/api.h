@@ -55,6 +55,10 @@ typedef struct api_route {
 
 extern const api_route api_routes[]; /* ends with method == NULL */
 
+/* Print the body of GET /openapi.json, with the options of all domains registered in the context. CLI_OK, or another exit code after a
+ * message. */
+int api_print_description(const rill_context *ctx);
+
 /* Free everything that belongs to the request; its models and services stay. */
 void request_clear(api_request *r);
 

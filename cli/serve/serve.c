@@ -74,6 +74,8 @@ static const cli_option server_rows[] = {
      "origin whose web pages may send requests, as https://example.org; may be repeated; * for all (default: the "
      "server's own)",
      .take = take_origin, .is_repeatable = 1},
+    {"openapi", 0, "", "print the description of all paths, GET /openapi.json's, and stop; without a model",
+     STORED(prints_openapi)},
     {"shutdown-timeout", 0, "S", "seconds to finish accepted requests when the server stops (default 30)",
      NUMBER(shutdown_timeout, CLI_INT, 0, 86400), .aliases = "drain"},
     {.name = NULL},
@@ -375,7 +377,7 @@ static int main_of_serve(int argc, char **argv)
     int code = open_models(&s.current, &s, NULL, 0, &helped);
     if (code == CLI_OK && !helped) {
         s.options = s.current->service[0]->options;
-        code = run(&s);
+        code = s.options.prints_openapi ? api_print_description(s.current->service[0]->session.ctx) : run(&s);
     }
     while (s.draining) {
         models *next = s.draining->next;
@@ -396,7 +398,7 @@ const cli_command cli_serve = {
              "search. Inputs join the running batch at any timestep; no answer depends on\n"
              "what is decoded beside it. Models have the names of their directories, or NAME;\n"
              "those called FROM-TO, like de-en, answer LibreTranslate's POST /translate too.\n"
-             "GET /openapi.json describes all paths.\n"
+             "GET /openapi.json describes all paths; --openapi prints it.\n"
              "\n"
              "The server listens at this machine's own address alone. Others are for a\n"
              "network that is trusted, or behind a proxy that does TLS; --api-key-file asks\n"

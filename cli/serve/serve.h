@@ -21,6 +21,7 @@ typedef struct serve_options {
     int request_timeout;  /* seconds for a request to arrive */
     int shutdown_timeout; /* seconds to wait at shutdown for requests in work */
     int64_t request_bytes, max_body_bytes, cache_bytes;
+    int prints_openapi; /* print the description of the paths instead of serving */
 } serve_options;
 
 /* --- the cache --------------------------------------------------------------------------------------------------------- */
@@ -144,7 +145,8 @@ typedef struct service_counts {
 /* Open the model of a command line with `rill decode`'s options.
  *   command: the command whose options they are
  *   name: the name by which requests select the model; freed with the service, also after a failure
- *   *out: closed by the caller, NULL on failure; *helped: help was printed, nothing else to do
+ *   *out: closed by the caller, NULL on failure; with the option --openapi its model is not opened
+ *   *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
 int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped);
 int service_start(service *s); /* does nothing if it has started */

@@ -9,9 +9,9 @@
     const steps = worker.steps.length, items = [...model.items.values()].filter(i => i.worker === worker.number);
     const failed = items.filter(i => i.finished >= 0 && i.status !== "ok" && i.status !== "RILL_OK").length;
     const facts = [
-      [V.short(items.length), "inputs" + (failed ? ", " + failed + " failed" : "")],
-      [V.short(steps), "timesteps"],
-      [V.short(worker.rows), "hypotheses expanded"],
+      [V.short(items.length), (items.length === 1 ? "input" : "inputs") + (failed ? ", " + failed + " failed" : "")],
+      [V.short(steps), steps === 1 ? "timestep" : "timesteps"],
+      [V.short(worker.rows), worker.rows === 1 ? "hypothesis expanded" : "hypotheses expanded"],
       [steps ? V.short(worker.rows / steps) : "0", "per timestep on average"],
       [V.short(worker.refills.size), worker.refills.size === 1 ? "refill" : "refills"],
       [V.seconds(worker.total), "in the engine"]
@@ -50,7 +50,7 @@
   V.drawItems = function (parent, model, worker, choose, chosen) {
     const items = [...model.items.values()].filter(i => i.worker === worker.number && i.admitted >= 0).sort((a, b) => a.id - b.id);
     const box = V.figure(parent, "items", "Inputs from admitted to finished",
-      "One bar for each input, in the order of the inputs. Choose one for its widths and its hypotheses below.");
+      "One bar for each input, the first at the bottom. Choose one for its widths and its hypotheses below.");
     const n = worker.steps.length, each = Math.min(16, 420 / Math.max(items.length, 1));
     const failed = items.some(i => i.finished >= 0 && i.outputs === 0), back = items.some(i => i.sentBack.length);
     const entries = [["fill-b", "in flight"]];
@@ -60,7 +60,7 @@
     V.legend(box, entries);
     const plot = V.axes(box, { label: items.length + " inputs, each from the timestep that admitted it to the one that finished it",
       height: 52 + Math.max(60, each * items.length), xMost: n, yMost: Math.max(items.length, 1), yWhole: true, air: 1, xTitle: "timestep",
-      yTitle: "inputs, last on top" });
+      yTitle: "inputs" });
     const gap = each > 4 ? 1 : 0, bars = { good: "", bad: "" };
     const end = item => (item.finished < 0 ? n : item.finished + 1);
     const bar = (item, i, more) => "M" + plot.x(item.admitted).toFixed(1) + " " + (plot.y(i + 1) + gap / 2 - more).toFixed(2) + "H" +

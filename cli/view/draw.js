@@ -122,6 +122,7 @@
   function svgOf(box) {
     const page = box.closest(".rill-view"), ground = box.getBoundingClientRect(), out = make(null, "svg", {});
     let width = ground.width, height = 0;
+    for (const scrolled of box.querySelectorAll(".scroll")) scrolled.scrollLeft = 0; /* a part scrolled out has a place left of the page */
     function place(element, made) {
       const at = element.getBoundingClientRect();
       width = Math.max(width, at.right - ground.left);

@@ -237,6 +237,18 @@ static rill_status read_domain(const folder_reader *r, const json_t *root, const
     return RILL_OK;
 }
 
+static rill_status read_example(const folder_reader *r, const json_t *rill)
+{
+    rill_folder *f = r->folder;
+    const json_t *value = json_object_get(rill, "example");
+    const char *text = json_string_value(value);
+    if (value == NULL) return RILL_OK;
+    if (text == NULL || strlen(text) >= sizeof f->example || strpbrk(text, "\r\n") != NULL)
+        return fail_key(r, "example", "an input: a line of at most 255 bytes");
+    snprintf(f->example, sizeof f->example, "%s", text);
+    return RILL_OK;
+}
+
 static rill_status read_root(const folder_reader *r, const json_t *root)
 {
     const json_t *rill = json_object_get(root, "rill");
@@ -245,6 +257,7 @@ static rill_status read_root(const folder_reader *r, const json_t *root)
     TRY(check_keys(r, rill));
     warn_misplaced(r, root);
     TRY(read_domain(r, root, rill));
+    TRY(read_example(r, rill));
     rill_option_source_set_domain(r->folder->search, rill_find_domain(r->folder->ctx, r->folder->domain));
     return read_options(r, json_object_get(rill, "options"));
 }

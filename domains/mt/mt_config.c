@@ -384,7 +384,8 @@ void mt_describe(mt_net *net)
  * heads of the last layer. Marian's guided alignment trains the first head of a layer. */
 static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
 {
-    static const char *const known_keys[] = {"domain", "options", "alignment_layer", "alignment_heads", "positions"};
+    static const char *const known_keys[] = {"domain",          "example",         "options",
+                                             "alignment_layer", "alignment_heads", "positions"};
     const int32_t layers = (int32_t)net->decoder.n_layers, heads = (int32_t)net->decoder.n_heads;
     const int has_positions = net->settings.family->layout != MT_LAYOUT_T5; /* T5 has relative position bias only */
     rill_config_warn_unknown(config, "rill", known_keys, sizeof known_keys / sizeof *known_keys - !has_positions);

@@ -470,7 +470,7 @@ static rill_status read_config(void *user, const rill_config *config)
     mt_settings *set = &f->net->settings;
     double eps;
     int begins, ends;
-    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(rill_config_number_or(config, "layer_norm_epsilon", 0, 1, (double)set->eps, &eps));
     TRY(rill_config_bool_or(config, "add_source_bos", 0, &begins));
     TRY(rill_config_bool_or(config, "add_source_eos", 0, &ends));

@@ -71,7 +71,7 @@ static rill_status read_rnn_config(void *user, const rill_config *config)
 {
     rnn_net *net = user;
     seq_net *s = &net->seq;
-    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(read_decoder(net, config));
     TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &net->embedding_width));
     TRY(rill_config_size(config, "encoder_size", 1, WIDTH_LIMIT, &net->encoder_width));

@@ -39,7 +39,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     int found;
     TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
     TRY(rill_config_has_object(config, "rill", &found));
-    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
     TRY(rill_config_has_object(config, "text", &found));
     /* lexicon.tsv sets the stemming; only this key's type is checked */

@@ -52,7 +52,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     int found;
     TRY(rill_config_expect(config, "model_type", "span-shift-reduce"));
     TRY(rill_config_has_object(config, "rill", &found));
-    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(rill_config_expect(config, "rill.domain", "shiftreduce"));
     TRY(read_root(l, config));
     TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &p->embedding));

@@ -10,14 +10,11 @@ import concurrent.futures
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import urllib.parse
 
 from rill_server import MODEL, RACES, RILL, Server, check, decode_lines, finish, rng, sentence, until
 
@@ -326,55 +323,8 @@ def reload():
         check(s.code == 0 and "the models are reloaded" in s.log and "the previous models stay in use" in s.log, f"{s.code} {s.log}")
 
 
-def in_browser(browser, link, width):
-    """The page's elements once its status is done; nothing if the browser exits before. Polled over Chromium's pipe: --dump-dom waits
-    for a fixed virtual time, which passes while a busy server computes.
-    """
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        (asked, asks), (answers, answered) = os.pipe(), os.pipe()
-        process = subprocess.Popen([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + profile,
-                                    f"--window-size={width},900", "--remote-debugging-pipe", link], stderr=subprocess.DEVNULL,
-                                   pass_fds=(3, 4), preexec_fn=lambda: (os.dup2(asked, 3), os.dup2(answered, 4)))
-        os.close(asked)
-        os.close(answered)
-        too_late = threading.Timer(240, process.kill)
-        too_late.start()
-        with open(asks, "wb", 0) as to, open(answers, "rb") as replies:
-            def call(method, session=None, **params):
-                message = {"id": 1, "method": method, "params": params, **({"sessionId": session} if session else {})}
-                to.write(json.dumps(message).encode() + b"\0")
-                while True:
-                    text = b""
-                    while not text.endswith(b"\0"):
-                        byte = replies.read(1)
-                        if not byte:
-                            raise OSError("the browser has ended")
-                        text += byte
-                    reply = json.loads(text[:-1])
-                    if reply.get("id") == 1:
-                        return reply.get("result", {})
-
-            try:
-                pages = []
-                while not pages:
-                    pages = [t["targetId"] for t in call("Target.getTargets")["targetInfos"] if t["type"] == "page"]
-                session = call("Target.attachToTarget", targetId=pages[0], flatten=True)["sessionId"]
-                text = ""
-                while not text:
-                    time.sleep(0.1)
-                    expression = "document.body?.dataset.done ? document.body.outerHTML : ''"
-                    text = call("Runtime.evaluate", session, expression=expression).get("result", {}).get("value")
-                call("Browser.close")
-            except (OSError, KeyError):
-                text = ""
-                process.kill()
-        process.wait()
-        too_late.cancel()
-        return text
-
-
 def page(s):
-    """The page needs no other file; in a browser it decodes, shows outputs and draws the search."""
+    """The page needs no other file; serve_page.py looks at it in a browser."""
     code, text, headers = s.request("GET", "/")
     check(code == 200 and "default-src 'none'" in headers["Content-Security-Policy"], "the page")
     check(not re.search(r"https?://", text.replace("http://www.w3.org/2000/svg", "")), "it needs no other place")
@@ -385,16 +335,6 @@ def page(s):
     check(code == 200 and best == decode_lines([line], "-k", "4"), "a search that is looked at is the search")
     check(any("hypotheses" in e for e in events) and events[-1]["event"] == "actions", "and has its trees")
     check(s.request("POST", "/v1/trace", {"inputs": ["a"] * 21})[0] == 400, "of a few inputs alone")
-    browser = None if RACES else shutil.which("chromium") or shutil.which("chromium-browser")
-    if not browser:
-        print("no chromium: the page was not looked at")
-        return
-    link = f"http://{s.host}:{s.port}/#input=" + urllib.parse.quote(line)
-    for width in (1200, 500):
-        outputs, _, search = in_browser(browser, link, width).partition('id="search"')
-        check(search, f"the page comes to its end, {width} pixels")
-        check(decode_lines([line])[0] in outputs and "<svg" in outputs, "outputs, and what is in flight")
-        check(search.count("<svg") >= 4 and "hypotheses expanded" in search, "the search is drawn")
 
 
 def full_queue():

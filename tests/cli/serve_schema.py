@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import urllib.parse
 
 from rill_server import MODEL, RILL, ROOT, Server, check, finish
 
@@ -130,6 +131,15 @@ def other_rows():
     check(run_file('options = { alignment = true }') == "", "the options of outputs are the user's")
 
 
+def examples(s):
+    """config.json's example of an input is a line; the server lists it, and can decode it."""
+    for value in (3, ["a"], "a" * 256, "a\nb"):
+        check("a line of at most 255 bytes" in config_json({"example": value}), f"{value!r:.20}: {config_json({'example': value})}")
+    check(config_json({"example": "a" * 255}) == "" and config_json({"example": "ä"}) == "", "examples of any kind")
+    model = s.request("GET", "/v1/models")[1]["models"][0]
+    check(s.decode(input=model["example"])[1]["outputs"][0]["finish_reason"] == "stop", f"the example: {model['example']}")
+
+
 def models(s):
     """A request can send the server's description of its options back."""
     model = s.request("GET", "/v1/models")[1]["models"][0]
@@ -201,6 +211,36 @@ def documented(s):
     check(valid(doc, schemas["Models"], s.request("GET", "/v1/models")[1]), "the models")
 
 
+def examples_of_description(s):
+    """Every example of the description can be pasted: it fits its schema, and the server decodes it. --openapi prints the same
+    description, with the options of all domains."""
+    doc, n = s.request("GET", "/openapi.json")[1], 0
+    for path, operations in doc["paths"].items():
+        for kind, media in operations.get("post", {}).get("requestBody", {}).get("content", {}).items():
+            values = [one["value"] for one in media.get("examples", {}).values()] + [media[key] for key in ["example"] if key in media]
+            check(values, f"{path} has an example of {kind}")
+            for value in values:
+                n += 1
+                body, headers = value, {}
+                if kind == "application/x-www-form-urlencoded":
+                    body, headers = urllib.parse.urlencode(value), {"Content-Type": kind}
+                elif kind == "multipart/form-data":
+                    parts = [f'--bound\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n' for name, text in value.items()]
+                    body, headers = "".join(parts) + "--bound--\r\n", {"Content-Type": kind + "; boundary=bound"}
+                code, answer, _ = s.request("POST", path, body, headers)
+                check(valid(doc, media["schema"], value), f"{path}: {value} fits its schema")
+                wanted = 501 if path == "/detect" else 200
+                check(code == wanted and ("error" in answer) == (code == 501), f"{path}: {value}: {answer}")
+    check(n >= 14, f"{n} examples")
+    printed = json.loads(called(["serve", "--openapi"], "").stdout)
+    for one in (doc, printed):
+        one["components"]["schemas"].pop("Options")
+    check(printed == doc, "--openapi prints the same description")
+    with_model = called(["serve", "--openapi", "-m", MODEL, "-m", "gum=/nowhere"], "")
+    check(json.loads(with_model.stdout)["components"]["schemas"]["Options"]["properties"]["input_format"], "without opening a model")
+    check(called(["serve", "--openapi", "--no-such"], "").returncode == 1, "a wrong option")
+
+
 def failures_of_inputs(s):
     """One vocabulary of codes."""
     long = " ".join(["hund"] * 400)
@@ -231,10 +271,12 @@ def stopped():
           f"the errors: {errors[:2]}")
 
 
-with Server() as server:
+with Server(models=(MODEL, os.path.join(ROOT, "examples", "models", "gum"))) as server:
     values(server)
     names(server)
     containers(server)
+    examples(server)
+    examples_of_description(server)
     models(server)
     documented(server)
     failures_of_inputs(server)

@@ -7,7 +7,7 @@
 # speeds are shown as they were once and not compared: those of the summary line, of its second half with --verbose, and of the tables
 # of `rill bench`, `rill tune` and sweeps. Scores, numbers of six decimals or more, may differ by 0.001, for kernels of different processors
 # differ in the last bits.
-# A ```lua or ```c block whose first line is a comment with a file's name becomes that file. Blocks of other kinds are left alone.
+# A ```lua, ```python or ```c block whose first line is a comment with a file's name becomes that file. Other blocks are left alone.
 #
 # Commands run in a separate folder, with `rill` on the PATH, `build/rill` the same, and links to the repository's folders.
 #   usage: pages.sh RILL CHECK_JSON DATA TOY_PLUGIN ROOT PAGE
@@ -22,14 +22,15 @@ for folder in docs examples framework tools; do ln -s "$root/$folder" $folder; d
 # blocks/N.at has the number of its line.
 awk '
   function close_piece() { if (piece != "") close(piece); piece = "" }
+  function is_file(kind) { return kind == "lua" || kind == "python" || kind == "c" }
   function open_piece(kind) { close_piece(); piece = sprintf("blocks/%03d.%s", n, kind); printf "" > piece }
   /^```/ && inside == "" { inside = substr($0, 4); first = 1; if (inside == "") inside = "text"; next }
   /^```/ { inside = ""; close_piece(); next }
-  (inside == "lua" || inside == "c") && first {
+  is_file(inside) && first {
     first = 0
-    if (match($0, /^(--|\/\*) [a-z0-9_]+\.(lua|c)/)) { n++; open_piece($2 ".file") }
+    if (match($0, /^(--|#|\/\*) [a-z0-9_]+\.(lua|py|c)/)) { n++; open_piece($2 ".file") }
   }
-  (inside == "lua" || inside == "c") && piece != "" { print > piece }
+  is_file(inside) && piece != "" { print > piece }
   inside == "console" && /^\$ / {
     n++; at = sprintf("blocks/%03d.at", n); print NR > at; close(at)
     open_piece("run"); print substr($0, 3) > piece; next

@@ -1,8 +1,9 @@
 /* The configuration in a model's directory: config.json, key "rill".
  *
- *     "rill": {"domain": "semparse",
+ *     "rill": {"domain": "semparse", "example": "what is the capital of texas",
  *              "options": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
  *
+ * "example" is an input that the model can decode; the page of `rill serve` shows it.
  * Keys of "options" are options of rill_option_source_set(), with "-" or "_". The keys absolute, relative and relative_local make up the
  * model's list of heuristics, in this file's order, and "heuristics" adds others. All options are defaults. Options of rill_output_table()
  * are refused, since they are the user's choice. Paths (RILL_OPTION_PATH) are relative to the directory. A directory that names no domain
@@ -23,6 +24,7 @@ typedef struct rill_folder {
     /* the file's options as defaults. If the file sets no search option, these are the domain's default search, even if it sets options of
      * the domain */
     rill_option_source *search;
+    char example[256]; /* an input that the model can decode; "": not set */
 } rill_folder;
 
 /* Read the configuration of the directory at `path`. A path to a file, or NULL, yields no configuration.
