@@ -190,7 +190,7 @@ void watch_end(watch *w, int fd)
     pthread_mutex_unlock(&w->lock);
 }
 
-void watch_limit(watch *w, int fd, int max_connections)
+int watch_limit(watch *w, int fd, int max_connections)
 {
     pthread_mutex_lock(&w->lock);
     const int idlest = w->n_open - w->n_dropped >= max_connections ? find_longest_idle(w, fd) : -1;
@@ -199,7 +199,9 @@ void watch_limit(watch *w, int fd, int max_connections)
         w->n_dropped++;
         shutdown(idlest, SHUT_RDWR);
     }
+    const int has_place = w->n_open - w->n_dropped <= max_connections;
     pthread_mutex_unlock(&w->lock);
+    return has_place;
 }
 
 void watch_answering(watch *w, int fd)

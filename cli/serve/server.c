@@ -14,6 +14,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Connections above --max-connections, which may ask how the server is while all others wait for responses. */
+enum { SPARE_CONNECTIONS = 16 };
+
+/* The largest head of a request. The library has twice as much memory for a connection, so that it takes a somewhat larger head and the
+ * response can be JSON; it answers still larger ones with a page of its own. */
+enum { MAX_HEAD_BYTES = 32 << 10 };
+
 struct server {
     serve_options options;
     atomic_int is_draining;
@@ -40,6 +47,7 @@ typedef struct exchange {
     int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming;
     enum { FORM_NONE, FORM_URLENCODED, FORM_MULTIPART } form; /* of the body; FORM_NONE: JSON */
     int lacks_key;                                            /* the head has no API key; the body may have one */
+    int is_spare;                                             /* the connection is one above --max-connections */
     int closes_connection;                                    /* close the connection after the response */
 } exchange;
 
@@ -85,7 +93,7 @@ static enum MHD_Result send_answer(exchange *x)
     if (a.retry_after) MHD_add_response_header(response, "Retry-After", seconds);
     if (a.allowed_methods) MHD_add_response_header(response, "Allow", a.allowed_methods);
     if (a.code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-    if (x->server->is_draining || x->closes_connection || a.code == 408 || a.code == 413)
+    if (x->server->is_draining || x->closes_connection || x->is_spare || a.code == 408 || a.code == 413)
         MHD_add_response_header(response, "Connection", "close");
     enum MHD_Result queued = MHD_queue_response(x->connection, a.code, response);
     MHD_destroy_response(response);
@@ -274,16 +282,35 @@ static int check_type(exchange *x)
                       type ? type : "");
 }
 
+/* Refuse a request that decodes on a spare connection. */
+static int check_place(exchange *x)
+{
+    if (!x->is_spare || !strcmp(x->route->method, "GET")) return 1;
+    api_refuse(&x->request, 503, "busy", "all %d connections of the server (--max-connections) are in use: try again",
+               x->server->options.max_connections);
+    x->request.answer.retry_after = 1;
+    return 0;
+}
+
+static int check_head_size(exchange *x)
+{
+    const size_t n = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+    if (n <= MAX_HEAD_BYTES) return 1;
+    x->closes_connection = 1;
+    return api_refuse(&x->request, 431, "too-large", "the maximum size of a request's head is %d bytes",
+                      (int)MAX_HEAD_BYTES);
+}
+
 /* Check the request before its body arrives. 0: it has its answer. */
 static int check_head(exchange *x, const char *method, const char *path, const char *version)
 {
     api_request *r = &x->request;
     x->closes_connection = !head_check_framing(r, x->connection, version);
-    if (x->closes_connection) return 0;
+    if (x->closes_connection || !check_head_size(x)) return 0;
     const char *path_method = find_route(x, method, path);
     if (!head_check_source(r, x->connection, &x->server->options) || !check_route(x, method, path, path_method))
         return 0;
-    if (!check_key(x)) return 0;
+    if (!check_key(x) || !check_place(x)) return 0;
     const char *length = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (length && strtoll(length, NULL, 10) > x->server->options.max_body_bytes) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return 1;
@@ -378,6 +405,7 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     exchange *x = calloc(1, sizeof *x);
     if (!x) return NULL;
     *x = (exchange){.server = s, .connection = connection, .start_time = cli_now(), .fd = connection_fd(connection)};
+    x->is_spare = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context != NULL;
     pthread_mutex_lock(&s->lock);
     s->models->n_users++;
     x->request.models = s->models;
@@ -459,13 +487,12 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
 {
     server *s = user;
     const int fd = connection_fd(connection);
-    (void)state;
     if (what != MHD_CONNECTION_NOTIFY_STARTED) {
         watch_end(s->watch, fd);
         return;
     }
     watch_begin(s->watch, fd);
-    watch_limit(s->watch, fd, s->options.max_connections);
+    if (!watch_limit(s->watch, fd, s->options.max_connections)) *state = s;
 }
 
 /* Ignore libmicrohttpd's log messages, which are about mistakes of clients. */
@@ -513,11 +540,12 @@ static int start_daemon(server *s)
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
     const int fd = open_listener(&s->options, s->address);
     if (fd < 0) return CLI_FAILED;
-    s->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)s->options.request_timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(32 << 10), MHD_OPTION_END);
+    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
+                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+                                 MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+                                 (unsigned)s->options.max_connections + SPARE_CONNECTIONS,
+                                 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->options.request_timeout,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(2 * MAX_HEAD_BYTES), MHD_OPTION_END);
     if (s->daemon) return CLI_OK;
     close(fd);
     return cli_fail("%s: cannot start the server (%s)", s->address, strerror(errno));

@@ -80,9 +80,9 @@ void watch_close(watch *w); /* NULL is allowed */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
 /* If max_connections are open, shut one down. Prefers the address with the most connections, and the connection that has waited
- * longest for its request. Never drops `fd`, which is new. A connection with a request in work is dropped only if no other one is
- * idle. */
-void watch_limit(watch *w, int fd, int max_connections);
+ * longest for its request. Never drops `fd`, which is new, nor a connection with a request in work. Returns 0 if `fd` is then still one
+ * too many. */
+int watch_limit(watch *w, int fd, int max_connections);
 /* A response is being sent: stop calling `gone` for this connection. */
 void watch_answering(watch *w, int fd);
 /* Call gone(what) if the client disconnects, until watch_stop_wait(). After watch_stop_wait() has returned, no call of `gone` for it

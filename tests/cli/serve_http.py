@@ -10,6 +10,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 
 from rill_server import MODEL, RACES, RILL, Server, check, decode_lines, finish, sentence, until
 
@@ -206,6 +207,46 @@ def idlers():
         check(s.code == 0, f"the end: {s.code} {s.log}")
 
 
+def above_the_limit():
+    """While every connection waits for its response, others may ask how the server is; decoding is refused, and goes on afterwards."""
+    head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+    with Server("--max-connections", "3", "--request-timeout", "600") as s:
+        busy = []
+        for _ in range(3):
+            large = json.dumps({"inputs": [sentence(20, 30) for _ in range(40 if RACES else 300)],
+                                "options": {"k": 30, "max-candidates": 30}}).encode()
+            busy.append(s.raw(head % len(large) + large))
+        time.sleep(1)  # another connection would take the place of one whose request has not arrived
+        check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
+        for path in ("/health", "/ready", "/metrics", "/v1/models", "/"):
+            code, _, headers = s.request("GET", path, timeout=30)
+            check(code == 200 and headers["Connection"].lower() == "close", f"{path} is answered: {code}")
+        for path, body in (("/v1/decode", {"input": INPUT}), ("/translate", {"q": INPUT, "source": "de", "target": "en"})):
+            code, answer, headers = s.request("POST", path, body, timeout=30)
+            check(code == 503 and "--max-connections" in str(answer["error"]) and headers["Retry-After"] == "1", f"{path}: {code} {answer}")
+        silent = [s.raw(b"") for _ in range(40)]
+        check(s.request("GET", "/health", timeout=30)[0] == 200, "behind many that say nothing")
+        check(all(map(is_open, busy)), "those that wait stay")
+        for link in (*silent, *busy):
+            link.close()
+        check(until(lambda: s.decode(input=INPUT)[0] == 200), "and when they are gone, decoding is not refused")
+    check(s.code == 0, f"the end: {s.code} {s.log}")
+
+
+def heads():
+    """The errors of heads are JSON, also where the library would answer with a page of its own."""
+    with Server() as s:
+        for n in (33000, 48000, 60000):
+            for line in (b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (b"a" * n),
+                         b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n" % (b"a" * n),
+                         b"POST /translate?q=%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}" % (b"a" * n)):
+                said, closed = talk(s, line + SECOND)
+                check(codes(said) == [431] and closed and b'{"error":' in said, f"a head of {n} bytes: {codes(said)} {closed} {said[-100:]}")
+        said, _ = talk(s, b"GET /%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % (b"a" * 32000))
+        check(codes(said) == [404], "a head of 32000 bytes is read")
+        check(codes(talk(s, b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (b"a" * 99000))[0])[:1] == [414], "a much larger head")
+
+
 def addresses():
     """The client with the most connections loses one first: another client's slow upload stays."""
     with Server("--max-connections", "8", "--request-timeout", "600") as s:
@@ -229,7 +270,7 @@ def main():
         for part in (framing, sources, types):
             part(s)
     check(s.code == 0, f"the end: {s.code} {s.log}")
-    for part in (origins, idlers, addresses):
+    for part in (origins, idlers, above_the_limit, heads, addresses):
         part()
     return finish()
 

@@ -210,7 +210,7 @@ static void idle_connections_are_closed(void **state)
     watch_answering(w, end[1][0]);
     usleep(2000);
     watch_begin(w, end[2][0]); /* its next request's time begins: it is the one that came last */
-    watch_limit(w, end[4][0], N + 1);
+    assert_true(watch_limit(w, end[4][0], N + 1));
     for (int i = 0; i < N; i++) assert_true(is_open(end[i][1]));
     static const int order[] = {3, 2, 1};
     for (int turn = 0; turn < 3; turn++) {
@@ -222,7 +222,8 @@ static void idle_connections_are_closed(void **state)
             assert_int_equal(is_open(end[i][1]), !is_gone);
         }
     }
-    watch_limit(w, end[4][0], 1); /* one is busy, one has just come */
+    assert_false(watch_limit(w, end[4][0], 1)); /* one is busy, and the one that has just come is one too many */
+    assert_true(watch_limit(w, end[4][0], 2));
     assert_true(is_open(end[0][1]) && is_open(end[4][1]));
     watch_end(w, end[3][0]); /* what was shut down is counted until it ends, and no longer */
     watch_end(w, end[2][0]);
