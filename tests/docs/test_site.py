@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""The documentation as a site: it builds, all links lead to a page and a heading of it, and pages request nothing from other hosts.
+
+usage: test_site.py ROOT RILL
+
+Exits with 77 without MkDocs, and without RILL_TEST_LONG, which `./dev test --long` sets.
+"""
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+from html.parser import HTMLParser
+
+REQUESTS = {"src", "srcset", "data", "poster", "action"}  # attributes that a browser follows by itself; href only of <link>
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.requests = set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name == "id":
+                self.ids.add(value)
+            elif name == "href" and tag == "a":
+                self.links.append(value)
+            elif name in REQUESTS or (name == "href" and tag == "link" and ("rel", "canonical") not in attributes):
+                self.requests.append(value or "")
+
+
+def broken(site, pages):
+    """What is wrong with the links and requests of a site, one line each."""
+    for path, page in pages.items():
+        for target in page.links + page.requests:
+            there = urllib.parse.urlsplit(target)
+            if there.scheme or there.netloc:
+                if target in page.requests and there.scheme != "data":
+                    yield f"{path}: requests {target}"
+                continue
+            file = (path.parent / urllib.parse.unquote(there.path)).resolve() if there.path else path
+            if not file.is_file():
+                yield f"{path}: {target}: no such file"
+            elif there.fragment and file in pages and urllib.parse.unquote(there.fragment) not in pages[file].ids:
+                yield f"{path}: {target}: no such heading"
+    for path in site.rglob("*.css"):
+        for url in re.findall(r"(?:url\(|@import\s*)[\"' ]*((?:https?:)?//[^\"')\s]+)", path.read_text(encoding="utf-8")):
+            yield f"{path}: requests {url}"
+
+
+def main():
+    root, rill = sys.argv[1:]
+    if not os.environ.get("RILL_TEST_LONG"):
+        print("skipped: it belongs to the long run: RILL_TEST_LONG is not set")
+        sys.exit(77)
+    if importlib.util.find_spec("mkdocs") is None:
+        print("skipped: MkDocs is not installed")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as name:
+        site = pathlib.Path(name, "site").resolve()
+        subprocess.run([sys.executable, pathlib.Path(root, "tools/docs_site.py"), rill, site], check=True)
+        pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+        found = [line.replace(f"{site}/", "") for line in broken(site, pages)]
+        for path, heading in (
+            ("framework/include/rill/engine.h.html", "rill_engine_create"),
+            ("docs/reference/python.html", "modelstream"),
+            ("docs/reference/command.html", "rill-serve"),
+            ("docs/tutorial.html", "a-heuristic-of-your-own"),
+        ):
+            if site / path not in pages or heading not in pages[site / path].ids:
+                found.append(f"{path}: there is no heading {heading}")
+        if "--beam-size" not in (site / "docs/reference/options.html").read_text(encoding="utf-8").replace("<code>", "--"):
+            found.append("docs/reference/options.html lacks beam-size")
+        print(*found, f"{len(pages)} pages, {len(found)} findings", sep="\n")
+        sys.exit(1 if found or len(pages) < 90 else 0)
+
+
+if __name__ == "__main__":
+    main()
