@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The documentation as a site: it builds, all links lead to a page and a heading of it, and pages request nothing from other hosts.
+"""The documentation as a site: it builds, all links lead to a page and a heading of it, pages request nothing from other hosts, and
+they fit on a phone.
 
 usage: test_site.py ROOT RILL
 
@@ -9,6 +10,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,6 +55,21 @@ def broken(site, pages):
             yield f"{path}: requests {url}"
 
 
+def too_wide(site, pages):
+    """Pages that a phone would have to scroll sideways, by Chromium; none are looked at without it."""
+    chromium = shutil.which("chromium")
+    for path in pages if chromium else ():
+        measure = "<script>document.body.style.width = '360px'; document.title = document.body.scrollWidth + ' of 360'</script>"
+        copy = (site / path).with_name("width.html")
+        copy.write_text((site / path).read_text(encoding="utf-8").replace("</body>", measure + "</body>"), encoding="utf-8")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=500,800", "--dump-dom"]
+        ran = subprocess.run([chromium, *options, copy.as_uri()], capture_output=True, text=True, check=True)
+        copy.unlink()
+        found = re.search(r"<title>(\d+) of 360</title>", ran.stdout)
+        if found is None or int(found[1]) > 360:
+            yield f"{path}: {found and found[1]} pixels wide on a phone that has 360"
+
+
 def main():
     root, rill = sys.argv[1:]
     if not os.environ.get("RILL_TEST_LONG"):
@@ -76,6 +93,8 @@ def main():
                 found.append(f"{path}: there is no heading {heading}")
         if "--beam-size" not in (site / "docs/reference/options.html").read_text(encoding="utf-8").replace("<code>", "--"):
             found.append("docs/reference/options.html lacks beam-size")
+        wide = ["index.html", "docs/reference/options.html", "docs/renamed.html", "docs/measurements/translation.html"]
+        found += too_wide(site, [*wide, "framework/include/rill/engine.h.html", "docs/guides/python.html"])
         print(*found, f"{len(pages)} pages, {len(found)} findings", sep="\n")
         sys.exit(1 if found or len(pages) < 90 else 0)
 
