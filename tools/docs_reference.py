@@ -115,15 +115,15 @@ def documented(node, name, level):
             yield from documented(member, f"{name}.{member.name}", level + 1)
 
 
-def package(folder):
-    """A page of what `import rill` has: the names of __all__, found in the modules that __init__.py imports them from."""
+def package(*paths):
+    """A page of a module: the names of __all__ of the first file, found in all files."""
     found, wanted = {}, []
-    for path in sorted(folder.glob("*.py")):  # __init__.py comes first
+    for path in paths:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in tree.body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 found.setdefault(node.name, node)
-        if path.name == "__init__.py":
+        if path == paths[0]:
             wanted = next(ast.literal_eval(node.value) for node in tree.body if ast.unparse(node).startswith("__all__ ="))
             yield from docstring(tree)
     for name in wanted:

@@ -59,10 +59,13 @@ class Site:
 
     def __init__(self, rill):
         self.pages, self.pictures, self.files = {}, set(), set()  # files: pages of files that are no Markdown
+        python = ROOT / "python/rill"
         reference = {
             "command.md": ("The command", docs_reference.commands(rill)),
-            "options.md": ("Options", docs_reference.options((ROOT / "python/rill/settings.py").read_text())),
-            "python.md": ("The Python package", docs_reference.package(ROOT / "python/rill")),
+            "options.md": ("Options", docs_reference.options((python / "settings.py").read_text())),
+            "python.md": ("The Python package", docs_reference.package(*sorted(python.glob("*.py")))),
+            "ctranslate2.md": ("rill.compat.ctranslate2", docs_reference.package(*sorted(python.glob("compat/ct*.py"), reverse=True))),
+            "transformers.md": ("rill.compat.transformers", docs_reference.package(python / "compat/transformers.py")),
         }
         for path, (title, parts) in reference.items():
             self.pages[f"docs/reference/{path}"] = "\n\n".join([f"# {title}", *parts])
