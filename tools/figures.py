@@ -112,14 +112,18 @@ def read_json(path):
 
 
 def trace(paths):
-    runs = [read_trace(path) for path in paths]
-    maxima = max(max(rows) for rows, _ in runs), max(len(rows) for rows, _ in runs)
+    return draw_traces([(os.path.basename(path).removesuffix(".jsonl"), *read_trace(path)) for path in paths], loud=True)
+
+
+def draw_traces(runs, width=WIDTH, loud=False):
+    """runs: (name, rows of each timestep, timesteps in which inputs came in)."""
+    maxima = max(max(rows) for _, rows, _ in runs), max(len(rows) for _, rows, _ in runs)
     panels, caption = [], []
-    for number, (path, (rows, admitted)) in enumerate(zip(paths, runs)):
-        name, colour, n = os.path.basename(path).removesuffix(".jsonl"), COLOURS[number % 4], len(rows)
+    for number, (name, rows, admitted) in enumerate(runs):
+        colour, n = COLOURS[number % 4], len(rows)
         summary = (f"{n} timesteps, {sum(rows) / n:.1f} hypotheses in each on average, "
                 f"{100 * sum(count >= FULL * maxima[0] for count in rows) / n:.0f} % of the timesteps full")
-        panel = Panel(HEAD + number * STEP, (maxima[1], maxima[0]))
+        panel = Panel(HEAD + number * STEP, (maxima[1], maxima[0]), width=width)
         panel.heading(name, summary, colour)
         panel.bar(0, n, maxima[0], colour, ' fill-opacity="0.16"')
         panel.path(f"M{LEFT} {panel.base}" + "".join(f"V{panel.y(count):.1f}H{panel.x(i + 1):.1f}" for i, count in enumerate(rows)) +
@@ -128,8 +132,24 @@ def trace(paths):
         panel.axes("timestep; a triangle is where new inputs come in" if number + 1 == len(runs) else "", "hypotheses")
         panels.append(panel)
         caption.append(f"{name}: {summary}")
-        print(f"{name}: {sum(rows)} expansions, {summary}", file=sys.stderr)
+        if loud:
+            print(f"{name}: {sum(rows)} expansions, {summary}", file=sys.stderr)
     return sheet(panels, "How full the batch is, timestep by timestep. " + ". ".join(caption))
+
+
+def lines(caption, x_title, y_title, series):
+    """Lines over a common axis, small enough to be read on a phone. series: {name: [(x, y)]}"""
+    points = [point for line in series.values() for point in line]
+    top = HEAD + 18 * len(series)
+    panel = Panel(top, (max((x for x, _ in points), default=1), max((y for _, y in points), default=1)), width=380, height=230)
+    panel.axes(x_title, y_title)
+    for number, (name, line) in enumerate(series.items()):
+        colour, broken = COLOURS[number % 4], ' stroke-dasharray="5 4"' * (number // 4 % 2)
+        panel.path("M" + "L".join(f"{panel.x(x):.1f} {panel.y(y):.1f}" for x, y in sorted(line)), colour, 2, broken)
+        panel.path("".join(f"M{panel.x(x):.1f} {panel.y(y) - 2.5:.1f}v5" for x, y in line), colour, 5)
+        panel.path(f"M{LEFT} {HEAD + 18 * number - 12}h20", colour, 2, broken)
+        panel.text(LEFT + 26, HEAD + 18 * number - 8, name)
+    return sheet([panel], caption)
 
 
 def rows(paths):
@@ -231,4 +251,5 @@ def main():
     sys.exit(f"figures: these are not what their files give: {', '.join(stale)}" if stale else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
