@@ -124,7 +124,7 @@ def draw_traces(runs, width=WIDTH, loud=False):
         summary = (f"{n} timesteps, {sum(rows) / n:.1f} hypotheses in each on average, "
                 f"{100 * sum(count >= FULL * maxima[0] for count in rows) / n:.0f} % of the timesteps full")
         panel = Panel(HEAD + number * STEP, (maxima[1], maxima[0]), width=width)
-        panel.heading(name, summary, colour)
+        panel.heading(name, summary if width == WIDTH else "", colour)
         panel.bar(0, n, maxima[0], colour, ' fill-opacity="0.16"')
         panel.path(f"M{LEFT} {panel.base}" + "".join(f"V{panel.y(count):.1f}H{panel.x(i + 1):.1f}" for i, count in enumerate(rows)) +
                    f"V{panel.base}Z", colour)

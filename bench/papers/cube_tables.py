@@ -114,17 +114,14 @@ def show_merging(results):
 
 def show_quality(sentence):
     def show(results):
-        found, lacks = series(results, lambda width, row: None if row["bleu"] is None else (row["seconds"], row["bleu"]))
-        rows = []
-        for network in NETWORKS:
-            ours = results[f"cube-k30{network}"]
-            for row in [] if isinstance(ours, Lack) else ours:
-                bleu = "–" if row["bleu"] is None else f"{row['bleu']:.2f}"
-                rows.append((NAMES[row["form"]] + network, None, [bleu, f"{row['seconds']:.2f}", f"{row['speed']:.2f}"]))
-        return [Grid("Case-insensitive BLEU at k = 30", ["BLEU", "seconds", "times as fast as the plain beam"], rows),
-                Grid("BLEU and seconds at each beam size", ["points: seconds, BLEU"],
-                     [(name, None, ["; ".join(f"{x:.2f}, {y:.2f}" for x, y in points)]) for name, points in found.items()]), *lacks,
-                     Note(sentence)]
+        found, lacks = series(results, lambda width, row: None if row["bleu"] is None else (width, f"{row['bleu']:.2f} in "
+                                                                                            f"{row['seconds']:.2f} s"))
+        at_30 = [(NAMES[row["form"]] + network, None, ["–" if row["bleu"] is None else f"{row['bleu']:.2f}", f"{row['seconds']:.2f}",
+                                                       f"{row['speed']:.2f}"])
+                 for network in NETWORKS for ours in [results[f"cube-k30{network}"]] if not isinstance(ours, Lack) for row in ours]
+        rows = [(f"k = {width}", None, [dict(points).get(width, "") for points in found.values()]) for width in WIDTHS]
+        return [Grid("Case-insensitive BLEU at k = 30", ["BLEU", "seconds", "times NBS's speed"], at_30),
+                Grid("Case-insensitive BLEU and seconds", list(found), rows), *lacks, Note(sentence)]
     return show
 
 

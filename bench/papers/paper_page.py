@@ -129,7 +129,7 @@ def conditions(raws):
     lines = []
     for raw in raws:
         line = (f"commit {raw['commit']}, {raw['date'][:10]}, {raw['machine']}; "
-                f"{raw['runs']} runs{', the first %d lines of each set' % raw['lines'] if raw['lines'] else ''}")
+                f"{raw['runs']} run{'s' * (raw['runs'] > 1)}{', the first %d lines of each set' % raw['lines'] if raw['lines'] else ''}")
         line = line.split(", load ")[0] + line[line.index("; "):] if ", load " in line else line
         if line not in lines:
             lines.append(line)

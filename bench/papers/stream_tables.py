@@ -22,8 +22,7 @@ METHODS = ("greedy", "fixed", "var-batch", "var-stream")
 NO_GPU = "One thread of this processor stands in for the paper's V100, and a small model for its large ones."
 DEEN = ("A transformer of 4 + 4 layers of 128 (examples/models/de-en) and Multi30K's captions stand in for ensembles of five large models "
         "and "
-        "newstest; captions are half as long. " + NO_GPU + " Neither are there padded positions, which cost the paper's mixed lengths "
-        "time.")
+        "newstest; captions are shorter. " + NO_GPU + " Neither are there padded positions, which cost the paper's mixed lengths time.")
 
 
 def inputs_of(options):

@@ -224,7 +224,7 @@ def fusion_figure(number, name, gain, minutes):
 
 def topup_figure(number, sorting, schedules, sentence):
     lines = {schedule: ("fused", schedule) for schedule in schedules}
-    return Table(f"topup-figure-{number}", f"top-up {sorting}", 6, SPEED + f"in batches and topped up, {sorting} in windows of 1,280.",
+    return Table(f"topup-figure-{number}", f"top-up {sorting}", 6, SPEED + f"in batches and topped up, {sorting}.",
                  DIFFERS, forms("long", "short", form=("fused",)),
                  lambda results: [piece for name in SETS for piece in show_speeds(name, lines, sentence)(results)])
 
@@ -250,7 +250,7 @@ TABLES = [
     fusion_figure(4, "short", "+41", 4),
     Table("topup-figure-5", "share of the output layer, fused", 3, "Where the time goes after fusing.", DIFFERS, PROFILES,
           show_shares("fused", "Paper: figures 1 and 5 show the share of the output layer, nearly 70 %.")),
-    topup_figure(6, "with sorting", ("batch, sorted", "top-up, sorted"), "2 to 18 % slower."),
+    topup_figure(6, "with inputs sorted in windows of 1,280", ("batch, sorted", "top-up, sorted"), "2 to 18 % slower."),
     topup_figure(7, "without sorting", ("batch", "top-up"), "up to 12 % faster."),
     Table("topup-figure-8", "sentences in a batch, by set", 1, "How full batches are: Europarl sorted, OpenSubtitles unsorted.", DIFFERS,
           IN_FLIGHT, show_sentences("Paper: below 8 sentences in 20 % of the iterations (Europarl, sorted) and 50 % (OpenSubtitles, "
