@@ -87,11 +87,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         results = measure(args, folder)
     command = " ".join(["python3", "bench/cube_pruning.py", *sys.argv[1:]])
-    head = f"# {command}\n# {os.path.basename(args.model)}, {args.lines} sentences, one thread\n"
+    machine = subprocess.run(["bash", "-c", ". bench/common.sh; describe_machine"], capture_output=True, text=True, check=False).stdout
+    head = f"# {command}\n" + "".join(f"# {line}\n" for line in machine.splitlines()) + \
+        f"# {os.path.basename(args.model)}, {args.lines} sentences, one thread\n"
     print(head + table(results), end="")
     if args.save is None:
         return
-    raw = json.dumps({"command": command, "results": results}, indent=1) + "\n"
+    raw = json.dumps({"command": command, "machine": machine.splitlines(), "results": results}, indent=1) + "\n"
     for ending, content in (("json", raw), ("txt", head + table(results))):
         with open(f"bench/results/{args.save}.{ending}", "w", encoding="utf-8") as file:
             file.write(content)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Draw the figures of docs/ and bench/results, as SVG, from raw results. Needs Python alone.
+"""Draw the figures of docs/ and bench/results, as SVG, and write the numbers of README.md and docs/measurements, from raw results. Needs
+Python alone.
 
-  tools/figures.py                                                      # all of bench/results that have raw files there
-  tools/figures.py --check                                              # draw nothing: are they what these files give?
+  tools/figures.py                                                      # all that have raw files in bench/results
+  tools/figures.py --check                                              # write nothing: are they what these files give?
   tools/figures.py trace var-batch.jsonl stream-all.jsonl --out batch.svg
 
   trace    how full a batch is, by `rill decode --trace`: a bar per timestep, a panel per run; a triangle is where new inputs come in
@@ -21,6 +22,9 @@ import os
 import re
 import sys
 from html import escape
+
+import page_numbers
+import page_rules
 
 # A grey that reads on white and on black; colours for any kind of colour vision (Okabe and Ito).
 INK, COLOURS = "#767676", ("#d55e00", "#0072b2", "#009e73", "#cc79a7")
@@ -241,14 +245,22 @@ def main():
         parser.error(f"{options.kind}: name what to draw, and with --out the picture")
     if not options.kind:
         os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-    stale = []
-    for place, picture in [(options.out, KINDS[options.kind](options.files))] if options.kind else saved():
+    stale, made = [], [(options.out, KINDS[options.kind](options.files))] if options.kind else list(saved())
+    if not options.kind:
+        try:
+            numbers = page_numbers.pages(page_rules.RULES)
+        except (page_numbers.Mismatch, OSError, KeyError, StopIteration, ValueError) as error:
+            sys.exit(f"figures: a rule of tools/page_rules.py does not fit: {type(error).__name__}: {error}")
+        made += [(page, text) for page, (text, _, _) in numbers.items()]
+        print("\n".join(f"{page}: {written} of {all_of_it} numbers are written from raw files" for page, (_, written,
+                                                                                                          all_of_it) in numbers.items()))
+    for place, content in made:
         if not options.check:
             with open(place, "w", encoding="utf-8") as file:
-                file.write(picture)
-        elif not os.path.exists(place) or open(place, encoding="utf-8").read() != picture:
+                file.write(content)
+        elif not os.path.exists(place) or open(place, encoding="utf-8").read() != content:
             stale.append(place)
-    sys.exit(f"figures: these are not what their files give: {', '.join(stale)}" if stale else 0)
+    sys.exit(f"figures: these are not what their files give: {', '.join(stale)}; tools/figures.py writes them" if stale else 0)
 
 
 if __name__ == "__main__":
