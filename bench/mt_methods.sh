@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # The paper's tables for translation, on the German-English model: every method at k = 5 and 50 with the paper's pruning
 # (absolute 1.5, max-candidates 5) on test_2016_flickr, once with stop-after 1 as in the paper's runs and once with the default k;
-# then the pruned ones at several batch sizes, on the first 300 lines, and the paper's ablation of threshold, candidates per parent and
-# refill on as many lines of the development set. Quality is BLEU.
+# then the pruned ones at several batch sizes, on the first 300 lines. Quality is BLEU. `./dev reproduce stream-table-5` is the ablation.
 # usage: bench/mt_methods.sh [--save] [--repeat R] [--threads T] [--workers W] [--lines N]      N: only the first lines, to try things out
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,11 +14,11 @@ share_cores
 model=${RILL_MT_MODEL:-examples/models/de-en}
 need_build build/rill
 [ -d "$model" ] || { echo "mt_methods: no model $model"; exit 0; }
-[ -f "$data/mt/multi30k/val.de" ] || { echo "mt_methods: no test sets under $data"; exit 0; }
+[ -f "$data/mt/multi30k/test_2016_flickr.de" ] || { echo "mt_methods: no test sets under $data"; exit 0; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# bench_set NAME SET METHODS OPTION...: one table on stdout, its JSON in $work. SET: test_2016_flickr or val.
+# bench_set NAME SET METHODS OPTION...: one table on stdout, its JSON in $work.
 bench_set() {
   local name=$1 part=$2 methods=$3
   shift 3
@@ -53,15 +52,12 @@ all=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-f
   [ "$lines" -le 300 ] || lines=300
   bench_set n-k5 test_2016_flickr "${sweep#,}" -k 5 "${pruned[@]}" --sort length
   bench_set n-k50 test_2016_flickr "${sweep#,}" -k 50 "${pruned[@]}" --sort length
-  v=var-stream
-  bench_set ablation val "$v,$v:absolute=0.5,$v:absolute=2.5,$v:max-candidates=3,$v:max-candidates=10,$v:refill=1/12,$v:refill=1/4" \
-    -k 50 -n 8 --budget 400 "${pruned[@]}" --sort length
 } | tee "$work/mt-methods.txt"
 
 if [ $save = 1 ]; then
   mkdir -p bench/results
   cp "$work/mt-methods.txt" "bench/results/mt-methods-${suffix}.txt"
-  for name in k5 k50 k5-stop1 k50-stop1 n-k5 n-k50 ablation; do
+  for name in k5 k50 k5-stop1 k50-stop1 n-k5 n-k50; do
     sed "s|\"$data/|\"RILL_DATA/|; s|\"$work/|\"RILL_DATA/mt/multi30k/|" "$work/$name.json" \
       >"bench/results/mt-methods-$name-${suffix}.json"
   done

@@ -230,8 +230,18 @@ def saved():
             yield place.removesuffix(".json") + ".svg", cube([place])
         elif name.endswith("-rows.json"):
             yield place.removesuffix(".json") + ".svg", rows([place])
+        elif name == "papers":  # kept reproductions, ./dev reproduce --out bench/results/papers
+            yield from reports(place)
         elif width:
             yield f"{RESULTS}/mt-methods-{width[1]}.svg", methods([place, place.replace("-k5-", "-k50-")])
+
+
+def reports(folder):
+    """The reports of a folder of reproductions."""
+    for place in ("bench/papers", "bench"):
+        sys.path.insert(0, place)
+    import reproduce  # which imports this module
+    yield from reproduce.reports(folder).items()
 
 
 def main():

@@ -139,13 +139,13 @@ ON_CPU = "Best are NBS+SN, 38.05, and ACP+SN, 38.12, both at 30; the latter is 3
 TABLES = [
     Table("cube-table-1", "time by equation", 1, "Where the plain beam's time goes.",
           DIFFERS + " The readout is the product before the vocabulary's.", {"cube-equations": measure_equations}, show_table_1),
-    Table("cube-figure-3", "merging rate", 20, "Hypotheses in a class, " + SIZES, DIFFERS, widths(), show_merging),
-    Table("cube-figure-4", "quality against time, GPU", 20, "Case-insensitive BLEU and seconds " + SIZES, DIFFERS, widths(),
+    Table("cube-figure-3", "merging rate", 10, "Hypotheses in a class, " + SIZES, DIFFERS, widths(), show_merging),
+    Table("cube-figure-4", "quality against time, GPU", 10, "Case-insensitive BLEU and seconds " + SIZES, DIFFERS, widths(),
           show_quality(GPU + QUALITY + "ACP+SN at 30 is 3.3 times as fast.")),
-    Table("cube-figure-5", "quality against time, CPU", 20, "Case-insensitive BLEU and seconds " + SIZES, DIFFERS, widths(),
+    Table("cube-figure-5", "quality against time, CPU", 10, "Case-insensitive BLEU and seconds " + SIZES, DIFFERS, widths(),
           show_quality(QUALITY + ON_CPU)),
-    Table("cube-figure-6", "seconds over beam sizes, GPU", 20, "Seconds of each form " + SIZES, DIFFERS, widths(),
+    Table("cube-figure-6", "seconds over beam sizes, GPU", 10, "Seconds of each form " + SIZES, DIFFERS, widths(),
           show_seconds(GPU + "Paper: at 40 cube pruning is 3.8 times as fast.")),
-    Table("cube-figure-7", "seconds over beam sizes, CPU", 20, "Seconds of each form " + SIZES, DIFFERS, widths(),
+    Table("cube-figure-7", "seconds over beam sizes, CPU", 10, "Seconds of each form " + SIZES, DIFFERS, widths(),
           show_seconds("Paper: at 40 cube pruning is 4.2 times as fast.")),
 ]

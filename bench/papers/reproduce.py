@@ -57,10 +57,17 @@ def listed():
         print(f"{table.name:17} {table.title}; about {table.minutes} min\n    {table.measures}")
 
 
-def write(out, tables, raws):
-    for name, content in (("report.md", paper_page.text_of(tables, raws)), ("report.html", paper_page.html_of(tables, raws))):
-        with open(os.path.join(out, name), "w", encoding="utf-8") as file:
+def write(out):
+    for path, content in reports(out).items():
+        with open(path, "w", encoding="utf-8") as file:
             file.write(content)
+
+
+def reports(out):
+    """{path: content} of the reports of all that a folder keeps."""
+    runs = paper_runs.Runs(out)
+    raws = {name: runs.kept(name) for table in TABLES for name in table.parts}
+    return {os.path.join(out, "report.md"): paper_page.text_of(TABLES, raws), os.path.join(out, "report.html"): paper_page.html_of(TABLES, raws)}
 
 
 def measure(runs, tables, raws):
@@ -75,7 +82,7 @@ def measure(runs, tables, raws):
             for kind in ("failed", "missing"):
                 if kind in raws[name]:
                     print(f"reproduce: {table.name}: {name}: {kind}: {raws[name][kind]}", file=sys.stderr)
-        write(runs.out, TABLES, raws)
+        write(runs.out)
         print(f"reproduce: {table.name} done", file=sys.stderr)
 
 
@@ -103,7 +110,7 @@ def main():
     try:
         measure(runs, tables, raws)
     except KeyboardInterrupt:
-        write(args.out, TABLES, raws)
+        write(args.out)
         print(f"\nreproduce: interrupted; {args.out} keeps what was measured, and the same command goes on there", file=sys.stderr)
         return 130
     shown = [table.name for table in tables]

@@ -233,24 +233,24 @@ def show_figure_2(results):
 WMT_18 = {f"stream-wmt-{pair}-k{k}": translation(k, ALL, news=(pair, 2018)) for pair in ("de-en", "ru-en") for k in (50, 5)}
 VARIANT_PARTS = {"stream-variants": translation(50, VARIANTS), "stream-variants-wmt": translation(50, VARIANTS, news=("de-en", 2018))}
 TABLES = [
-    Table("stream-table-1", "methods on translation", 25,
+    Table("stream-table-1", "methods on translation", 5,
           "BLEU and seconds of greedy search, full beams, pruned beams in batches, and pruned beams in a stream: k = 50 and 5, δ = 1.5, "
           "M = 5, ε = 1/6.",
           DEEN, {"stream-captions-k50": translation(50, ALL), "stream-captions-k5": translation(5, ALL), **WMT_18}, show_table_1),
-    Table("stream-table-2", "methods on parsers", 4,
+    Table("stream-table-2", "methods on parsers", 3,
           "F1 (ATIS: exact match), that of the best output of the beam (oracle), seconds, and hypotheses expanded per timestep: n = k = "
           "10, at most 100 hypotheses in a timestep, δ = 10 (ATIS) and 2.5, M = 3. Inputs are sorted by length.",
           SEMPARSE + " GUM's trees are those of another parser; ten copies of its 452 sentences are nearly twice as many as section 23 "
           "has.",
           {"stream-atis": parser("atis", 10), "stream-gum": parser("gum", 2.5, 10), "stream-ptb": parser("ptb", 2.5)}, show_table_2),
-    Table("stream-table-3", "full beams, three ways", 25,
+    Table("stream-table-3", "full beams, three ways", 10,
           "What the paper's rule of ending a search gives without pruning, and what refilling then saves.",
           DEEN, VARIANT_PARTS, show_variants(("quality", "seconds", "timesteps", "in flight"), TABLE_3)),
-    Table("stream-table-4", "schedules", 25,
+    Table("stream-table-4", "schedules", 10,
           "Seconds and timesteps of batches, of a stream that expands the shortest hypotheses first, and of one that expands the longest "
           "first.",
           DEEN, VARIANT_PARTS, show_variants(("seconds", "timesteps", "per step", "in flight"), TABLE_4)),
-    Table("stream-table-5", "ablation", 10,
+    Table("stream-table-5", "ablation", 2,
           "Threshold δ, children M and refill threshold ε, on the first 300 lines of a development set: k = 50.",
           DEEN, {"stream-ablation": translation(50, TABLE_5, "captions-dev", limit=300),
                  "stream-ablation-wmt": translation(50, TABLE_5, news=("de-en", 2017))}, show_table_5),
@@ -261,7 +261,7 @@ TABLES = [
     Table("stream-figure-1", "a run, drawn", 1, "Hypotheses of each timestep of var-stream, and its refills.",
           "The paper's drawing is made up; this one is a run on the sentences of examples/questions/de-en.txt.",
           {"stream-drawing": drawing}, show_figure_1),
-    Table("stream-figure-2", "time of a timestep by length", 6,
+    Table("stream-figure-2", "time of a timestep by length", 1,
           "Whether a timestep of longer hypotheses takes longer, which makes equal lengths worth having on hardware that pads.",
           "Full beams of k = 5 on captions joined to 35 ± 12 words, of timesteps with at least 80 hypotheses. " + NO_GPU,
           {"stream-step-times": step_times}, show_figure_2),

@@ -246,7 +246,7 @@ TABLES = [
           show_shares("separate", "Paper: nearly 70 % of the time in the output layer.")),
     Table("topup-figure-2", "sentences in a batch", 1, "How full the batch is during decoding.", DIFFERS, IN_FLIGHT,
           show_sentences("Paper: the batch is full in 42 % of the iterations.")),
-    fusion_figure(3, "long", "+23", 8),
+    fusion_figure(3, "long", "+23", 7),
     fusion_figure(4, "short", "+41", 4),
     Table("topup-figure-5", "share of the output layer, fused", 3, "Where the time goes after fusing.", DIFFERS, PROFILES,
           show_shares("fused", "Paper: figures 1 and 5 show the share of the output layer, nearly 70 %.")),
@@ -255,6 +255,6 @@ TABLES = [
     Table("topup-figure-8", "sentences in a batch, by set", 1, "How full batches are: Europarl sorted, OpenSubtitles unsorted.", DIFFERS,
           IN_FLIGHT, show_sentences("Paper: below 8 sentences in 20 % of the iterations (Europarl, sorted) and 50 % (OpenSubtitles, "
                                     "unsorted).")),
-    both_figure(9, "long", "34 % faster, unsorted.", "21 % faster, sorted.", 8),
+    both_figure(9, "long", "34 % faster, unsorted.", "21 % faster, sorted.", 7),
     both_figure(10, "short", "57 % faster, unsorted.", "41 % faster, sorted.", 4),
 ]
