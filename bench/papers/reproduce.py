@@ -64,10 +64,12 @@ def write(out):
 
 
 def reports(out):
-    """{path: content} of the reports of all that a folder keeps."""
+    """{path: content} of the reports of the tables of which a folder keeps a part."""
     runs = paper_runs.Runs(out)
     raws = {name: runs.kept(name) for table in TABLES for name in table.parts}
-    return {os.path.join(out, "report.md"): paper_page.text_of(TABLES, raws), os.path.join(out, "report.html"): paper_page.html_of(TABLES, raws)}
+    tables = [table for table in TABLES if any(raws[name] for name in table.parts)]
+    return {os.path.join(out, "report.md"): paper_page.text_of(tables, raws), os.path.join(out, "report.html"): paper_page.html_of(tables,
+                                                                                                                                   raws)}
 
 
 def measure(runs, tables, raws):
