@@ -352,6 +352,17 @@ def script_cell(label, heading):
     return f"{row['ratio_both']:.2f}"
 
 
+def length_values():
+    words, sizes = zip(*((f"{words:.1f}", f"{hypotheses / classes:.2f}") for words, hypotheses,
+                         classes in raw("papers/cube-lengths.json")["results"]))
+    return [*words, *sizes]
+
+
+def reached_values():
+    one = cube("cube-de-en-rnn.json", 30, "accelerated", 0)
+    return [f"{100 * one['speed'] / one['merging']:.0f}"]
+
+
 SEMPARSE, PARSING, SEARCH = (MEASUREMENTS + page for page in ("semantic-parsing.md", "parsing.md", "search.md"))
 TRANSLATION, ENGINE = MEASUREMENTS + "translation.md", MEASUREMENTS + "engine.md"
 
@@ -381,6 +392,9 @@ RULES = [
     TableRule(SEARCH, "| settings | quality, default", domain_cell),
     KeyedTableRule(SEARCH, "k | plain BLEU", cube_cell),
     KeyedTableRule(SEARCH, "k | plain: BLEU, s", cube_rnn_cell),
+    TextRule(SEARCH, r"`accelerated` reaches (\d+) % of", reached_values),
+    TextRule(SEARCH, r"\(([\d.]+), ([\d.]+) and ([\d.]+) words on average\) the class size at k = 30 is ([\d.]+), ([\d.]+) and ([\d.]+)\.",
+             length_values),
     TableRule(SEARCH, "k | 1 in flight", posterior_cell),
     TableRule(SEARCH, "method | line 1", latency_cell),
     TableRule(SEARCH, "model | k = 1", certified_cell),

@@ -65,7 +65,8 @@ def series(results, value, forms=tuple(NAMES)):
         for width in WIDTHS:
             ours = results[f"cube-k{width}{network}"]
             if isinstance(ours, Lack):
-                lacks += [f"{network or 'without SN'}: {ours}"] if ours not in " ".join(lacks) else []
+                lack = f"{network or 'without SN'}: {ours}"
+                lacks += [lack] if lack not in lacks else []
                 continue
             for row in ours:
                 if row["form"] in forms and value(width, row) is not None:

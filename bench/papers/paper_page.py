@@ -60,6 +60,8 @@ class Chart:
         self.title, self.x, self.y, self.series = title, x, y, {name: points for name, points in series.items() if points}
 
     def text(self):
+        if not self.series:
+            return []
         places = sorted({x for points in self.series.values() for x, _ in points})
         out = [f"**{self.title}** ({self.y})", "", f"| {self.x} | " + " | ".join(self.series) + " |", "| --- |" + " --- "
                "|" * len(self.series)]
@@ -69,7 +71,7 @@ class Chart:
         return out
 
     def html(self):
-        return [f"<h3>{escape(self.title)}</h3>", figures.lines(self.title, self.x, self.y, self.series).rstrip()]
+        return [f"<h3>{escape(self.title)}</h3>", figures.lines(self.title, self.x, self.y, self.series).rstrip()] if self.series else []
 
 
 class Picture:

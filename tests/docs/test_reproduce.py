@@ -126,6 +126,7 @@ def reported():
         assert shown in page, shown
     assert not re.search(r"<script|<link|<img|\bsrc=|@import|url\(", page) and set(re.findall(r"https?://[\w./]+",
                                                                                               page)) <= {"http://www.w3.org/2000/svg"}
+    assert paper_page.Chart("c", "x", "y", {"a": []}).text() == paper_page.Chart("c", "x", "y", {}).html() == []
     assert "mean little" in paper_page.text_of([table], {"a": {**raw, "machine": "m, load 7.5"}})
     assert "does not" not in text and "do not have what" in paper_page.text_of([table], {"a": {**raw, "results": {}}})
     assert "failed: boom" in paper_page.text_of([table], {"a": {"failed": "boom", **{k: raw[k] for k in raw if k != "results"}}})
