@@ -18,7 +18,8 @@
 
 /* --- allocation --------------------------------------------------------------------------------------------------- */
 
-/* Add new_size - old_size to the bytes in use of the context and its parents, and update their peaks. Counters need no memory ordering. */
+/* Add new_size - old_size to the bytes in use of the context and of its parents, and update their peaks. The counters are relaxed atomics,
+ * since no other memory depends on their order. */
 static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size)
 {
     for (size_t more = new_size - old_size; ctx != NULL; ctx = ctx->parent) {
@@ -205,7 +206,8 @@ rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity
     return RILL_OK;
 }
 
-/* Set *bytes to the size of `capacity` elements of all columns. Returns 1, or 0 on overflow. */
+/* Set *bytes to the total size of n arrays of `capacity` elements each, with each array rounded up to a cache line. Returns 1, or 0 on
+ * overflow. */
 static int count_bytes(const rill_array *columns, size_t n, size_t capacity, size_t *bytes)
 {
     *bytes = 0;
@@ -254,7 +256,8 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* If there is no memory for the "C" locale, the host's locale stays in force. */
+/* Switch the calling thread to the "C" locale, and return the previous locale. If there was no memory to create the "C" locale, the host
+ * program's locale stays in force. */
 void *rill_enter_plain_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -300,8 +303,9 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
-/* Return 1 if the text after an incomplete UTF-8 character shows that the character was cut: the end, "...", or punctuation. A file name in
- * another encoding has incomplete characters too and stays unchanged, since letters or other characters of names follow. */
+/* Return 1 if `rest`, the text after an incomplete UTF-8 character, shows that a message was cut inside this character: `rest` is empty or
+ * begins with "..." or punctuation. A file name in another encoding also has bytes that look like incomplete characters, but letters or
+ * other characters of names follow them. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];
@@ -385,7 +389,7 @@ void rill_error_clear(rill_context *ctx)
 
 rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
 {
-    /* The message is formatted into a buffer first, since an argument may be the current message, when a caller extends it. */
+    /* Format into a separate buffer: a caller that extends the current message passes that message as an argument. */
     char sentence[RILL__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);

@@ -28,7 +28,8 @@ static const char *kind_name(mode_t mode)
     return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* Whether the descriptor is an anonymous pipe, such as /dev/fd/63 of a shell's <(command): it is on the kernel's pipefs. */
+/* Return 1 if the descriptor is an anonymous pipe, such as the /dev/fd/63 that a shell makes for <(command), else 0. Anonymous pipes are on
+ * the kernel's pipefs. */
 static int is_unnamed_pipe(int descriptor, mode_t mode)
 {
     struct statfs system;

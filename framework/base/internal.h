@@ -20,13 +20,13 @@ typedef enum rill__table_kind {
     RILL__TABLE_KINDS
 } rill__table_kind;
 
-/* A growing list of registered tables of one kind. */
+/* A growing list of registered plugin tables of one kind: domains, heuristics, scorers or schedulers. */
 typedef struct rill__table_list {
     const void **entry;
     size_t n, capacity;
 } rill__table_list;
 
-/* A function that rill_context_destroy() calls. */
+/* A function that rill_context_destroy() will call, with its argument. */
 typedef struct rill__deferred {
     void (*fn)(void *user);
     void *user;
@@ -44,10 +44,10 @@ struct rill_context {
     rill_log_fn log;
     void *log_user;
     rill_option_style option_style;
-    _Atomic size_t used, peak; /* bytes allocated now, and at most, including workers' contexts */
+    _Atomic size_t used, peak; /* bytes allocated now, and their peak; both include workers' contexts */
     rill_context *parent;      /* the parent of a worker's context; else NULL */
     rill_context *root_ctx;    /* the context without a parent: itself, or its ancestor */
-    pthread_mutex_t lock;      /* root context only: held while allocate and log are called */
+    pthread_mutex_t lock;      /* held while `allocate` and `log` are called; used only in the root context */
     rill_status error_status;
     char error[RILL__MESSAGE_BYTES];
     rill__table_list tables[RILL__TABLE_KINDS];
@@ -55,80 +55,89 @@ struct rill_context {
     size_t n_libraries, libraries_capacity;
     rill__deferred *deferred;
     size_t n_deferred, deferred_capacity;
-    rill__file_id opened_files[RILL__MAX_OPENED]; /* root context only: the latest files opened (file.c) */
+    /* the regular files opened latest (file.c); used only in the root context */
+    rill__file_id opened_files[RILL__MAX_OPENED];
     uint64_t n_opened;
-    struct trie *tries; /* root context only: tries in use (trie_file.c) */
+    struct trie *tries; /* list of the tries in use (trie_file.c); used only in the root context */
 };
 
 /* The default allocator (page_allocator.c), with the contract of rill_realloc_fn; thread-safe. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size);
 
-/* Create a context with a parent, for a worker, still without tables. RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
+/* Create a worker's context below `parent`, with no domains, heuristics, scorers or schedulers registered yet.
+ * RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
 rill_status rill__context_create_child(rill_context **out, rill_context *parent);
 
-/* An option's name in the context's style: "--beam-size", "beam_size". Returns `out`. */
+/* Write an option's name as the context's messages spell it, such as "--beam-size" or "beam_size". Returns `out`. */
 const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX]);
 
 /* Whether two names are equal, "-" and "_" being equivalent. */
 int rill__same_name(const char *a, const char *b);
 
-/* The value of the row's member of `from`; 0 for a text. */
+/* Return the number that this option has in the struct `from`, or 0 if the option's value is a text. */
 double rill__option_number(const rill_option *option, const void *from);
 
-/* Find the row of a setting, or of any option if `also_others`. RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
+/* Find an option's row (its entry in the option tables) by name. also_others: 0: only search settings; 1: any option.
+ * RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
 rill_status rill__find_option(rill_context *ctx, const char *name, int also_others, const rill_option **out);
 
-/* Record that `what` has no such name: the reason `why`, or else the nearest name, or else the hint. Returns `status`. */
+/* Record the error "unknown WHAT NAME". The message goes on with `why` if that is not NULL, else with the nearest known name if there is
+ * one, else with `hint`. Returns `status`. */
 rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
                                     const char *why, const rill_option_near *near, const char *hint);
 
-/* Copy the next pair of a text "NAME=VALUE NAME=VALUE" to `name`, which ends at the "="; *text moves on. *value is NULL after the last one.
- * RILL_OK · RILL_ERR_PLUGIN (a word is no pair, or too long a one) */
+/* Read the next pair of a text "NAME=VALUE NAME=VALUE". The pair is copied to `name`, cut at the "="; *value points to its value, and *text
+ * moves past the pair. *value is NULL if no pair is left.
+ * RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
 
-/* The context of an option source. */
+/* Return the context in which an option source was created. */
 struct rill_option_source;
 rill_context *rill__source_context(const struct rill_option_source *source);
 
 /* Read the beginning of a system file, up to size - 1 bytes, NUL-terminated. Returns 0 if nothing could be read. */
 int rill__read_start(const char *path, char *out, size_t size);
 
-/* RILL_OK · RILL_ERR_ARGUMENT: the text is NULL with length > 0 */
+/* Check a text argument. RILL_OK · RILL_ERR_ARGUMENT (the text is NULL, but its length is above 0) */
 static inline rill_status rill__check_text(rill_context *ctx, const char *text, size_t length)
 {
     if (text != NULL || length == 0) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_ARGUMENT, "the text is NULL, with a length of %zu bytes", length);
 }
 
-/* Processors allowed by this process's cgroup quotas, 0: no quota. `root` is a prefix for /proc and /sys. */
+/* Return the number of processors that this process's cgroup quotas allow; 0: no quota. `root` is put before the paths /proc and /sys, for
+ * tests. */
 int32_t rill__quota_processors(const char *root);
 
 /* Copy a caller's settings as rill_copy_struct() does. RILL_OK · RILL_ERR_ABI */
 rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from);
-/* The settings that contradict each other, as bits of rows of rill_setting_table(): those that the message names, and those that it
- * depends on as well, such as a preset that set one of them. */
+/* A contradiction between settings. Each member is a bit set of rows of rill_setting_table(). named: the settings that the error message
+ * names; involved: these and other settings that caused it, such as a preset that set one of them. */
 typedef struct rill__contradiction {
     uint64_t named, involved;
 } rill__contradiction;
-/* rill_settings_resolve() for a run. `budgeted`: 1 if a user's function sets the budget of each timestep. found: NULL if not wanted. */
+/* rill_settings_resolve() for a run. budgeted: 1 if a user's function sets the budget of each timestep. *found: the settings that
+ * contradict each other; NULL: not wanted. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted,
                                    rill__contradiction *found);
 
-/* Apply the settings in `text`, NAME=VALUE separated by spaces, except settings that already have a value; greedy search also
- * keeps its beam-size, finish, keep and stop.
+/* Apply the settings in `text`, NAME=VALUE separated by spaces, except settings that already have a value. Under the method greedy, `text`
+ * does not change beam-size, finish, keep and stop.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
-/* Before resolving: set the finish that the domain wants for the method fixed (RILL_FIXED_AS_FAIRSEQ), unless `finish` is set or follows
- * from a preset, sampling or beam groups. domain: NULL changes nothing. */
+/* Call this before settings are resolved. With the method "fixed", set the setting `finish` to the value that the domain prefers
+ * (RILL_FIXED_AS_FAIRSEQ), unless `finish` is already set or follows from a preset, sampling or beam groups. domain NULL changes
+ * nothing. */
 void rill__settings_use_domain(rill_settings *settings, const rill_domain *domain);
 
-/* rill_model.c: rill__settings_use_domain(); and if settings->like names a preset, fill unset settings with what the model's makers
- * recommend for that decoder. */
+/* Defined in rill_model.c. Calls rill__settings_use_domain(). If settings->like names a preset of another decoder, also fills unset
+ * settings with the values that the model's makers recommend for that decoder. */
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 
-/* registry.c: if a plugin's method failed and recorded no error message, record one. `what`: "domain", "scheduler". Returns `status`. */
+/* Defined in registry.c. If a plugin's function failed without recording an error message, record one. `what`: kind of the plugin, such as
+ * "domain" or "scheduler". Returns `status`. */
 rill_status rill__method_status(rill_context *ctx, rill_status status, const char *what, const char *name,
                                 const char *method);
 static inline rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status,
@@ -140,7 +149,8 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
 /* Maximum number of children that merging considers, per parent and per item: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
-/* The capacity of an array that is to hold `need` elements: if it must grow, at least half more than today's, and at least 8. */
+/* Return the capacity to which an array grows to hold `need` elements: the current capacity if it suffices; else at least 8, and at least
+ * half more than the current capacity. */
 static inline size_t rill__grown(size_t capacity, size_t need)
 {
     if (need <= capacity) return capacity;
@@ -148,7 +158,7 @@ static inline size_t rill__grown(size_t capacity, size_t need)
     return more > 8 ? more : 8;
 }
 
-/* RILL_ERR_NOT_FOUND for a name that no registered table of this kind has, with the nearest one that exists. */
+/* Fail with RILL_ERR_NOT_FOUND: no registered plugin of this kind has the name. The message has the nearest registered name. */
 rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name);
 
 /* The devices that a model is opened on; a domain opens it on one at a time. */
@@ -179,7 +189,7 @@ rill_status rill__register_schedulers(rill_context *ctx);
 extern const rill_scorer rill__text_scorers[3]; /* prefix, ban, allow */
 extern const rill_scorer rill__lexical_scorer, rill__forced_scorer, rill__trie_scorer, rill__lmbr_scorer;
 
-/* rill_scorer.max_bonus of scorers that only forbid actions: 0 */
+/* A rill_scorer.max_bonus for scorers that only forbid actions: the bonus is 0. */
 static inline double rill__no_bonus(const void *self, double *end)
 {
     (void)self, (void)end;

@@ -8,12 +8,11 @@
  * touch of each small page costs microseconds. The request is only a hint. A partially filled last huge page consists of
  * small pages, so a block of just over 2 MB does not take 4 MB.
  *
- * A growing block keeps its pages (mremap). Copying it would touch 15 pages for each initial page of a table that doubles
- * four times, and would write pages that were never written. On a virtual machine whose host allocates memory on first
- * touch, mremap halves the time of encoding 35 inputs with a model of that size: 0.4 s instead of 0.8 s.
- * A block of less than a huge page is copied when it grows. If mremap moved it, its small pages would stay small even when the block
- * comes to fill a huge page. Small pages took a tenth of the time in which the engine makes new beams, when the hypothesis tree was in
- * some 500 of them.
+ * A growing block keeps its pages (mremap). Copying it would touch 15 pages for each initial page of a table that doubles four times, and
+ * would write pages that were never written. On a virtual machine whose host allocates memory on first touch, mremap halves the time of
+ * encoding 35 inputs with a model of that size: 0.4 s instead of 0.8 s. A block of less than a huge page is copied when it grows. If mremap
+ * moved it, its small pages would stay small even when the block comes to fill a huge page. When the hypothesis tree was spread over some
+ * 500 small pages, these cost a tenth of the time for making new beams.
  *
  * Under sanitizers all blocks come from the C library. */
 #include <stdint.h>
@@ -62,7 +61,8 @@ static void *map_pages(size_t size, int access)
     return block;
 }
 
-/* Request huge pages for the whole block, so that it stays one mapping: mremap can only move a single mapping. */
+/* Request huge pages for the whole block, not only for its aligned part: the block then stays one mapping, and mremap can only move a
+ * single mapping. */
 static void *advise_huge_pages(void *block, size_t size)
 {
 #if defined(MADV_HUGEPAGE)

@@ -59,7 +59,7 @@ static int32_t min_quota(const char *mount, const char *path, int32_t (*quota_fn
     }
 }
 
-/* Whether a list such as "cpu,cpuacct" contains the cpu controller. */
+/* Return 1 if a comma-separated list of cgroup controllers, such as "cpu,cpuacct", contains "cpu", else 0. */
 static int lists_cpu(const char *list, size_t length)
 {
     for (const char *pos = list; pos < list + length; pos += strcspn(pos, ",:") + 1)
@@ -81,7 +81,8 @@ static int32_t line_quota(const char *root, const char *line)
         return min_quota(mount, path, quota_v2);
     }
     if (!lists_cpu(list, length)) return 0;
-    snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root); /* a link if the directory is named cpu,cpuacct */
+    /* where the directory is named cpu,cpuacct, "cpu" is a link to it */
+    snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root);
     return min_quota(mount, path, quota_v1);
 }
 

@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-/* Return 1 if two names mean the same device, else 0: "cuda" is "cuda:0". */
+/* Return 1 if two device names mean the same device, else 0. "cuda" means "cuda:0". */
 static int same_device(const char *a, const char *b)
 {
     const size_t word = strcspn(a, ":");

@@ -57,7 +57,8 @@ static char fold_char(char c)
     return c == '_' ? '-' : c;
 }
 
-/* Levenshtein distance, case ignored and "-" equal to "_", with one row of the table; names longer than MAX_NAME match nothing. */
+/* Levenshtein distance of two names, ignoring case and with "-" equal to "_". Keeps one row of the dynamic-programming table. Names longer
+ * than MAX_NAME match nothing. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
@@ -84,14 +85,15 @@ static int is_prefix(const char *name, const char *candidate)
     return *name == '\0';
 }
 
-/* From this distance on a suggestion confuses. It is 1 for a name of one letter, which has nothing in common with another letter. */
+/* Return the smallest edit distance at which another name is no longer suggested, since the suggestion would confuse. For a name of one
+ * letter it is 1, because another letter has nothing in common with it. */
 static size_t max_distance(const char *name)
 {
     size_t n = strlen(name);
     return n < 4 ? n / 2 + 1 : n / 3 + 2;
 }
 
-/* Return 1 if the candidate is nearer to the name than *best_distance, which is then lowered, else 0. */
+/* If the candidate's edit distance to the name is below *best_distance, lower *best_distance to it and return 1; else return 0. */
 static int is_nearer(const char *name, const char *candidate, size_t *best_distance)
 {
     size_t distance = edit_distance(name, candidate), far = max_distance(name) - 1;
@@ -182,8 +184,8 @@ static const char *describe_values(const rill_option *option, char out[96])
     return out;
 }
 
-/* Fail because the option does not accept `value`. `quote` is printed around `value`: a quotation mark, or "" if `value` is
- * not a text but a JSON value such as null or a noun such as "a list". */
+/* Fail because the option does not accept `value`. quote: the quotation mark printed around `value`; "" if `value` is a JSON value such as
+ * null, or a noun such as "a list". */
 static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
 {
     char label[RILL_OPTION_MAX], wanted[96];
@@ -193,7 +195,7 @@ static rill_status fail_value(rill_context *ctx, const rill_option *option, cons
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* A value: `whole` is that of whole numbers, words and switches, and of other numbers the whole part. */
+/* A parsed value. real: a number. whole: the number cut to an integer; for a switch 0 or 1; for a word its index in the list of words. */
 typedef struct number {
     double real;
     int64_t whole;
@@ -217,8 +219,8 @@ static const char *read_number(const char *text, number *out)
     return end;
 }
 
-/* Read a number: of type REAL also a fraction, as "1/6"; of type BYTES also with a unit, K, M, G and T being powers of 1,024. A number of
- * bytes below one would become 0, which means no limit, so it is refused. */
+/* Parse a number. A type REAL also allows a fraction such as "1/6", and a type BYTES a unit K, M, G or T (powers of 1,024). A number of
+ * bytes below one is refused: it would become 0, which means no limit. */
 static int parse_number(const rill_option *option, const char *text, number *out)
 {
     static const char units[] = "KkMmGgTt";
@@ -265,7 +267,8 @@ static const char *own_value(const rill_option *option, const char *value)
     return value;
 }
 
-/* Read a value of the option's type; texts are not read. Returns 1 if the option accepts it, else 0. */
+/* Parse a value of the option's type. Options whose values are texts or paths accept any value, and *out stays zero. Returns 1 if the
+ * option accepts the value, else 0. */
 static int parse(const rill_option *option, const char *value, number *out)
 {
     *out = (number){0};

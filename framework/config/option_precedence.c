@@ -2,8 +2,8 @@
  *
  * A source keeps the text of each option that it sets. Sources are combined in order of precedence: each setting has the value of the first
  * source that sets it. If the values contradict each other, one of the options that the contradiction names is left out, the one from the
- * source of lowest precedence; if all of them come from firm sources, the contradiction is an error. settings.c alone knows what
- * contradicts what.
+ * source of lowest precedence; if all of them come from firm sources, which are not defaults (rill/search_config.h), the contradiction is
+ * an error. settings.c alone knows what contradicts what.
  *
  * Sections: creation and destruction · setting options · reading a source · what is left out · precedence · the whole. */
 #include <limits.h>
@@ -17,9 +17,10 @@
 
 enum { MAX_DEFAULTS = 8, IGNORED_BYTES = 512 };
 
-/* A list of heuristics or scorers; or a scheduler. */
+/* A source's list of heuristics, list of scorers, or single scheduler. */
 typedef struct chain {
-    rill_chain_entry *entry; /* [n] name and arguments are one block */
+    /* [n] the heuristics, scorers or scheduler; the name and the arguments of each are in one allocated block */
+    rill_chain_entry *entry;
     size_t n, capacity;
     int is_set;
 } chain;
@@ -32,16 +33,18 @@ typedef struct option_value {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    /* [n_values] settings, options of outputs and domains, and options of chains that have one value */
+    /* [n_values] values set by name: of search settings, of output options, of domain options, and of chain options that allow only one
+     * value */
     option_value *value;
     size_t n_values, values_capacity;
     chain chain[RILL_CHAINS];
-    rill_budget_fn budget; /* replaces the setting max-batch-hypotheses */
+    rill_budget_fn budget; /* function that replaces the setting max-batch-hypotheses; NULL: none */
     void *budget_user;
-    rill_key_fn cube_key; /* NULL: not set */
+    rill_key_fn cube_key; /* function that replaces the default classes of cube pruning; NULL: none */
     void *cube_key_user;
-    const rill_domain *domain;        /* NULL: unknown */
-    rill_option_source **worker_copy; /* [n_worker_copies]; NULL for a worker without a copy */
+    const rill_domain *domain; /* NULL: unknown */
+    /* [n_worker_copies] the source that each worker uses instead of this one; NULL: the worker has no copy */
+    rill_option_source **worker_copy;
     size_t n_worker_copies, worker_copies_capacity;
 };
 
@@ -52,11 +55,11 @@ typedef struct search_config {
     rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    /* highest precedence first: a request's own source, if any; the source that is required; defaults. The first n_firm are firm. A source
-     * may be NULL, which sets nothing */
+    /* the sources, highest precedence first: a request's own source, if any; the required source; sources of defaults. The first n_firm of
+     * them are firm: none of their options may be left out. NULL is a source that sets nothing */
     const rill_option_source *source[MAX_DEFAULTS + 2];
     int n, n_firm;
-    /* NULL, or an owned list: a source's scorers, then n_added from rill_search_config_add_scorer() */
+    /* NULL, or an owned list of scorers: those of one source, then n_added scorers from rill_search_config_add_scorer() */
     rill_chain_entry *scorers;
     size_t scorers_capacity;
     int32_t n_added;
@@ -132,7 +135,8 @@ static rill_status store_value(rill_option_source *source, const rill_option *ro
     return RILL_OK;
 }
 
-/* Add to a chain; a scheduler replaces the one before. The arguments are `prefix` and `arguments`. */
+/* Add an entry to the source's list of heuristics or scorers, or replace the source's scheduler. The entry's arguments are `prefix`
+ * followed by `arguments`. */
 static rill_status add_entry(rill_option_source *source, rill_chain which, const char *name, size_t length,
                              const char *prefix, const char *arguments)
 {
@@ -162,12 +166,13 @@ void rill_option_source_set_chain(rill_option_source *source, rill_chain which)
     source->chain[which].is_set = 1;
 }
 
-/* What an option of rill_chain_table() adds. */
+/* The heuristic, scorer or scheduler that an option of rill_chain_table() adds. */
 typedef struct chain_option {
     const char *option;
     rill_chain chain;
-    const char *name, *prefix; /* of the entry, whose arguments follow `prefix`; NULL: the value is "NAME:ARGS" */
-    /* a source has one value of the option, and values are compared as this type; 0: each value adds an entry */
+    /* name: the plugin that is added, with arguments `prefix` + the option's value; NULL: the value is "NAME:ARGS" */
+    const char *name, *prefix;
+    /* 0: each value of the option adds an entry to the list; else a source has only one value, and two values are compared as this type */
     rill_option_type compared;
 } chain_option;
 
@@ -356,7 +361,7 @@ static void append_ignored(search_config *c, const char *format, ...)
     if (length >= (int)n_free) memcpy(c->ignored + IGNORED_BYTES - 4, "...", 4);
 }
 
-/* Note that a setting of a file was left out, spelt as in the file. */
+/* Record that a setting from a file was left out, spelt as in the file. */
 static void note_setting(search_config *c, const rill_option_source *source, const rill_option *row)
 {
     char name[RILL_OPTION_MAX];
@@ -365,7 +370,7 @@ static void note_setting(search_config *c, const rill_option_source *source, con
                        rill_option_spell(RILL_OPTION_UNDERSCORED, row->name, name));
 }
 
-/* Note that a file's chain was left out, with all of its entries. */
+/* Record that a file's list of heuristics or scorers, or its scheduler, was left out with all of its entries. */
 static void note_chain(search_config *c, const rill_option_source *source, const char *what, const chain *list)
 {
     if (source->origin != RILL_FROM_FILE || list->n == 0) return;
@@ -392,13 +397,14 @@ static const char *first_value(const search_config *c, int n, const rill_option 
     return value;
 }
 
-/* Whether a default gives way to a preset (`like`) with higher precedence, which overrides the search but not the schedule. */
+/* Whether the default source at `index` is overridden by a preset (`like`) of a source with higher precedence. A preset overrides search
+ * settings, but not settings of the schedule. */
 static int is_overridden_by_preset(const search_config *c, int index)
 {
     return index >= c->n_firm && first_value(c, index, setting_row("like")) != NULL;
 }
 
-/* The first source that has the chain, or c->n. */
+/* Return the index of the first source that sets this list (heuristics, scorers or scheduler); c->n: no source does. */
 static int first_with_chain(const search_config *c, rill_chain which)
 {
     int i = 0;
@@ -406,7 +412,7 @@ static int first_with_chain(const search_config *c, rill_chain which)
     return i;
 }
 
-/* Heuristics that are defaults give way to a method that does not prune, and to samples and beam groups. */
+/* Choose the list of heuristics. A default list is dropped if the method does not prune, or if sampling or beam groups are on. */
 static void select_heuristics(search_config *c, const rill_method_info *method)
 {
     const char *const sample = first_value(c, c->n, setting_row("num-samples")), *const groups = first_value(
@@ -425,8 +431,8 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
     c->setup.n_heuristics = (int32_t)list->n;
 }
 
-/* Scorers, scheduler and functions come from the first source that has them. A scheduler gives way to a method with higher precedence,
- * which has a scheduler of its own. */
+/* Choose scorers, scheduler and user functions, each from the first source that sets them. A source's scheduler is dropped if a source with
+ * higher precedence sets the method, because each method has its own scheduler. */
 static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
@@ -454,8 +460,8 @@ static void select_others(search_config *c)
     }
 }
 
-/* Whether the setting is `finish` and its source sets it for another method than the one in use. It is left out then:
- * "top" meant for var-stream must not change the search of the method fixed. */
+/* Whether a source sets `finish` together with a method that is not the method in use. Such a `finish` is left out: "top" meant for the
+ * method var-stream must not change the search of the method fixed. */
 static int is_for_other_method(const search_config *c, const rill_option_source *source, const rill_option *row)
 {
     const char *own = find_value(source, setting_row("method"));
@@ -478,8 +484,9 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* Find a setting of `candidates` to leave out, since it contradicts others: one that the contradiction names, else one that it also
- * depends on; of several the last in the table. Returns its bit; 0: nothing to leave out. */
+/* If the settings contradict each other, choose one setting of the bit set `candidates` to leave out: a setting that the contradiction
+ * names, else one that it also depends on. Of several, the last in rill_setting_table() is chosen. Returns its bit; 0: there is nothing to
+ * leave out. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
@@ -490,7 +497,8 @@ static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candi
     return involved != 0 ? UINT64_C(1) << (63 - __builtin_clzll(involved)) : 0;
 }
 
-/* Set the settings of a source that no source with higher precedence sets. Defaults that contradict these are left out, one at a time. */
+/* Apply the settings of a source, except those that a source with higher precedence sets. If the source has defaults, its settings that
+ * cause contradictions are left out, one at a time. */
 static rill_status apply_source(search_config *c, int index)
 {
     const rill_option_source *source = c->source[index];
@@ -538,7 +546,8 @@ static rill_status combine(search_config *c)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Combine `first` and the n sources that follow it; the first n_firm of them all are firm. */
+/* Combine `first` and the n sources after it, highest precedence first. The first n_firm of all these sources are firm: none of their
+ * options may be left out. */
 static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *first,
                         const rill_option_source *const *others, int n, int n_firm)
 {
@@ -592,7 +601,8 @@ static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_ent
     return n == m;
 }
 
-/* Heuristics belong to the run. A request can only disable them by sampling or beam groups. */
+/* Refuse a request that changes the run's heuristics, which all inputs share. Sampling and beam groups are allowed, since with them
+ * heuristics do nothing. */
 static rill_status check_heuristics(const rill_engine_setup *run, const search_config *c)
 {
     const rill_engine_setup *own = &c->setup;
@@ -675,7 +685,8 @@ int rill_search_config_same_search(const rill_search_config *a, const rill_searc
     const rill_engine_setup *s = a->setup, *t = b->setup;
     for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
         if (row->kind != RILL_OPTION_SCHEDULE &&
-            row != setting_row("n-best") && /* more or fewer outputs of the same search */
+            /* n-best may differ: it only changes how many outputs of the search are returned */
+            row != setting_row("n-best") &&
             strcmp(rill_settings_get(a->resolved, row, x), rill_settings_get(b->resolved, row, y)) != 0)
             return 0;
     return same_chain(s->heuristics, s->n_heuristics, t->heuristics, t->n_heuristics) &&

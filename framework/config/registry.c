@@ -52,8 +52,8 @@ static const table_member
 static const struct {
     const char *word;
     const table_member *members;
-    /* the smallest struct_size that is accepted: the size that the table had when this ABI version began, without the members that were
-     * appended since then */
+    /* the smallest struct_size that is accepted: the size of the table when this ABI version began. Members appended since then are
+     * optional */
     size_t min_size;
 } kinds[RILL__TABLE_KINDS] = {
     [RILL__DOMAIN] = {"domain", domain_members, sizeof(rill_domain)},
@@ -70,7 +70,8 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
                          abi > RILL_ABI_VERSION ? "this rill's headers, or take its own rill"
                                                 : "this rill's headers, after renaming in its sources what "
                                                   "docs/renamed.md lists (templates: examples/)");
-    /* A larger table has optional members from a newer header, which this librill does not read. */
+    /* A table with a larger struct_size comes from a newer header. Its additional members are optional, and this librill does not read
+     * them. */
     if (size < known)
         return rill_fail(ctx, RILL_ERR_ABI, "%s has a table of %u bytes, this rill needs %zu bytes: rebuild it", what,
                          (unsigned)size, known);
@@ -134,8 +135,8 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
     return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "setting", name, why, &near, "");
 }
 
-/* Why an option of a domain may not have this name or alias, which is written on command lines ("--turns") and as a key in configurations
- * ("turns"); NULL: it may. Domains may share an option if its name and type are the same. The command and run files check for
+/* Return why an option of a domain may not have this name or alias; NULL: it may. The name is used on command lines ("--turns") and as a
+ * key of configurations ("turns"). Domains may share an option if its name and type are the same. The command and run files check for
  * conflicts with their own names. */
 static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
                                      const char *name)
@@ -290,7 +291,7 @@ static rill_plugin_fn find_entry(void *library)
     return entry;
 }
 
-/* Whether the file may be a plugin; loading it checks the rest. */
+/* Return 1 if the path is a regular file and so may be a plugin, else 0. Loading it checks the rest. */
 static int is_plugin_file(const char *path)
 {
     struct stat info;
@@ -326,7 +327,7 @@ static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
         return rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
                          "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
                          (int)(folder - begin), out->data + begin);
-    out->length = begin; /* `name` is a folder: opening it gives the error */
+    out->length = begin; /* drop what was appended: `name` is a folder, and opening it gives the right error */
     return rill_text_append(out, name, strlen(name));
 }
 
@@ -344,7 +345,7 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
 static rill_status load_library(rill_context *ctx, const char *path, const char *local)
 {
     RILL__TRY(RILL__GROW(ctx, ctx->libraries, ctx->libraries_capacity, ctx->n_libraries + 1, "the list of plugins"));
-    rill_file file; /* dlopen() would block on a pipe */
+    rill_file file; /* opened only to refuse what is no regular file: dlopen() would block on a pipe */
     rill_status found = rill_file_open(&file, ctx, local, RILL_FILE_REGULAR);
     if (found < 0) return rill_fail(ctx, found, "plugin %s: %s", path, rill_error(ctx));
     rill_file_close(&file);
@@ -366,7 +367,7 @@ static rill_status load_library(rill_context *ctx, const char *path, const char 
 
 rill_status rill_plugin_load(rill_context *ctx, const char *path)
 {
-    static const char prefix[] = "./"; /* without a slash dlopen() searches the system's folders */
+    static const char prefix[] = "./"; /* a path without a slash would make dlopen() search the system's folders */
     rill_text local = {.ctx = ctx};
     rill_status status = rill_text_append(&local, prefix, sizeof prefix - 1);
     if (status == RILL_OK) status = rill_plugin_find(path, &local);

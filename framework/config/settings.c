@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-/* The smallest struct that callers may pass: its last member is `given`. In a member added later 0 means unset. */
+/* The smallest rill_settings that callers may pass; it ends with the member `given`. Members added later are unset if they are 0. */
 enum { MIN_SETTINGS = offsetof(rill_settings, given) + sizeof(uint64_t) };
 
 void rill_settings_init(rill_settings *settings, size_t size)
@@ -123,7 +123,8 @@ const char *rill_settings_get(const rill_settings *from, const rill_option *opti
         snprintf(out, RILL_OPTION_MAX, "0");
     else if (option->offset != offsetof(rill_settings, sort))
         rill_option_write(option, settings, out);
-    else if ((unsigned)settings->sort > RILL_SORT_LONGEST_FIRST) /* a program's mistake, which check_ranges() refuses */
+    /* a value outside the enum is a mistake of the calling program; check_ranges() refuses it */
+    else if ((unsigned)settings->sort > RILL_SORT_LONGEST_FIRST)
         snprintf(out, RILL_OPTION_MAX, "%d", (int)settings->sort);
     else if (settings->sort != RILL_SORT_NONE && settings->sort_window != 0)
         snprintf(out, RILL_OPTION_MAX, "%s:%d", sort_names[settings->sort], settings->sort_window);
@@ -163,7 +164,7 @@ rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const 
  * marian-dev's translator/beam_search.cpp and history.h, CTranslate2's decoding.cc. */
 static const struct preset {
     const char *settings;
-    const char *unpenalised; /* more settings, if there is no length penalty */
+    const char *unpenalised; /* further settings of the preset, applied only if there is no length penalty */
 } presets[] = {
     [RILL_LIKE_HF] = {"beam-size=5 finish=immediate keep=best stop=bound at-limit=first count-end=1 length-penalty=1",
                       ""},
@@ -177,8 +178,8 @@ static const struct preset {
          "stop=top"},
 };
 
-/* Sampling and beam groups use a beam of fixed size, in which a finished hypothesis leaves its place empty. Presets do not change
- * that. */
+/* Fill unset settings for sampling and beam groups. Both use a beam of fixed size, in which the place of a finished hypothesis stays empty.
+ * Presets do not change this. */
 static void fill_fixed_beam(rill_settings *s)
 {
     if (s->sample == 0 && s->groups <= 1) return;
@@ -208,7 +209,7 @@ static int is_set(const rill_settings *settings, const rill_option *option)
     return rill__option_number(option, settings) != rill__option_number(option, &defaults);
 }
 
-/* Whether a setting is part of plain greedy search: a beam of one that ends at its first end action. */
+/* Whether a setting is part of plain greedy search, which is a beam of one hypothesis that stops at its first end action. */
 static int is_greedy_setting(const rill_option *option)
 {
     return option->offset == offsetof(rill_settings, k) || option->offset == offsetof(rill_settings, finish) ||
@@ -272,8 +273,8 @@ static int has_bound(const rill_settings *s)
     return s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX;
 }
 
-/* Replace what is unset by what the preset, the method and the defaults say. Nothing that is set changes, so that filling again has no
- * effect. */
+/* Fill unset settings: for sampling and beam groups, then from the preset, then from the method and with defaults. Settings that have a
+ * value do not change, so filling twice has no further effect. */
 static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_info *m, int budgeted)
 {
     fill_fixed_beam(s);
@@ -291,7 +292,8 @@ static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_i
     if (s->sort_window == 0) s->sort_window = s->max_items > 1000 ? s->max_items : 1000;
     if (s->stop_after == 0 && s->patience > 0) {
         double outputs = floor(s->k * s->patience + 0.5);
-        const double max_outputs = find_row("stop-after")->max; /* resolving again must accept it */
+        /* clamp to the range of stop-after, so that the resolved settings can be resolved again */
+        const double max_outputs = find_row("stop-after")->max;
         s->stop_after = outputs < 1 ? 1 : (int32_t)(outputs < max_outputs ? outputs : max_outputs);
     }
     s->patience = 0;
