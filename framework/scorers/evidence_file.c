@@ -84,7 +84,7 @@ struct rill_evidence_writer {
     rill_bytes_fn write;
     void *user;
     uint64_t offset;
-    index_entry *index; /* [n] */
+    index_entry *index; /* [n] id and record offset of each input written so far */
     size_t n, capacity;
 };
 
@@ -149,7 +149,7 @@ struct rill_evidence {
     rill_context *ctx;
     rill_file file;
     rill_evidence_kind kind;
-    uint64_t index; /* offset of the index */
+    uint64_t index; /* byte offset of the index in the file */
     int64_t inputs;
     size_t path_size;
     char path[];

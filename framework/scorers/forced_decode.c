@@ -21,7 +21,8 @@ static rill_status create_forced(const rill_scorer *table, rill_context *ctx, co
     return constraint_create(table, ctx, arguments, sizeof(constraint), self);
 }
 
-/* Read the output's actions. Boundaries between phrases have no meaning here: the actions of all phrases form one output. */
+/* Read the forced output's actions. A text may have several phrases, separated by " ||| "; here their boundaries are ignored, and the
+ * actions of all phrases form one output. */
 static rill_status read_output(constraint *c, const rill_scorer_rows *rows)
 {
     const int as_ids = c->arguments[0] == 'i';

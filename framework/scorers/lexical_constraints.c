@@ -11,13 +11,14 @@
 
 enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };
 
-/* State of a hypothesis: matched length of each phrase; the phrase's whole length once the hypothesis contains the phrase. */
+/* Progress of a hypothesis: for each phrase, the number of its first actions that the hypothesis now ends with; the length of the whole
+ * phrase once the hypothesis contains it. */
 typedef struct phrase_progress {
     uint8_t n_matched[MAX_PHRASES];
 } phrase_progress;
 
 typedef struct required_phrases {
-    constraint constraint; /* must be first */
+    constraint constraint; /* must be first, so that a pointer to this struct is a pointer to a constraint */
     /* KMP failure function: for the first i + 1 actions of a phrase, length of the longest proper prefix that is also a suffix */
     uint8_t fallback[MAX_REQUIRED];
     int32_t n_distinct;
@@ -29,7 +30,7 @@ static rill_status create_lexical(const rill_scorer *table, rill_context *ctx, c
     return constraint_create(table, ctx, arguments, sizeof(required_phrases), self);
 }
 
-/* Matched length of phrase i after `action`. */
+/* Return how many actions of phrase i are matched after `action`, if n_matched were matched before it. */
 static uint8_t next_progress(const required_phrases *r, size_t i, uint8_t n_matched, int32_t action)
 {
     const phrase *p = &r->constraint.phrase[i];
@@ -68,7 +69,8 @@ static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *row
     return RILL_OK;
 }
 
-/* The bank of a hypothesis after `action`; RILL_NO_ACTION: an action of no phrase. */
+/* Return the bank of a hypothesis after `action`: its number of phrase actions. RILL_NO_ACTION stands for any action that is in no
+ * phrase. */
 static int32_t bank_after(const required_phrases *r, const phrase_progress *now, int32_t action)
 {
     int32_t bank = 0;

@@ -89,7 +89,7 @@ static rill_status begin(void *self, int64_t item_id)
     return status;
 }
 
-/* Set the kind of evidence at the first call only, since an instance serves one model. */
+/* Find out which evidence fits the model. Done at the scorer's first call only, since an instance serves one model. */
 static rill_status set_kind(lmbr *l, const rill_model *model)
 {
     if (l->has_kind) return RILL_OK;
@@ -120,7 +120,7 @@ static rill_status found(void *self, const rill_found *outputs)
 /* Parsed arguments. T, p and r determine the thetas, unless the argument `theta` sets them. */
 typedef struct parameters {
     double lambda, T, p, r, scale, self;
-    int has_shape, has_thetas; /* T, p or r is set; thetas are set */
+    int has_shape, has_thetas; /* has_shape: 1: T, p or r is among the arguments; has_thetas: 1: the thetas are */
 } parameters;
 
 static rill_status fail_arguments(rill_context *ctx, const char *text, size_t length)
@@ -300,7 +300,8 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
     return RILL_OK;
 }
 
-/* Each posterior is at most 1; 1e-5 covers the float rounding of sums. */
+/* Return an upper bound on the bonus of an action: theta_0 plus all positive thetas, since a posterior is at most 1. 1e-5 covers the
+ * rounding of float sums. */
 static double max_bonus(const void *self, double *end)
 {
     const lmbr *l = self;

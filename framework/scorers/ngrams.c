@@ -55,7 +55,7 @@ void rill_ngrams_begin(rill_ngrams *g)
 
 /* --- occurrences ---------------------------------------------------------------------------------------------------- */
 
-/* Record that `entry` contains the n-gram action[0, m). */
+/* Record that output `entry` of the n-best list contains the n-gram action[0, m). */
 static rill_status add_occurrence(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
 {
     RILL__TRY(RILL__GROW(g->ctx, g->occurrence, g->occurrences_capacity, g->n_occurrences + 1, "n-grams"));
@@ -75,7 +75,7 @@ static rill_status check_ngram_entry(const rill_ngrams *g, const int32_t *action
     return RILL_OK;
 }
 
-/* Round to the precision of n-best lists. */
+/* Round a score to 9 significant digits, the precision with which n-best lists are written. */
 static double rounded(double score)
 {
     char text[32];
@@ -83,7 +83,7 @@ static double rounded(double score)
     return rill_read_number(text, NULL);
 }
 
-/* Add the n-grams of entry `entry` that begin at position i of its actions. */
+/* Record the n-grams that begin at position i of output `entry` of the n-best list. */
 static rill_status add_entry_ngrams(rill_ngrams *g, const int32_t *action, int32_t n, int32_t i, int32_t entry)
 {
     int32_t gram[RILL_NGRAM_MAX], m = 0, step = g->kind.phases;
@@ -140,7 +140,8 @@ static int is_same_ngram(const ngram_occurrence *a, const ngram_occurrence *b)
     return a->phase == b->phase && memcmp(a->action, b->action, sizeof a->action) == 0;
 }
 
-/* Sort the occurrences by n-gram and merge those of each n-gram, summing the probabilities of the entries that contain it. */
+/* Sort the occurrences by n-gram, and merge equal n-grams into one. Its mass is the sum of the probabilities of the n-best outputs that
+ * contain it. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
@@ -148,7 +149,8 @@ static void merge_duplicates(rill_ngrams *g)
     for (size_t i = 0; i < g->n_occurrences; i++) {
         ngram_occurrence *last = n > 0 ? &g->occurrence[n - 1] : NULL;
         const ngram_occurrence now = g->occurrence[i];
-        const double mass = g->n_entries > 0 ? g->score[now.entry] : 0; /* a lattice's masses are computed later */
+        /* lattices: 0, since their masses are computed later */
+        const double mass = g->n_entries > 0 ? g->score[now.entry] : 0;
         if (last == NULL || !is_same_ngram(last, &now)) {
             g->occurrence[n] = now;
             g->occurrence[n++].mass = mass;
@@ -166,13 +168,15 @@ typedef struct lattice {
     rill_ngrams *g;
     int32_t nodes;
     rill_columns memory;
-    double *beta; /* [nodes] logarithm of the summed weights of all paths from the node to the last node */
-    double (*mass)[RILL_NGRAM_MAX]; /* [nodes] mass of the paths to the node, by matched length */
-    int32_t *first;                 /* [nodes + 1] edges [first[i], first[i + 1]) leave node i */
-    int32_t *phase;                 /* [nodes] phase of the edges that leave the node; -1: the node is unreachable */
+    double *beta; /* [nodes] logarithm of the total weight of all paths from the node to the last node */
+    /* [nodes] probability of the paths that reach the node, by how many actions of the n-gram they end with */
+    double (*mass)[RILL_NGRAM_MAX];
+    int32_t *first; /* [nodes + 1] edges [first[i], first[i + 1]) leave node i */
+    int32_t *phase; /* [nodes] phase of the edges that leave the node; -1: the node is unreachable */
 } lattice;
 
-/* A total order, so that sums do not depend on the sort. */
+/* Compare two edges for qsort(). No two different edges are equal, so that sums over sorted edges do not depend on the sorting
+ * algorithm. */
 static int compare_edges(const void *left, const void *right)
 {
     const ngram_edge *a = left, *b = right;
@@ -243,7 +247,7 @@ static rill_status find_phases(lattice *l)
     return RILL_OK;
 }
 
-/* Add the n-grams that consist of gram[0, m) and at least one more action, on paths that start at the node. */
+/* Record the n-grams that begin with gram[0, m) and continue with one more action or several, along paths that start at the node. */
 static rill_status add_path_ngrams(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
 {
     rill_ngrams *g = l->g;
@@ -258,7 +262,7 @@ static rill_status add_path_ngrams(lattice *l, int32_t node, int32_t phase, int3
     return RILL_OK;
 }
 
-/* Add all n-grams of the lattice. Duplicates are merged repeatedly, since paths with common parts produce the same n-grams over and
+/* Record all n-grams of the lattice. Duplicates are merged from time to time: paths with common parts produce the same n-grams over and
  * over. */
 static rill_status add_all_ngrams(lattice *l)
 {
@@ -277,12 +281,13 @@ static rill_status add_all_ngrams(lattice *l)
 
 /* --- masses in a lattice ------------------------------------------------------------------------------------------- */
 
-/* Matched length of the n-gram after `action`, given the matched length `held` before. */
+/* Return how many first actions of the n-gram gram[0, m) are matched after `action`, if `held` were matched before it. */
 static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_t action)
 {
     for (int32_t length = held + 1; length > 0; length--) {
         if (gram[length - 1] != action || length > m) continue;
-        /* The last length - 1 actions of the matched part must be a prefix of the n-gram. */
+        /* A match of `length` actions is possible if the last length - 1 of the actions matched so far are the n-gram's first length - 1
+         * actions. */
         if (memcmp(gram, gram + held - (length - 1), (size_t)(length - 1) * sizeof *gram) == 0) return length;
     }
     return 0;
@@ -346,7 +351,7 @@ static size_t level_words(int level, size_t n)
     return 2 * n + (level + 1 < RILL_NGRAM_MAX ? n + 1 : 0);
 }
 
-/* The arrays of one level in g->word, and the number n of n-grams written to them so far. */
+/* Writes one level of the table in g->word: pointers to the level's arrays, and the number n of n-grams written so far. */
 typedef struct level_writer {
     uint32_t *action, *posterior, *first;
     uint32_t n;

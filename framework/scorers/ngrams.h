@@ -18,10 +18,11 @@ typedef struct ngram_level {
     int32_t n;
     const int32_t *action;
     const float *posterior;
-    const int32_t *first; /* NULL: the last level */
+    /* [n + 1] n-gram i has the extensions [first[i], first[i + 1]) in the next level; NULL in the last level */
+    const int32_t *first;
 } ngram_level;
 
-/* An occurrence of an n-gram in an entry (output) of an n-best list. `action` is -1 after the n-gram's last action. */
+/* An n-gram that occurs in output number `entry` of an n-best list. After the n-gram's last action, `action` is filled with -1. */
 typedef struct ngram_occurrence {
     int32_t phase, action[RILL_NGRAM_MAX];
     int32_t entry;
@@ -36,15 +37,15 @@ typedef struct ngram_edge {
 struct rill_ngrams {
     rill_context *ctx;
     rill_evidence_kind kind;
-    uint32_t *word; /* [n_words] */
+    uint32_t *word; /* [n_words] the table, as the comment at the top describes it */
     size_t n_words, words_capacity;
     ngram_level level[NGRAM_PHASES][RILL_NGRAM_MAX];
     /* The data from which the table is computed: scores of n-best entries, or lattice edges; then the occurrences of n-grams in them. */
-    double *score; /* [n_entries] */
+    double *score; /* [n_entries] score of each output of the n-best list */
     size_t n_entries, scores_capacity;
-    ngram_edge *edge; /* [n_edges] */
+    ngram_edge *edge; /* [n_edges] edges of the lattice */
     size_t n_edges, edges_capacity;
-    ngram_occurrence *occurrence; /* [n_occurrences] */
+    ngram_occurrence *occurrence; /* [n_occurrences] n-grams found in the outputs or on the paths of the lattice */
     size_t n_occurrences, occurrences_capacity;
 };
 
@@ -53,7 +54,7 @@ typedef struct ngram_range {
     int32_t begin, end;
 } ngram_range;
 
-/* The n-grams of m + 1 actions that extend context[0, m), oldest action first; m < 4. */
+/* Return the range of n-grams of m + 1 actions that begin with context[0, m), oldest action first; m < 4. */
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m);
 
 /* Validate the words, which may come from a file, and point `level` into them. Returns 0 if they are not a valid table of g->kind. */

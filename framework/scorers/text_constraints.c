@@ -33,7 +33,8 @@ rill_status constraint_refuse(constraint *c, const char *format, ...)
     return rill_text_printf(&c->fail_reason, "%s: %s", c->name, text);
 }
 
-/* Append a phrase that consists of the n actions written after the first n_actions of c->action; none if n is 0. */
+/* Make a phrase of the n actions that were written to c->action after its first n_actions elements. If n is 0, there is no phrase to
+ * append. */
 static rill_status add_phrase(constraint *c, int32_t n)
 {
     if (n == 0) return RILL_OK;
@@ -72,7 +73,8 @@ static rill_status read_phrase(constraint *c, const rill_model *model, const cha
     int32_t n = 0;
     if (rill_model_domain(model)->tokenize == NULL && rill_model_domain(model)->find_action == NULL)
         return constraint_read_ids(c, model, text, length);
-    for (int32_t capacity = (int32_t)(length / 4) + 4;; capacity = n) { /* one pass usually suffices */
+    /* tokenize again only if the actions exceed the estimated capacity */
+    for (int32_t capacity = (int32_t)(length / 4) + 4;; capacity = n) {
         RILL__TRY(reserve_actions(c, (size_t)capacity));
         rill_status status = rill_model_tokenize(model, c->ctx, text, length, c->action + c->n_actions, capacity, &n);
         if (status == RILL_ERR_INPUT)
@@ -270,7 +272,8 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
         if (c->arguments[i] != NULL)
             RILL__TRY(rill_text_append(&c->text[i], PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
         RILL__TRY(rill_text_append(&c->text[i], part + skip, length - skip));
-        /* not NULL: the scorer is named. The pointer is set after the last part, because the text may move while it grows */
+        /* marks the scorer as named in this line. The pointer to its arguments is set after the line's last part, because the text may move
+         * while it grows */
         c->arguments[i] = "";
         return RILL_OK;
     }

@@ -11,7 +11,7 @@
 #include "rill/engine.h"
 
 typedef struct phrase {
-    int32_t first, n; /* the phrase's actions: constraint.action[first, first + n) */
+    int32_t first, n; /* the phrase's actions are constraint.action[first, first + n) */
 } phrase;
 
 /* The common first member of the instances of all constraint scorers. */
@@ -22,7 +22,7 @@ typedef struct constraint {
     char *arguments;  /* NUL-terminated; in the same allocation, after the scorer's struct */
     int32_t *action;  /* [n_actions] actions of all phrases, concatenated */
     size_t n_actions, actions_capacity;
-    phrase *phrase; /* [n_phrases] */
+    phrase *phrase; /* [n_phrases] the phrases */
     size_t n_phrases, phrases_capacity;
     rill_text fail_reason; /* why inputs with this constraint are refused; empty: they are accepted */
     int is_read;           /* 1: the phrases have been tokenized */
@@ -41,10 +41,10 @@ rill_status constraint_read_ids(constraint *c, const rill_model *model, const ch
 /* Record that inputs with this constraint are refused, and why. */
 rill_status constraint_refuse(constraint *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* At the first call, tokenize the constraint's arguments. If that failed, refuse the inputs of all rows. *active is 1 if
- * there are phrases to apply, else 0. */
+/* At the scorer's first call, tokenize its arguments. If they cannot be tokenized, refuse the inputs of all rows. *active: 1: there are
+ * phrases to apply; 0: there are none. */
 rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
-/* Refuse the inputs of all rows if a refusal is recorded. *active is 1 if none is recorded, else 0. */
+/* Refuse the inputs of all rows if a refusal is recorded in the constraint. *active: 1: no refusal is recorded; 0: one is. */
 rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 
 /* Position in the output at which the phrases begin: 1 if all outputs begin with the forced action `first` (a language
@@ -88,14 +88,14 @@ typedef struct trie {
     int32_t n_users;
     size_t bytes; /* size of the allocation */
     trie_header header;
-    const uint32_t *first; /* [nodes + 1] */
-    const int32_t *action; /* [nodes] */
+    const uint32_t *first; /* [nodes + 1] node v has the children [first[v], first[v + 1]) */
+    const int32_t *action; /* [nodes] the action that leads to each node */
 } trie;
 
 /* Get the trie of a file; read it if it is not loaded. Release with trie_release().
  *   RILL_OK · a failure of rill_file_open() · RILL_ERR_FORMAT (recorded) · RILL_ERR_MEMORY */
 rill_status trie_acquire(trie **out, rill_context *ctx, const char *path);
-void trie_release(rill_context *ctx, trie *t); /* NULL is allowed */
+void trie_release(rill_context *ctx, trie *t); /* stop using a trie; NULL is allowed */
 
 /* The child of `node` that `action` leads to; 0: there is none. */
 uint32_t trie_child(const trie *t, uint32_t node, int32_t action);

@@ -26,7 +26,7 @@ struct rill_trie {
     int32_t *store; /* [n_store] the sequences one after another, each as its length and its actions */
     size_t n_store, store_capacity;
     size_t n;
-    const int32_t **sequence; /* [n] pointers into `store`, sorted */
+    const int32_t **sequence; /* [n] pointers to the sequences in `store`, in sorted order */
     size_t sequences_capacity;
     /* Columns of nodes, [nodes]. first: a node's first child; action: the action that leads to the node; low: the first
      * sequence of the node's range. */
@@ -173,7 +173,7 @@ static int children_in_order(const trie *t, uint32_t v)
 
 static rill_status check_nodes(const trie *t, const rill_file *file)
 {
-    uint32_t reached = 1; /* nodes below this number are the root, or children of nodes checked so far */
+    uint32_t reached = 1; /* nodes below this number are known to be the root or a child of a checked node */
     for (uint32_t v = 0; v < t->header.nodes; v++) {
         if (v >= reached || t->first[v] != reached || !children_in_order(t, v))
             return fail_format(file, "its nodes are out of order");
@@ -309,8 +309,8 @@ static rill_status create_trie(const rill_scorer *table, rill_context *ctx, cons
     return status;
 }
 
-/* The row's forced first action (rill_domain.first_action: a language token), if the hypothesis has at most one action and no
- * sequence of the trie begins with the forced action; else RILL_NO_ACTION. */
+/* Return the row's forced first action (rill_domain.first_action, such as a language token) if the trie's sequences do not include it: the
+ * hypothesis has at most one action, and no sequence begins with the forced action. Otherwise return RILL_NO_ACTION. */
 static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
 {
     if (rows->timestep[row] > 1) return RILL_NO_ACTION;
@@ -320,8 +320,8 @@ static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows
     return first;
 }
 
-/* A hypothesis's state is its trie node; the empty hypothesis is at the root. Only another scorer's end rule can make a hypothesis leave
- * the trie; the hypothesis may not continue then. */
+/* Restrict each row to the children of its trie node, which is the scorer's state of the row's hypothesis. The empty hypothesis is at the
+ * root. Only another scorer's end rule can take a hypothesis out of the trie; such a hypothesis may not continue. */
 static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     const trie_scorer *s = self;

@@ -11,12 +11,12 @@
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */
 typedef struct ended_hypothesis {
     item_output output;
-    int32_t rank; /* -1: none */
+    int32_t rank; /* rank of the parent in the item's beam; -1: there is no ended hypothesis */
     topk_choice choice;
 } ended_hypothesis;
 
-/* Make *best the better, by final score, of itself and the hypothesis at `rank` in the item's beam extended by `choice`, if `choice` ends
- * it. */
+/* Compare *best with the hypothesis that `choice` makes of the beam entry at `rank`, if `choice` ends it. *best becomes the one with the
+ * higher final score. */
 static void compare_ended(const item *it, int32_t rank, topk_choice choice, ended_hypothesis *best)
 {
     if (choice.terminal == RILL_LIVE) return;
@@ -25,8 +25,8 @@ static void compare_ended(const item *it, int32_t rank, topk_choice choice, ende
         *best = (ended_hypothesis){output, rank, choice};
 }
 
-/* Compare *best with the choices of the row that end the hypothesis at `rank`. Of the choices that were kept apart, the better one is
- * compared first: of equal hypotheses the first stays. */
+/* Compare *best with all choices of the row that end the hypothesis at `rank`. topk.h keeps two ended choices apart from the row's best. Of
+ * these two the higher-ranking one is compared first, because of equal hypotheses the first one stays. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_hypothesis *best)
 {
     topk_choice c;
@@ -56,8 +56,8 @@ static void keep_ended(rill_engine *e, item *it, const ended_hypothesis *best)
                                       c.logp, c.score, 0);
 }
 
-/* Compare the choices of the item's rows with the best ended hypothesis so far. `rows`: row of each beam entry; NULL: one row per live
- * entry, from `row` on. */
+/* Compare all choices of the item's rows with the item's best ended hypothesis so far. rows: [width] row of each beam entry; NULL: the live
+ * entries have the rows from `row` on, in order. */
 static void read_choices(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
     ended_hypothesis best = {.output = it->best_ended, .rank = -1};

@@ -67,12 +67,12 @@ static bonus scorer_bonus(const chain *c, const item *it)
     return a;
 }
 
-/* Return the bounds per timestep: a timestep adds an action per phase. */
+/* Return upper bounds on the bonuses that a hypothesis gets in one timestep, which adds one action per phase. */
 static bonus upper_limit(const chain *c, const item *it, int32_t phases)
 {
     bonus a = scorer_bonus(c, it);
     a.action *= phases;
-    if (a.end < 0) a.end = 0; /* an output may lack the end action, and its penalty too */
+    if (a.end < 0) a.end = 0; /* an output without an end action escapes a negative end bonus */
     return a;
 }
 
@@ -87,8 +87,8 @@ static double score_at_length(const item *it, const bonus *a, double score, int3
     return rill_settings_final_score(s, score + a->end + (more > 0 ? a->action * more : 0), final);
 }
 
-/* Return the maximum of that bound over the lengths that the hypothesis can still reach. The bound has the form (c + d l) / l^alpha, with
- * at most one extremum, so its maximum is there or at a boundary. */
+/* Return the maximum of score_at_length() over the lengths that the hypothesis can still reach. The bound has the form (c + d l) / l^alpha,
+ * with at most one extremum, so its maximum is at this extremum or at the smallest or largest length. */
 static double max_reachable(const item *it, const bonus *a, double score)
 {
     const rill_settings *s = it->settings;
@@ -98,8 +98,8 @@ static double max_reachable(const item *it, const bonus *a, double score)
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
                  turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
     double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
-    /* The form does not hold for the first lengths, since length 0 counts as 1 and negative bonuses may not apply to the first actions: try
-     * these. */
+    /* Try the first lengths one by one. The form does not hold for them, since length 0 counts as 1, and negative bonuses may not apply to
+     * the first actions. */
     for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
         best = fmax(best, score_at_length(it, a, score, final));
     for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {

@@ -18,7 +18,8 @@ static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t acti
     return rules->default_bank[row];
 }
 
-/* Write all children of the item's beam to t->heads, each with its constraint bank. `row`: the item's first row. Returns their number. */
+/* Write all children of the item's beam entries to t->heads, each with its constraint bank. `row`: the item's first row. Returns the number
+ * of children. */
 static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t row)
 {
     int32_t n = 0;

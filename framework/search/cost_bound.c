@@ -6,8 +6,8 @@
 
 #include "variants.h"
 
-/* In bytes. CHOICE_BYTES: one choice in topk.h's choice_table. ANSWER_BYTES: one choice in the domain's result, which is a separate table
- * if bonuses or masks apply. TEXT_BYTES: the text of one action (an estimate). */
+/* Bytes that one element takes. CHOICE_BYTES: a choice in topk.h's choice_table. ANSWER_BYTES: a choice in the domain's result, which is a
+ * separate table if bonuses or masks apply. TEXT_BYTES: the text of one action, estimated. */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };
 
 /* Maximum number of timesteps for an input of this size. */

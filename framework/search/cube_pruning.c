@@ -20,16 +20,17 @@
 /* Data of cube pruning in one timestep. */
 typedef struct cube_pass {
     rill_columns memory, table_memory;
-    int32_t *row; /* [entries] timestep.row_of: the row whose choices make the entry's children */
+    int32_t *row; /* [entries] row whose choices become the entry's children; timestep.row_of points here */
     /* [entries] number of the entry's children that are among the best: always its first ones, in the order of the row's choices */
     int32_t *n_taken;
-    /* [live entries] of a representative: index of its row after the rows of other hypotheses were removed */
+    /* [live entries] representatives only: index of the entry's row after rows of other hypotheses were removed */
     int32_t *moved_to;
     /* [rows of the second round] row of the first round whose first n_cells choices are to be scored exactly */
     int32_t *source_row;
     int32_t *n_cells; /* [rows of the second round] number of choices to score exactly */
-    int64_t *key;     /* [live entries] key by the user's function, or the last action */
-    /* [live entries] class by the domain (rill_domain.classify) and by bad words: the same actions are legal */
+    /* [live entries] key of the hypothesis: its last action, or the number that a user's function returned */
+    int64_t *key;
+    /* [live entries] hypotheses with equal numbers have the same legal actions, by the domain (rill_domain.classify) and by bad words */
     int64_t *legal_class;
     /* hash table of the current item's classes, by key and legal_class: index of the representative; -1: free */
     int32_t *class_table;
@@ -86,7 +87,8 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
     return rill__method_status(e->ctx, status, "the function", "cube-key", "call");
 }
 
-/* For the setting `check`: fail if the user's function gives an item other keys alone than among other items. */
+/* For the setting `check`: fail the run if the user's key function returns other keys for an item called alone than for the same item
+ * called among others. */
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -149,8 +151,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Assign each live beam entry of selected item `index` to the row of its class's representative. Rows of representatives are moved to index
- * *to and above, over the others. `base`: index of the item's first beam entry; `from`: the item's first row. */
+/* Give each live beam entry of selected item `index` the row of its class's representative. Rows of representatives are moved to the
+ * indexes from *to on, overwriting rows that are not needed. `base`: index of the item's first beam entry; `from`: the item's first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;
@@ -180,7 +182,7 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
     e->statistics.total.cube_classes += *to - old_to;
 }
 
-/* Reduce the rows, which are one per live beam entry, to the rows of class representatives. */
+/* Reduce the rows from one per live beam entry to one per class, the row of the class's representative. */
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int32_t base = 0, from = 0, to = 0;
@@ -202,9 +204,9 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second round --------------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item, whose best children are counted in n_taken. Representatives keep only the choices that make these
- * children. Other hypotheses that have such children get rows in the second round of scoring. The representatives' rows are the numbers
- * from *next on, by rank. */
+/* For one item with naive cube pruning: the best children of each hypothesis are counted in n_taken. A representative keeps only the
+ * choices that make these children. Any other hypothesis with such children gets a row in the second round of scoring. The rows of the
+ * item's representatives are numbered from *next on, by rank. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;

@@ -19,7 +19,7 @@
 
 #include "variants.h"
 
-/* End of a linked list of hypotheses' ranks (group_chooser.next_rank). */
+/* Ends the linked list of the ranks of a group's hypotheses (group_chooser.next_rank). */
 enum { NO_RANK = -1 };
 
 /* State while one item's groups choose their children. The heap of a group's children, ordered by penalised score, is stored in t->heads
@@ -83,7 +83,7 @@ static void begin_choosing(group_chooser *c)
 
 /* --- heaps of children -------------------------------------------------------------------------------------------- */
 
-/* Order of a heap, the argument `first` of the functions below: which child is at its top. */
+/* The order of a heap: which child is at its top. The functions below get it as the argument `first`. */
 enum { BEST_FIRST = 1, WORST_FIRST = -1 };
 
 /* Sift the child `head` down the heap from position `index`. `first`: BEST_FIRST or WORST_FIRST. */
@@ -203,7 +203,7 @@ static int has_settings(const rill_settings *s)
 /* In the first timestep the heap of choose_from_root() holds all `stride` choices of the empty hypothesis, after the k chosen children. */
 static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
 {
-    /* elements of group_chooser's arrays per place of the beam, as there are at most as many groups as places */
+    /* number of group_chooser's integers per place of the beam; there are at most as many groups as places */
     enum { SCRATCH_PER_PLACE = 7 };
     const int32_t k = it->settings->k;
     if (*n_children < k) *n_children = k;

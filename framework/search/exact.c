@@ -65,12 +65,13 @@ struct exact_search {
     double discard_threshold; /* threshold() when discard_below_threshold() ran last */
     int64_t n_rows;           /* number of prefixes expanded so far, counted again when expanded again */
     int64_t n_created;        /* number of frontier entries created so far */
-    exact_heap *heap;         /* [n_heaps] the frontier; heaps past the end keep their memory for reuse */
+    /* [n_heaps] the frontier: one heap per kind of entry. Heaps after the last one in use keep their memory for reuse */
+    exact_heap *heap;
     size_t n_heaps, n_heaps_allocated, heaps_capacity;
     size_t n_entries; /* number of entries in all heaps */
     exact_kind kind;  /* kind of the entries in `batch` */
-    /* [n_batch] frontier entries that are the item's beam in this timestep. While their choices are processed, `hyp` is a copy of the
-     * prefix's hypothesis, for choices not returned; else -1 */
+    /* [n_batch] frontier entries that form the item's beam in this timestep. While an entry's choices are processed, its `hyp` is a copy of
+     * the prefix's hypothesis, for the case that the prefix returns to the frontier; else `hyp` is -1 */
     exact_entry *batch;
     size_t batch_capacity;
     int32_t n_batch;
@@ -162,14 +163,14 @@ static rill_status frontier_push(rill_context *ctx, exact_search *x, const exact
     return RILL_OK;
 }
 
-/* Return the final score of the item's n-th best output, n = n_best; RILL_SCORE_DEAD (-infinity): there are fewer outputs. */
+/* Return the final score of the item's n-th best output, where n is n_best; RILL_SCORE_DEAD (-infinity) if there are fewer outputs. */
 static double nth_best_score(const item *it)
 {
     const int32_t n = it->settings->n_best;
     return it->n_outputs >= n ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
-/* Return T: outputs and prefixes that cannot reach a final score above T are not needed. */
+/* Return T, the threshold: outputs and prefixes that cannot reach a final score above T are not needed. */
 static double threshold(const item *it)
 {
     return it->exact->is_truncated ? RILL_SCORE_DEAD : nth_best_score(it);
@@ -254,8 +255,8 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
 
 /* --- children ----------------------------------------------------------------------------------------------------- */
 
-/* Make a copy of each row's hypothesis, by which it can return to the frontier with the choices that score() will not return. The copy
- * keeps the parent's state alive. */
+/* Copy the hypothesis of each row. If score() does not return all of its choices, the copy goes back to the frontier for the other ones.
+ * The copy keeps the state of the hypothesis's parent alive. */
 static rill_status before_step(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -272,14 +273,14 @@ static rill_status before_step(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* The row whose choices are processed, with the frontier entry and the hypothesis that it expands. */
+/* A row whose choices are processed, with the frontier entry and the hypothesis that the row expands. */
 typedef struct exact_row {
     exact_entry *entry;
     int32_t hyp, row;
 } exact_row;
 
-/* Add the child of a row's hypothesis by choice c to the outputs if it ends, else to the frontier. `last`: 1: the timestep's last phase; 0:
- * an earlier one. */
+/* The choice c extends a row's hypothesis. Add this child to the outputs if it ends, else to the frontier. `last`: 1: the timestep's last
+ * phase; 0: an earlier phase. */
 static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row *from, const topk_choice *c, int last)
 {
     const rill_settings *s = it->settings;
@@ -304,8 +305,8 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
     return add_entry(e, it, &kind, &child);
 }
 
-/* Put a row's choices that were not expanded back into the frontier, as the copy of the row's hypothesis, with an upper bound for these
- * choices. Next time twice as many choices are requested. */
+/* Put the copy of a row's hypothesis back into the frontier, for the row's choices that were not expanded yet, with an upper bound for
+ * them. When the copy is expanded, twice as many choices are requested. */
 static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exact_row *from, int32_t n_seen)
 {
     exact_entry rest = *from->entry;
@@ -430,8 +431,8 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
-/* End the exact search. Continuations of the remaining frontier entries could reach final scores up to the entries' bounds, so these bounds
- * enter B, the bound for certificates. B of the beam search stays valid too, and the smaller of both applies. */
+/* End the exact search. The bounds of the entries that remain in the frontier enter B, the item's bound for certificates, since their
+ * continuations could reach these final scores. B of the beam search stays valid too, and the smaller of both applies. */
 static void finish_search(item *it)
 {
     exact_search *x = it->exact;
