@@ -15,7 +15,7 @@ rill_status engine_reserve_domain(rill_engine *e)
     int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
     rill__reserved *reserved = e->runner.reserved;
     if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
-    /* Never reserve less than an earlier engine on this model did: a domain's capacities must not shrink. */
+    /* A domain's capacities must not shrink: keep what an earlier engine on the same model reserved. */
     if (nodes < reserved->nodes) nodes = reserved->nodes;
     if (slots < reserved->slots) slots = reserved->slots;
     statistics_end_stage(&e->statistics, &e->statistics.current.choose);
@@ -56,7 +56,8 @@ void engine_free_item(rill_engine *e, int32_t slot)
     engine_free_input(e, e->items.item[slot].input);
 }
 
-/* Make the result of an input that cannot be decoded, and free the input, even if there is no memory for the result. */
+/* Make the failed result of an input that cannot be decoded, and free the input. The input is freed even if there is no memory for its
+ * result. */
 static rill_status fail_queued(rill_engine *e, queued_input *in, rill_status status, const char *message)
 {
     status = input_queue_put_failed(e->queue, &e->taker, in, status, message);
@@ -64,7 +65,7 @@ static rill_status fail_queued(rill_engine *e, queued_input *in, rill_status sta
     return status;
 }
 
-/* Return an input that has no slot to the queue. */
+/* Return an input that has no slot (index of an item) to the queue. */
 static rill_status give_back(rill_engine *e, queued_input *in)
 {
     request_close(in->request);
@@ -125,7 +126,8 @@ static rill_status start_item(rill_engine *e, const rill_input *input, queued_in
     return items_begin(&e->items, &e->hyps, input->slot);
 }
 
-/* Make the empty result of an input with nothing to decode, and free the input as fail_queued() does. */
+/* Make the result of an input with nothing to decode, one empty output, and free the input. The input is freed even if there is no memory
+ * for its result. */
 static rill_status finish_empty(rill_engine *e, queued_input *in)
 {
     const rill_status status = engine_finish_empty(e, in);
@@ -155,8 +157,8 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
-/* Check an encoded input against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input exceeds the engine's
- * share of the limit. */
+/* Check an encoded input against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input needs more memory than
+ * this engine's share of the limit. */
 static rill_status admit_encoded(rill_engine *e, rill_input *input, const queued_input *in)
 {
     const rill_status limit_status = memory_limit_add_input(e, input, in->size);
@@ -166,7 +168,8 @@ static rill_status admit_encoded(rill_engine *e, rill_input *input, const queued
     return status;
 }
 
-/* An encoded input becomes a ready item, gets its result at once (a failure or an empty output), or returns to the queue. */
+/* Process an input that the domain has encoded: it becomes an item that waits for admission, gets its result at once (a failure or an empty
+ * output), or returns to the queue. */
 static rill_status process_encoded(rill_engine *e, rill_input *input, queued_input *in)
 {
     rill_status status = RILL_OK;
@@ -188,7 +191,8 @@ static rill_status process_encoded(rill_engine *e, rill_input *input, queued_inp
     return input->status < 0 ? fail_queued(e, in, input->status, input->message) : finish_empty(e, in);
 }
 
-/* Process all encoded inputs. After a failure, which ends the run, the remaining inputs are not processed: only their slots are freed. */
+/* Process all inputs that the domain has encoded. A failure ends the run: the remaining inputs are then not processed, and only their slots
+ * are freed. */
 static rill_status process_all_encoded(rill_engine *e)
 {
     admission *a = &e->admission;
@@ -211,9 +215,8 @@ static rill_status process_all_encoded(rill_engine *e)
     return status;
 }
 
-/* Open the request of an input that was taken from the queue. An input whose request is refused, or whose deadline has passed, fails.
- * Inputs that failed when submitted and inputs of white space alone get their results too. Returns RILL_AGAIN if the input is to be
- * encoded. */
+/* Open the request (the settings) of an input that was taken from the queue. The input gets its result at once if its request is refused,
+ * its deadline has passed, it failed when it was submitted, or it is white space alone. Returns RILL_AGAIN if the input must be encoded. */
 static rill_status prepare_input(rill_engine *e, queued_input *in)
 {
     if (in->failed < 0) return fail_queued(e, in, in->failed, in->text);
@@ -235,7 +238,7 @@ static rill_status prepare_input(rill_engine *e, queued_input *in)
     return has_only_spaces(in->text, in->length) ? finish_empty(e, in) : RILL_AGAIN;
 }
 
-/* Prepare all inputs taken, and give those to be encoded a slot. */
+/* Call prepare_input() for all inputs taken from the queue, and give each input that must be encoded a slot. */
 static rill_status prepare_all(rill_engine *e)
 {
     admission *a = &e->admission;
@@ -301,7 +304,8 @@ static void measure(const rill_engine *e, queued_input *in)
     if (in->size < 0) in->size = 0;
 }
 
-/* Called with the queue's lock held. The engine has nothing in flight when it gets or loses the whole memory limit. */
+/* Update how many inputs the engine may take, and whether it has the whole memory limit to itself. When that changes, nothing is in flight
+ * in this engine. Called with the queue's lock held. */
 static void update_offer(rill_engine *e)
 {
     e->taker.n_offered = input_queue_offer(e->queue, &e->taker);
@@ -309,7 +313,8 @@ static void update_offer(rill_engine *e)
     if (has_all != e->memory_limit.has_all) memory_limit_use(e, has_all);
 }
 
-/* With sorting, close the window and sort it, before its first input is taken. Called with the queue's lock held. */
+/* If inputs are sorted: close the current window of inputs and sort it, before its first input is taken. Called with the queue's lock
+ * held. */
 static rill_status sort_window(rill_engine *e)
 {
     if (!input_queue_needs_sort(e->queue)) return RILL_OK;
@@ -356,7 +361,7 @@ int64_t engine_n_waiting(rill_engine *e)
     return (int64_t)e->taker.n_offered + e->items.n_ready;
 }
 
-/* Return 1 while a flush (setting flush_every) is in progress, else 0. A flush admits no input from its start until the last item in flight
+/* Return 1 while a flush (setting flush_every) is in progress, else 0. During a flush no input is admitted until the last item in flight
  * has finished. */
 static int flush_in_progress(rill_engine *e)
 {
@@ -369,8 +374,8 @@ static int flush_in_progress(rill_engine *e)
     return e->schedule.flushing;
 }
 
-/* Ask the scheduler how many inputs to admit (*admit) and how many more to encode in advance (*ahead), and reduce *admit to what fits. A
- * scheduler that admits none while nothing is in flight is overruled. */
+/* Ask the scheduler how many inputs to admit now (*admit), and how many more to encode for later (*ahead). *admit is reduced to what fits
+ * in the memory limit. If nothing is in flight and the scheduler admits no input, inputs are admitted nevertheless. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e);
@@ -389,9 +394,9 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes (state ids) for all items to be admitted at once, so that the domain does not enlarge and copy its tables repeatedly. The
- * estimate is about two states per paused item, from which its hypotheses continue, plus the rows of one timestep. A large budget must not
- * inflate the estimate, and the values of a budget function are unknown. */
+/* Reserve nodes (state ids) for all items to be admitted at once, so that the domain does not enlarge and copy its state tables again and
+ * again. The estimate: about two states per paused item, plus the budget, but at most as many again, so that a large budget does not
+ * inflate it. If a function sets the budget, nothing is added, because its values are unknown. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
@@ -424,14 +429,14 @@ rill_status engine_admit(rill_engine *e)
         int32_t missing = admit - admitted;
         if (e->items.n_ready == 0) {
             RILL__TRY(take_inputs(e, (int64_t)missing + ahead));
-            if (e->admission.n == 0) break; /* no memory, or other workers took the inputs */
+            if (e->admission.n == 0) break; /* no memory for more inputs, or other workers took them */
             RILL__TRY(encode_inputs(e));
         }
         for (; admitted < admit && e->items.n_ready > 0; admitted++) start_running(e);
     }
     if (admitted > 0) {
-        /* Pass the nodes that reserve_expected_nodes() reserved to the domain. Only if all items were encoded earlier is this not done
-         * yet. */
+        /* Pass the nodes that reserve_expected_nodes() reserved to the domain. Encoding does this too, so here it matters only if all
+         * admitted items were encoded earlier. */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;
@@ -441,7 +446,7 @@ rill_status engine_admit(rill_engine *e)
     return RILL_OK;
 }
 
-/* Encode as many inputs as the last refill admitted. */
+/* Encode inputs in advance, as many as the last refill (admission) admitted. */
 rill_status engine_encode_ahead(rill_engine *e)
 {
     if (e->info.group_rows == 0 || e->items.n_ready > 0 || e->schedule.flushing || engine_n_waiting(e) == 0)

@@ -52,8 +52,8 @@ void timestep_finish(timestep *t)
 
 /* --- select ------------------------------------------------------------------------------------------------------- */
 
-/* Return the maximum number of live hypotheses of one timestep: half of all, if they suffice for two concurrent timesteps; else INT64_MAX,
- * which is no limit. */
+/* Return the maximum number of live hypotheses of one timestep. It is half of all live hypotheses if each half fills the device, so that
+ * two timesteps can be in progress; else INT64_MAX, which is no limit. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
@@ -61,8 +61,8 @@ static int64_t max_group_rows(const rill_engine *e)
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
-/* Admit inputs, and select the items of a timestep. Returns RILL_OK with t->state still TIMESTEP_FREE if all admitted inputs got their
- * results at once. Returns RILL_AGAIN if there is nothing to do, or if the other timestep must finish first. */
+/* Admit inputs, and select the items of a timestep. Returns RILL_OK; t->state is then still TIMESTEP_FREE if all admitted inputs got their
+ * results at once. Returns RILL_AGAIN if there is nothing to do, or if the other timestep in progress must finish first. */
 static rill_status begin_timestep(rill_engine *e, timestep *t)
 {
     const int waiting = engine_n_waiting(e) > 0, other_in_progress = e->timesteps[!t->group].state != TIMESTEP_FREE;
@@ -93,7 +93,8 @@ rill_status engine_fail_choices(rill_engine *e, const timestep *t)
                      (long long)it->id, t->rows.depth[s->error_row], s->error);
 }
 
-/* Have the domain score the next rows, as many as topk.c requests in one call. Returns RILL_AGAIN if a device now computes the call. */
+/* Have the domain score the next rows, as many as topk.c requests in one call. Returns RILL_AGAIN if a device is still computing the call's
+ * result. */
 static rill_status score_part(rill_engine *e, timestep *t)
 {
     t->part_size = topk_request_part(&t->rounds[t->round].topk, t->next_row, &t->request, &t->result);
@@ -131,7 +132,7 @@ static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *
             e->items.item[t->rows.slot[i]].blocked_by = blocked_by[i];
 }
 
-/* Fail the items in whose rows some choice has an infinite score or NaN, since the order of choices is then undefined. */
+/* Fail each item that has a row with a choice whose score is infinite or NaN, since the choices then have no order. */
 static rill_status fail_unbounded(rill_engine *e, timestep *t)
 {
     choice_table *c = &t->rounds[t->round].topk.choices;
@@ -150,13 +151,14 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Get the choices of all rows from the domain, one part of the rows at a time, without the rows of items that leave the timestep. If a
- * device computes a part, the status is RILL_AGAIN, and the next call continues with that part. */
+/* Get the choices (best next actions) of all rows from the domain, one part of the rows after the other. Rows of items that have left the
+ * timestep are skipped. Returns RILL_AGAIN if a device computes a part; the next call continues with that part. */
 static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
     const int last = t->phase == e->info.phases - 1;
-    if (t->next_row >= t->rows.n) return RILL_OK; /* no item has rows in this phase, or all have left */
+    /* no item has rows in this phase, or all items have left the timestep */
+    if (t->next_row >= t->rows.n) return RILL_OK;
     for (;;) {
         const rill_status status = t->state == TIMESTEP_SUBMITTED ? collect_part(e, t) : score_part(e, t);
         statistics_end_stage(&e->statistics, &e->statistics.current.score);
@@ -173,7 +175,7 @@ static rill_status score(rill_engine *e, timestep *t)
 
 void engine_collect_pending(rill_engine *e)
 {
-    /* copy of the error message that may have ended the run, since collect_part() may overwrite it */
+    /* copy of the error message that ended the run, if there is one: collect_part() may overwrite the original */
     char why[RILL__MESSAGE_BYTES];
     const rill_status failed = rill_error_status(e->ctx);
     if (e->timesteps[0].state != TIMESTEP_SUBMITTED && e->timesteps[1].state != TIMESTEP_SUBMITTED) return;
@@ -261,7 +263,7 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
     if (any_done) RILL__TRY(finish_items(e));
     engine_free_nodes(e);
     statistics_end_stage(s, &s->current.finalize);
-    /* seconds until now, for the trace; rill_engine_step() sets the final value */
+    /* seconds up to now, for the trace function; rill_engine_step() sets the final value later */
     s->current.total = s->stage_start - s->timestep_start;
     if (e->tracer.fn != NULL) tracer_timestep(&e->tracer, t, s->total.timesteps, &s->current);
     s->total.timesteps++;
@@ -315,14 +317,14 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 
 /* --- turns of two timesteps --------------------------------------------------------------------------------------- */
 
-/* Count the seconds since `start` in which the host worked while the device computed a score call: all of them, except those spent waiting.
- * `waited`: current.waited at `start`. */
+/* Add to the statistics the time in which the host worked while the device computed a score call: the seconds since `start`, minus those
+ * spent waiting for the device. `waited`: value of current.waited at `start`. */
 static void count_hidden(statistics *s, double start, double waited)
 {
     s->current.hidden += statistics_clock() - start - (s->current.waited - waited);
 }
 
-/* Encode the inputs of the next refill (admission) while the device computes a score call. */
+/* While the device computes a score call, encode the inputs that the next refill (admission) will need. */
 static rill_status encode_overlapped(rill_engine *e)
 {
     const double start = statistics_clock(), waited = e->statistics.current.waited;
@@ -331,9 +333,9 @@ static rill_status encode_overlapped(rill_engine *e)
     return status;
 }
 
-/* Two timesteps take turns. A turn ends when its timestep has submitted a score call to the device, or when the other timestep must finish
- * first. If a timestep completed without waiting for the device, the other one is next. Without this rule the items of the other one would
- * stay busy as long as score calls complete at once. */
+/* Continue the two timesteps in turns. A turn ends when its timestep has submitted a score call to the device, or when the other timestep
+ * must finish first. After a timestep that completed without waiting for the device, the other timestep is next: otherwise its items would
+ * stay busy for as long as score calls complete at once. */
 rill_status rill_engine_step(rill_engine *e)
 {
     statistics *s = &e->statistics;

@@ -15,7 +15,8 @@
 
 typedef struct threshold {
     rill_context *ctx;
-    /* maximum distance below the best path score or, for relative_local, below the best log-probability of a last action; >= 0 */
+    /* maximum distance, >= 0: of a path score below the best path score; for relative_local, of the last action's log-probability below the
+     * best one */
     double value;
 } threshold;
 
@@ -58,7 +59,7 @@ static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, 
     return create_threshold(ctx, -log(ratio), self);
 }
 
-/* The rule of `absolute` and of `relative`, for which the threshold is -log R. */
+/* Implements `absolute` and `relative`. The threshold of `relative` is -log R. */
 static rill_status prune_scores(void *self, rill_candidates *b)
 {
     const threshold *t = self;
@@ -71,7 +72,7 @@ static rill_status prune_scores(void *self, rill_candidates *b)
     return RILL_OK;
 }
 
-/* The rule of `relative_local`. */
+/* Implements `relative_local`. */
 static rill_status prune_actions(void *self, rill_candidates *b)
 {
     const threshold *t = self;

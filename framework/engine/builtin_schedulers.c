@@ -18,7 +18,7 @@
 
 #include "internal.h"
 
-enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket, since the order affects only speed */
+enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket; that makes a difference for speed only */
 
 typedef struct sorter {
     rill_context *ctx;
@@ -90,7 +90,8 @@ static rill_status sorter_reserve(sorter *s, int32_t n)
     return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a scheduler's order");
 }
 
-/* Sort items [from, end) by descending key, into order[from..end): a stable counting sort. s->count is zero before and after. */
+/* Sort the items [from, end) of the view by descending key with a stable counting sort, and write their indexes to order[from, end).
+ * s->count is all zero before and after. */
 static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
                                    int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
                                    int32_t *order)
@@ -123,7 +124,7 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
-    /* size is clamped, so that twice the size does not overflow */
+    /* clamped, so that twice the size does not overflow */
     const int32_t size = clamp_key(sched_view->size[i]), n_done = sched_view->timestep[i];
     const int32_t expected = PER_UNIT * size - n_done, min_remaining = (int32_t)((int64_t)n_done * 3 / 4);
     return clamp_key(expected > min_remaining ? expected : min_remaining);
@@ -137,8 +138,8 @@ static rill_status choose_most_advanced(void *self, const rill_sched_view *sched
     return RILL_OK;
 }
 
-/* Sort the items of each refill (admission) separately. Items are in order of admission, so those of one refill are adjacent, earlier
- * refills first. */
+/* Sort the items of each refill (admission) separately. The items of one refill are adjacent, because the view lists items in order of
+ * admission. */
 static rill_status choose_most_remaining(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     *count = sched_view->n;
@@ -160,7 +161,7 @@ static rill_status refill_when_empty(void *self, const rill_sched_view *sched_vi
     return RILL_OK;
 }
 
-/* Refill when at most the share `refill` of max_items is in flight: the epsilon of Yang et al. 2020, algorithm 1. */
+/* Admit inputs when at most the share `refill` of max_items is in flight: the epsilon of Yang et al. 2020, algorithm 1. */
 static rill_status refill_at_share(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;
@@ -169,7 +170,8 @@ static rill_status refill_at_share(void *self, const rill_sched_view *sched_view
     return RILL_OK;
 }
 
-/* Encode one batch more than is admitted: this keeps encoder batches full even when refills are small. */
+/* Return how many inputs to encode in advance: one batch more than is admitted, which keeps encoder batches full even when few inputs are
+ * admitted at a time. */
 static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
 {
     (void)self;

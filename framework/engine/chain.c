@@ -56,7 +56,7 @@ void chain_destroy_fresh(chain *c, int32_t link, void *self)
     destroy_instance(&c->link[link], self);
 }
 
-/* Find or create the instance of the heuristic or scorer `link` with these arguments, and count one more user. */
+/* Find the instance of the heuristic or scorer `link` that has these arguments, or create it, and count one more user of the instance. */
 static rill_status acquire(chain *c, chain_link *link, const char *arguments, chain_instance **out)
 {
     chain_instance *instance = link->instances;
@@ -200,7 +200,8 @@ static void clear_marks(rill_candidates *b)
 
 static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self, rill_candidates *marked)
 {
-    rill_candidates plugin_view = *marked; /* a copy, so that the plugin cannot change the engine's own view */
+    /* the plugin gets a copy, so that it cannot change the pointers in the engine's own view */
+    rill_candidates plugin_view = *marked;
     clear_marks(marked);
     rill_error_clear(c->ctx);
     rill_status status = h->apply(self, &plugin_view);
@@ -233,8 +234,9 @@ static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t 
     return part;
 }
 
-/* Heuristic number `link` has failed for items [i, end), which share an instance. If its arguments come from a request, call it for each
- * item alone, and fail the items for which it fails again; otherwise return the failure. */
+/* Heuristic number `link` has failed for the items [i, end), which share an instance of it. If the instance's arguments come from a
+ * request, call it for each item alone, and fail only the items for which it fails again; otherwise return the failure, which ends the
+ * run. */
 static rill_status fail_custom_items(chain *c, int32_t link, const candidates *cands, rill_candidates *all, int32_t i,
                                      int32_t end, rill_status status)
 {
@@ -253,8 +255,8 @@ static rill_status fail_custom_items(chain *c, int32_t link, const candidates *c
     return any ? RILL_OK : status;
 }
 
-/* Call heuristic number `link` for all items: once per sequence of adjacent items that share an instance of it, which means equal
- * arguments. */
+/* Call heuristic number `link` for all items. Adjacent items that share an instance, because their arguments are equal, are passed in one
+ * call. */
 static rill_status call_for_all(chain *c, int32_t link, const candidates *cands, rill_candidates *all)
 {
     const rill_heuristic *h = c->link[link].heuristic;
@@ -281,8 +283,8 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
                              sizeof columns / sizeof *columns, "checked marks");
 }
 
-/* Call heuristic number `link` for each item alone, and fail the run if this marks other candidates than the call over all items did, whose
- * marks are in `view`. The marks in `view` are the same afterwards. */
+/* Call heuristic number `link` for each item alone. Fail the run if these calls mark other candidates than the call for all items did,
+ * whose marks are in `view`. The marks in `view` stay as they are. */
 static rill_status check_independence(chain *c, int32_t link, const candidates *cands, rill_candidates *view)
 {
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
@@ -330,8 +332,8 @@ static inline void copy_candidate(candidates *c, int32_t to, int32_t from)
     c->ended[to] = c->ended[from];
 }
 
-/* Adjust `keep` of item i, whose candidates are [start, end), if it would fall below its minimum number of candidates: restore the best
- * dropped candidates up to that minimum, and keep no others. */
+/* If a heuristic leaves item i fewer candidates than the item's minimum, mark its best dropped candidates in `keep` too, up to the minimum.
+ * The item's candidates are [start, end). */
 static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t end)
 {
     int32_t n_kept = 0, n_restored;
@@ -347,8 +349,9 @@ static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t en
     c->marked_width[i] = INT32_MAX;
 }
 
-/* Keep the candidates that are marked in `keep` and among the best marked_width[i] survivors of their item i; if these are fewer than
- * min_kept[i], keep the best others too. `link`: index of the heuristic that wrote `keep`. Returns the number of dropped candidates. */
+/* Remove the candidates that a heuristic dropped: those not marked in `keep`, and those after the best marked_width[i] marked ones of item
+ * i. If fewer than min_kept[i] would remain, the best of the others stay too. `link`: index of the heuristic that wrote `keep`. Returns the
+ * number of removed candidates. */
 static int64_t drop_candidates(candidates *c, int32_t link)
 {
     int32_t to = 0, from = 0, old_n = c->n > 0 ? c->offset[c->n] : 0;

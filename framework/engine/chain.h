@@ -22,31 +22,35 @@ typedef struct chain_link {
     const rill_heuristic *heuristic; /* exactly one of heuristic and scorer is set */
     const rill_scorer *scorer;
     chain_instance *instances;
-    size_t state_offset; /* of a scorer: where its state begins in scorer_states.node_states of a node, in bytes */
+    /* scorers only: offset in bytes of the scorer's state within the data of one node in scorer_states.node_states */
+    size_t state_offset;
 } chain_link;
 
 typedef struct chain {
     rill_context *ctx;
-    chain_link *link;                   /* [n] the run's heuristics, then its scorers */
+    chain_link *link;                   /* [n] links: the run's heuristics, then its scorers */
     chain_instance **default_instances; /* [n] instances with the setup's arguments */
     int32_t n_heuristics, n_scorers, n;
-    /* number of open requests that set arguments, whose items may use other instances than default_instances */
+    /* number of open requests that set arguments of heuristics or scorers: their items may use other instances than default_instances */
     int32_t n_custom;
     size_t state_bytes; /* bytes of all scorers' states for one hypothesis */
     /* 1: the setting `check` is on */
     int check;
-    /* For the setting `check`: the marks that a heuristic made when called with all items, to compare with calls for each item alone. */
+    /* For the setting `check`: copies of the marks that a heuristic made when it was called for all items, to compare them with the marks
+     * of calls for each item alone. */
     rill_columns checked_memory;
     int32_t *checked_width;
     uint8_t *checked_stop, *checked_keep;
 } chain;
 
-/* Look up the heuristics and scorers that `setup` names, and create their instances. After a failure chain_destroy() must be called too. */
+/* Look up the heuristics and scorers that `setup` names, and create their instances. The caller must call chain_destroy() after a failure
+ * as well. */
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
 
-/* Find or create an instance of each link with these arguments, write them to out[0, n), and count one more user of each. NULL, also as an
- * entry, means the setup's arguments. Release the instances with chain_release(). On failure none is acquired. */
+/* Find or create an instance of each link with these arguments, write the instances to out[0, n), and count one more user of each. A NULL
+ * instead of arguments means the arguments of the setup. Release the instances with chain_release(). After a failure no instance is
+ * held. */
 rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 

@@ -6,8 +6,8 @@
 
 /* --- hypotheses --------------------------------------------------------------------------------------------------- */
 
-/* Return the hypothesis of candidate j, with a reference that the caller owns. For an ended candidate that was already in the beam, the
- * beam entry's reference is moved to the caller. */
+/* Return the hypothesis of candidate j, with a reference that the caller owns. If the candidate had ended earlier and was in the beam
+ * already, its beam entry gives its reference to the caller. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j)
 {
     beam_entry *parent = &it->beam[c->parent_rank[j]];
@@ -20,15 +20,15 @@ static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j
                         c->action_logp[j], c->action_score[j], 0);
 }
 
-/* Length of candidate j in timesteps, an end action not counted. Call before the item's timestep counter is incremented. */
+/* Return the length of candidate j in timesteps, without an end action. Call this before the item's timestep counter is incremented. */
 static int32_t candidate_length(const candidates *c, const beam_entry *old_beam, const item *it, int32_t j)
 {
     if (c->hyp[j] >= 0) return old_beam[c->parent_rank[j]].length;
     return it->timestep + (c->terminal[j] != RILL_END);
 }
 
-/* Release the hold that an old beam entry has on its model state (hyp_pool.h). `holds`: number of the entry's children in the new beam
- * whose states are still to be computed from this state. */
+/* A beam entry keeps the model state of its hypothesis alive by a hold (hyp_pool.h). Release the hold of an old beam entry. `holds`: number
+ * of the entry's children in the new beam whose states will be computed from this state, so that they need holds. */
 static inline void release_node(hyp_pool *f, const beam_entry *entry, int32_t holds)
 {
     if (!entry->ended && f->hyp[entry->hyp].internal[HYP_NODE] == HYP_NOT_STEPPED)
@@ -48,7 +48,7 @@ void engine_release_beam(rill_engine *e, item *it)
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
-/* Make outputs of candidates [first, end). `ended`: 1: only of ended ones; 0: only of live ones; -1: of all. */
+/* Make outputs of the candidates [first, end). `ended`: 1: only of candidates that have ended; 0: only of live ones; -1: of both. */
 static void output_candidates(rill_engine *e, const candidates *c, item *it, int32_t first, int32_t end, int ended)
 {
     for (int32_t j = first; j < end; j++) {
@@ -74,7 +74,7 @@ static int any_ended(const candidates *c, int32_t first, int32_t end)
     return 0;
 }
 
-/* The item stops: make outputs of its candidates [first, end) as `reason` says, and drop the rest of its beam. */
+/* Stop an item: make outputs of its candidates [first, end) as `reason` requires, and drop its other candidates and its beam. */
 static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason reason, int32_t first, int32_t end)
 {
     const int32_t all = end;
@@ -86,16 +86,16 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
-    /* For certificates, which prove outputs optimal: candidates that did not become outputs count as abandoned. So do live ones that a
-     * heuristic's stop made outputs, since they could have continued. */
+    /* For certificates, which prove outputs optimal: record the candidates that the search abandons. These are the candidates that did not
+     * become outputs, and live candidates that became outputs only because a heuristic stopped the item: they could have continued. */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) stop_abandon_candidate(c, it, j);
     engine_release_beam(e, it);
     it->width = it->n_live = 0;
 }
 
-/* Make candidate j the new beam entry at `rank`. The references that it adds to hypotheses of the old beam are summed in child_counts, so
- * that each of these hypotheses is written once. Returns 1 if the entry's hypothesis is new and must be counted, else 0. */
+/* Make candidate j the new beam entry at `rank`. The references that it adds to hypotheses of the old beam are collected in child_counts,
+ * so that each of these hypotheses is written only once. Returns 1 if the entry's hypothesis is new and must be counted, else 0. */
 static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t rank)
 {
     const candidates *c = &t->candidates;
@@ -107,7 +107,8 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     entry->state_parent = RILL_NO_NODE;
     entry->action_logp = c->action_logp[j];
     entry->group = c->group[j];
-    /* length and state_rank share memory: an ended entry has a length, a live entry has a state_rank, which is its own rank */
+    /* the members length and state_rank share memory. An ended entry has a length; a live entry has a state_rank, which is the entry's own
+     * rank */
     entry->length = ended ? candidate_length(c, old_beam, it, j) : rank;
     entry->ended = ended ? c->terminal[j] : 0;
     t->child_counts[from].refs++;
@@ -151,8 +152,8 @@ static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int3
     it->n_live = live;
 }
 
-/* Write to the trace what became of selected item i's candidates, from `first` on. Candidates from `end` on did not fit in the beam.
- * `stopped`: 1: the item has stopped; 0: it continues. */
+/* Write the fates of selected item i's candidates, from number `first` on, to the trace. The candidates from number `end` on did not fit in
+ * the beam. `stopped`: 1: the item has stopped; 0: it continues. */
 static void trace_fates(timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
 {
     const candidates *c = &t->candidates;

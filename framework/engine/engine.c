@@ -15,8 +15,8 @@ void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
     if (size >= MIN_SETUP) rill_settings_default(&setup->settings);
 }
 
-/* The settings of a program compiled with a newer version may be longer than this version's rill_settings, but not longer than
- * RILL_SETTINGS_SPACE. */
+/* Copy a caller's setup. The rill_settings in a setup of a program built against a newer version may be longer than this version's, but not
+ * longer than RILL_SETTINGS_SPACE. */
 rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from)
 {
     RILL__TRY(rill_copy_struct(ctx, "rill_engine_setup", own, sizeof *own, from, MIN_SETUP));
@@ -127,7 +127,7 @@ void rill_engine_destroy(rill_engine *e)
         if (e->admission.queued[i] != NULL) engine_free_input(e, e->admission.queued[i]);
     engine_free_nodes(e);
     schedule_destroy(&e->schedule);
-    /* before chain_destroy(), because requests in the queue hold instances of the chain */
+    /* must come before chain_destroy(), because requests in the queue use the chain's instances */
     input_queue_finish(&e->own_queue);
     record_pool_finish(&e->taker.records);
     chain_destroy(&e->chain);

@@ -25,7 +25,7 @@
 #include "timestep.h"
 
 /* The idle items: items that no timestep in progress is expanding. While the device computes one timestep, the next one is selected from
- * them. The arrays have the content of rill_sched_view's, for idle items only; running_index is each item's index in
+ * them. The arrays are columns of rill_sched_view, restricted to idle items; running_index is each idle item's index in
  * rill_engine.running. */
 typedef struct idle_columns {
     rill_columns memory;
@@ -43,7 +43,7 @@ typedef struct schedule {
     void *budget_user;
     int64_t refill_index; /* number of the next refill (admission of inputs), from 0 */
     int64_t last_flush;   /* timestep of the run at which the last flush (setting flush_every) ended */
-    /* 1: a flush is in progress: nothing is admitted until all items in flight have finished */
+    /* 1: a flush is in progress: no input is admitted until all items in flight have finished */
     int flushing;
     int overdue_first; /* 1: items that were passed over or omitted too long go first (scheduler.h) */
     /* the next check for starving items is due when rill_stats.expansions reaches this value */
@@ -54,7 +54,7 @@ typedef struct schedule {
 /* Create the scheduler that `scheduler` names; NULL: the method's default scheduler. */
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
-/* The items in flight as a scheduler sees them; the view's budget is the setting, not the budget function's value. */
+/* Return the items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
 rill_sched_view schedule_view(const rill_engine *e);
 /* Select the items that timestep t expands, among idle items: at least one, and further ones while their live hypotheses fit in the budget
  * and in max_rows. Selects none if no item is idle, if the other timestep in progress leaves too few states under the memory limit, or if
@@ -68,7 +68,7 @@ typedef struct statistics {
     rill_seconds current; /* seconds of the current timestep */
     /* start times of the timestep and of the current stage, by statistics_clock() */
     double timestep_start, stage_start;
-    /* [n_depths] number of live hypotheses of length d that were expanded: W_d of rill_stats.depth_bound */
+    /* [n_depths] element d: how many live hypotheses of length d were expanded (W_d of rill_stats.depth_bound) */
     int64_t *depth_width;
     size_t n_depths;
 } statistics;
@@ -80,18 +80,18 @@ double statistics_clock(void);
  * both ends of each stage took a tenth of the engine's time.) */
 void statistics_end_stage(statistics *s, double *stage);
 void statistics_finish(statistics *s);
-/* Count the live hypotheses that the timestep expands. */
+/* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
-/* Add another engine's counters to *sum, except the members that describe all engines together: inputs, failed, waiting_peak and
+/* Add the counters of one engine to *sum. The members that describe all engines together are left out: inputs, failed, waiting_peak and
  * nodes_bound. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
 /* Count an output, which is a finished hypothesis. `change`: 1: it was added to its item; -1: it was dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Write the statistics to *out, cut to out->struct_size bytes, the size that the caller's version has. `budget`: the budget of every
- * timestep; 0: none, or it varies. */
+/* Write the statistics to *out, of which only out->struct_size bytes are written: the caller's rill_stats may be shorter. `budget`: the
+ * budget of every timestep; 0: there is none, or it varies. */
 void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
                       int64_t budget, rill_stats *out);
 
@@ -105,24 +105,25 @@ typedef struct tracer {
     int with_hypotheses;  /* 1: trace every candidate; 0: trace numbers per item, or nothing */
 } tracer;
 
-/* Record the beam width of each selected item: tracer_selected() its live hypotheses before the timestep, tracer_merged() its candidates
- * after merging, tracer_committed() the entries of its new beam. Call tracer_committed() before finished items free their slots. */
+/* Record how many beam entries or candidates each selected item has at three points of the timestep. tracer_selected(): live hypotheses
+ * before the timestep. tracer_merged(): candidates after merging. tracer_committed(): entries of the new beam; call it before finished
+ * items free their slots. */
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step);
 void tracer_merged(timestep *step);
 void tracer_committed(const items *all, timestep *step);
 /* Reserve memory to trace all candidates that merging may make in this phase. */
 rill_status tracer_reserve(timestep *step);
-/* Record that the run's heuristic number `link` dropped candidate j, which belongs to selected item i. */
+/* Record that heuristic number `link` of the run dropped candidate j, which belongs to item number i of the selection. */
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j);
-/* Record what became of candidate j of selected item i. `rank`: its rank in the new beam; -1: it is not in the beam. `fate`: a
- * rill_trace_fate. */
+/* Record what became of candidate j, which belongs to item number i of the selection. `rank`: its rank in the new beam; -1: it is not in
+ * the beam. `fate`: a rill_trace_fate. */
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
-/* Record an ended hypothesis that engine_merge() turned into an output, so that it never was a candidate. `parent`: rank of its parent in
+/* Record an ended hypothesis that engine_merge() made an output at once, so that it was never a candidate. `parent`: rank of its parent in
  * the item's beam; `action`: its last action; `score`: its path score. */
 void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
-/* Call the trace function, if there is one: an item was admitted, finished or restarted in timestep `number`. */
+/* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted in timestep `number`. */
 void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
                  rill_status status);
 
@@ -132,13 +133,14 @@ void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t 
  * that node (hyp_pool.h). */
 typedef struct scorer_states {
     rill_context *ctx;
-    char *node_states; /* [nodes, chain.state_bytes] the states of all scorers for one node are adjacent */
+    /* [nodes, chain.state_bytes] scorer states by node: for each node, the states of all scorers one after the other */
+    char *node_states;
     size_t node_states_bytes;
     rill_columns memory;
     /* Columns with one element per row of the timestep: the text of the row's input, and its length in bytes. */
     const char **text;
     size_t *length;
-    char *row_states; /* [rows, rill_scorer.state_bytes] one state per row, of the scorer being called */
+    char *row_states; /* [rows, rill_scorer.state_bytes] states of the scorer that is being called, one per row */
     size_t row_states_bytes;
 } scorer_states;
 
@@ -147,7 +149,7 @@ void scorer_states_finish(scorer_states *s);
 rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
                                 const items *all);
 
-/* The numbers of states and of slots for which the domain has reserved memory: ids of nodes and slots must be below them. */
+/* The domain's capacities: it has reserved memory for this many states and slots. Ids of nodes (states) and slots must be smaller. */
 typedef struct rill__reserved {
     int32_t nodes, slots;
 } rill__reserved;
@@ -158,7 +160,7 @@ struct rill_model {
     void *self;
     rill_domain_info info;
     int threads; /* rill_open_options.threads: threads that a call may use */
-    /* Used only if the domain has no runners, so that one engine at a time decodes with the model itself. reserved: the capacities reserved
+    /* Used only if the domain has no runners, so that the model itself decodes, for one engine at a time. reserved: the capacities reserved
      * so far; busy: 1: an engine uses the model. */
     rill__reserved reserved;
     int busy;
@@ -168,7 +170,7 @@ struct rill_model {
 typedef struct rill__runner {
     rill_model *model; /* NULL: not started */
     void *self;
-    rill__reserved *reserved; /* &own_reserved; &model->reserved if the domain has no runners */
+    rill__reserved *reserved; /* the runner's own_reserved; if the domain has no runners, the model's `reserved` */
     rill__reserved own_reserved;
 } rill__runner;
 
@@ -176,13 +178,14 @@ typedef struct rill__runner {
 typedef struct admission {
     rill_columns memory;
     rill_input *input;
-    queued_input **queued; /* NULL: the input is an item now, or has its result */
-    int32_t *slot;         /* copy of the slots passed to the domain, which may overwrite rill_input.slot */
+    queued_input **queued; /* the inputs; NULL: the input has become an item, or has its result */
+    /* slots that were passed to the domain: a copy, since the domain may overwrite rill_input.slot */
+    int32_t *slot;
     int32_t n;
     int32_t last_refill; /* number of items that the last refill admitted */
 } admission;
 
-/* An item's outputs as scorers' found() reads them; found() may request a second decoding of the input. */
+/* An item's outputs in the form that scorers' found() reads. found() may request a second decoding of the input. */
 typedef struct redecode_buffer {
     rill_found_output *found;
     size_t found_capacity;
@@ -195,14 +198,14 @@ struct rill_engine {
     rill_model *model;
     const rill_domain *domain;
     rill__runner runner;
-    void *self; /* runner.self, the first argument of the domain's decoding functions */
+    void *self; /* runner.self, which is passed to the domain's decoding functions as their first argument */
     rill_domain_info info;
     rill_settings settings;
     int32_t unknown_action; /* the unknown token, to which unknown_penalty applies; RILL_NO_ACTION: none */
     rill_status failed;     /* negative: the run has failed with this status */
 
     requests requests;
-    input_queue *queue; /* own_queue, or that of several workers */
+    input_queue *queue; /* the input queue: own_queue, or the queue that several workers share */
     input_queue own_queue;
     input_taker taker;
     admission admission;
@@ -229,20 +232,21 @@ struct rill_engine {
  *   RILL_OK · RILL_ERR_ARGUMENT (the model can serve only one engine at a time, and one uses it) · a failure of start() */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
 void rill__runner_stop(rill__runner *runner); /* also accepts a runner that was not started */
-/* The domain's unknown-token action, or RILL_NO_ACTION. */
+/* Return the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
 int32_t rill__model_unknown(const rill_model *model);
 /* Fail if the user requests an output field that the domain does not have. */
 rill_status engine_check_fields(rill_engine *e);
 
-/* admit.c: put inputs in flight, as many as the scheduler decides, and encode the ones that were not encoded ahead. */
+/* Defined in admit.c. Put as many inputs in flight as the scheduler decides. Inputs that were not encoded in advance are encoded now. */
 rill_status engine_admit(rill_engine *e);
 /* If the domain scores asynchronously: encode the inputs of the next admission while a device computes a score call. */
 rill_status engine_encode_ahead(rill_engine *e);
-/* Find out how many inputs the engine may take (input_taker.n_offered). Returns how many could be admitted, with those encoded ahead. */
+/* Update how many inputs the engine may take (input_taker.n_offered). Returns how many inputs could be admitted, including inputs that were
+ * encoded in advance. */
 int64_t engine_n_waiting(rill_engine *e);
-/* Free an item with its hypotheses, slot and input; makes no result. */
+/* Free an item with its hypotheses, slot and input, without making a result. */
 void engine_free_item(rill_engine *e, int32_t slot);
-/* Free an item, whose input returns to the queue: it exceeds the engine's share of the memory limit. */
+/* Free an item and return its input to the queue, because the item needs more than this engine's share of the memory limit. */
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 /* Free an input that was taken from the queue. */
 void engine_free_input(rill_engine *e, queued_input *in);
@@ -256,15 +260,16 @@ rill_status engine_expand(rill_engine *e, timestep *t);
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 /* For all rows of the timestep: allocate nodes (state ids), have the domain's step() compute their states, and collect modifiers. */
 rill_status engine_step_rows(rill_engine *e, timestep *t);
-/* Subtract n from the number of nodes (state ids) reserved for the timestep: they are now in use, or are not needed. */
+/* Subtract n from the number of nodes (state ids) reserved for the timestep, because n nodes are now in use, or are not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
-/* Return rows [from, from + n) as the domain's functions take them. */
+/* Return rows [from, from + n) of the timestep in the form that the domain's functions take. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
 
-/* beam_search.c: initialise a timestep, whose index in rill_engine.timesteps is `group`; free its memory. */
+/* Defined in beam_search.c. timestep_init() initialises a timestep, whose index in rill_engine.timesteps is `group`; timestep_finish()
+ * frees its memory. */
 void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group);
 void timestep_finish(timestep *t);
-/* Fail the run because of the error that topk.c found in the domain's choices. */
+/* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Wait for the score calls that a device still computes, and discard their results. */
 void engine_collect_pending(rill_engine *e);
@@ -274,34 +279,36 @@ void engine_collect_pending(rill_engine *e);
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
 /* Reserve memory for all candidates and outputs that the rows' choices can become, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
-/* For cube pruning: among the best children of selected item i, count those of each beam entry. The count of the entry at `rank` is added
- * to count[base + rank]; `base` is the index of the item's first beam entry among the entries of all selected items. */
+/* For cube pruning: count, among the best children of selected item i, the children of each beam entry. The number for the entry at `rank`
+ * is added to count[base + rank]. `base`: index of the item's first beam entry, if the entries of all selected items are numbered one after
+ * the other. */
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
 
-/* chain.c: let each heuristic of the run, in order, drop candidates; the remaining ones close the gaps. If a heuristic stops item i,
- * cands->stop[i] is set to 1. *pruned is the number of dropped candidates. */
+/* Defined in chain.c. Each heuristic of the run, in order, drops candidates; the arrays are then compacted. If a heuristic stops item i,
+ * cands->stop[i] is set to 1. *pruned: number of dropped candidates. */
 rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned);
 
 /* stop_criteria.c: when a hypothesis may end, when it leaves the beam as an output, and when an item stops, by the item's settings. The
  * rules are steps 4, 6 and 7 of "One timestep of one item, exactly" in docs/algorithms.md, and docs/search.md. */
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
-/* Length limit of an input's hypotheses, in actions: from the settings, else the larger of the input's (or the domain's) limit and the
- * minimum length; at most the domain's max_positions or, if it has none, the input's own limit. */
+/* Return the length limit of an input's hypotheses, in actions. It comes from the settings; without a setting it is the larger of the
+ * input's (or the domain's) limit and the minimum length. It is at most the domain's max_positions or, without these, the input's own
+ * limit. */
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the item's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);
 /* Return 1 if the length limit makes the next timestep the item's last, after which live hypotheses are cut; else 0. */
 int stop_is_last_timestep(const item *it);
 
-/* Return the output that a hypothesis would become, with its length and final score, but without `hyp`. The hypothesis is a child made in
- * this timestep, with this path score and kind of last action; a beam entry from before the timestep; or candidate j. A live one is marked
- * truncated. */
+/* Return the output that a hypothesis would become, with its length and final score, but without the member `hyp`. stop_child_output(): for
+ * a child made in this timestep, with this path score and kind of last action. stop_entry_output(): for an entry of the beam from before
+ * the timestep. stop_candidate_output(): for candidate j. The output of a live hypothesis is marked truncated. */
 item_output stop_child_output(const item *it, double path_score, rill_terminal terminal);
 item_output stop_entry_output(const item *it, const beam_entry *entry);
 item_output stop_candidate_output(const item *it, const candidates *c, int32_t j);
-/* Add an output to an item, unless the setting `keep` drops it. The caller's reference to output.hyp passes to the item. Memory was
- * reserved by engine_reserve_children(). */
+/* Add an output to an item, unless the setting `keep` drops it. The caller's reference to output.hyp passes to the item. Memory must have
+ * been reserved by engine_reserve_children(). */
 void stop_add_output(rill_engine *e, item *it, item_output output);
 
 /* For certificates (search/certify.c), which prove outputs optimal: record that the search gives up candidate j, which may have ended or be
@@ -310,41 +317,44 @@ void stop_abandon_candidate(const candidates *c, item *it, int32_t j);
 
 /* How many of an item's children merging takes, best first, and how it treats ended children. */
 typedef struct child_quota {
-    int32_t max_children; /* maximum number of children taken */
+    int32_t max_children; /* maximum number of children taken, live and ended */
     int32_t max_live;     /* maximum number of live children among them */
-    /* ended children among the first max_output_pos become outputs; later ended children are dropped. Unused if only_leading is 1 */
+    /* position among the children in rank order: ended children before it become outputs, later ended children are dropped. Unused if
+     * only_leading is 1 */
     int32_t max_output_pos;
     /* 1: ended children that rank above every live child become outputs, other ended children stay in the beam; 0: max_output_pos
      * decides */
     int only_leading;
 } child_quota;
-/* `last`: 1: the last phase of a timestep; 0: an earlier phase, in which children stay in the beam whether or not they have ended. */
+/* Return the quota for merging an item's children. `last`: 1: the last phase of a timestep; 0: an earlier phase, in which all children stay
+ * in the beam, ended ones too. */
 child_quota stop_child_quota(const item *it, int last);
 
-/* Return how many of an item's `width` candidates the new beam has places for. */
+/* Return how many of an item's `width` candidates fit in the new beam. */
 int32_t stop_beam_width(const item *it, int32_t width);
 
-/* Whether an item's search stops after a timestep, and which of its candidates then become outputs. */
+/* Whether and why an item's search stops after a timestep. The reason determines which candidates become outputs. */
 typedef enum stop_reason {
     STOP_NOT,
     STOP_ENOUGH,     /* the item has enough outputs: its candidates are dropped */
     STOP_OUTPUT_ALL, /* all candidates become outputs, in rank order; live ones are truncated */
-    /* a heuristic stops the item: ended candidates become outputs, live ones only if it has no output otherwise */
+    /* a heuristic stops the item: its ended candidates become outputs; if the item then still has no output, so do its live ones */
     STOP_REQUESTED,
 } stop_reason;
 
-/* Decide whether an item stops. Criteria in order of precedence: enough outputs (the setting `stop`); no live candidate, or
- * the length limit; a heuristic's stop (`requested`). Under at_limit "first" the length limit comes first. `best_live`: the
+/* Decide whether an item stops. The first criterion that is met decides: enough outputs (the setting `stop`); no live candidate, or the
+ * length limit; a heuristic has requested a stop (`requested`). Under at_limit "first" the length limit comes first. `best_live`: the
  * best path score of a live candidate; RILL_SCORE_DEAD: none is live. */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 
 /* commit.c: after heuristics, make the remaining candidates the items' new beams. `last`: 1: the last phase of the timestep (most domains
  * have one phase), after which items may stop; else 0. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
-/* For an item that stops: call before_outputs() of its search variants (search_variant.h). Returns 1 if one of them has added an output,
- * else 0. */
+/* For an item that stops: call before_outputs() of the item's search variants (search_variant.h). Returns 1 if a variant has added an
+ * output, else 0. */
 int engine_before_outputs(rill_engine *e, item *it, int needs_output);
-/* Release the item's beam: all references to hypotheses that did not pass to new beam entries or to outputs. */
+/* Release all references to hypotheses that the item's old beam still holds. References that passed to new beam entries or to outputs are
+ * not affected. */
 void engine_release_beam(rill_engine *e, item *it);
 
 /* scorer_calls.c: call all scorers for the timestep's rows, and collect their bonuses, masks and limits in `mods`. */
@@ -355,17 +365,17 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
 /* Return an upper bound on the sum of all scorers' bonuses for one action of the item; *end: for the end action. Every scorer must have a
  * max_bonus(). */
 double engine_max_bonus(const chain *c, const item *it, double *end);
-/* Return rows [from, from + n) as scorers take them. */
+/* Return rows [from, from + n) of the timestep in the form that scorers take. */
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
-/* Words to print before the first scorer's name in error messages. Scorers' modifiers are combined, so with several scorers it is unknown
- * which one is at fault. */
+/* Return the words to print before a scorer's name in error messages. Modifiers of several scorers are combined, so then it is unknown
+ * which scorer is at fault, and the message names the first one. */
 const char *engine_scorer_label(const rill_engine *e);
 /* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
-/* Call the scorers' found() with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requested another search,
- * for which the item has been restarted. */
+/* Call found() of the scorers, with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requested another
+ * search; the item has then been restarted. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
-/* Call the scorers' done() for an item that leaves the engine. */
+/* Call done() of the scorers for an item that leaves the engine. */
 void engine_scorers_done(rill_engine *e, const item *it);
 
 /* request_progress.c: after timestep `t`, call the progress callbacks of its items that continue. Call it only if some request has one.
@@ -375,8 +385,8 @@ rill_status progress_report(rill_engine *e, const timestep *t);
 /* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item stays in flight, because
  * it continues with exact search or because a scorer restarted its search. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
-/* Before a scorer restarts the search of an item with a deadline: save the item's result so far. engine_deliver_saved() delivers this
- * result if the deadline passes during the second search. */
+/* Save the result that an item with a deadline has so far, before a scorer restarts its search. If the deadline passes during the second
+ * search, engine_deliver_saved() delivers the saved result. */
 rill_status engine_save_result(rill_engine *e, int32_t slot);
 void engine_deliver_saved(rill_engine *e, queued_input *in);
 /* Make the result of an input with nothing to decode: one empty output. */
@@ -387,15 +397,15 @@ rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
  * while busy. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
-/* Before the next part of the rows, from t->next_row on: items of the timestep that are cancelled or late leave (item.leaves). The rest of
- * the timestep skips them, and they are finished after it. t->next_row moves past their rows.
+/* Called before the next part of the rows is scored; the part begins at t->next_row. Items of the timestep that are cancelled or late leave
+ * it (item.leaves): the rest of the timestep skips them, and they are finished afterwards. t->next_row moves past rows of such items.
  *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
 rill_status engine_leave_midway(rill_engine *e, timestep *t);
-/* Fail one item of a timestep in progress: the rest of the timestep skips it, and afterwards its input's result gets this status and
+/* Fail one item of a timestep in progress. The rest of the timestep skips the item, and its input's result will have this status and
  * message. Other items are unaffected. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
-/* Return 1 if a failure with this status, caused by one input, fails that input alone; 0 if it ends the run: out of memory, a requested
- * stop, or a failure of the setting `check`. */
+/* Return 1 if a failure with this status, caused by one input, fails only that input. Return 0 if it ends the run: out of memory, a
+ * requested stop, or a failure of the setting `check`. */
 int engine_is_input_error(rill_status status);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
 
@@ -403,10 +413,11 @@ rill_status cancel_not_found(rill_context *ctx, int64_t id);
  * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.
  *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
-/* Report the nodes (state ids) that are no longer needed to the domain's free(); afterwards the ids can be reused. */
+/* Pass the nodes (state ids) that are no longer needed to the domain's free(). Afterwards the ids can be reused. */
 void engine_free_nodes(rill_engine *e);
 
-/* Copy a caller's setup, whose structs may be shorter if the caller was compiled with an older version. RILL_OK · RILL_ERR_ABI */
+/* Copy a caller's setup. A program built against an older version has shorter structs.
+ *   RILL_OK · RILL_ERR_ABI */
 rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from);
 
 #endif

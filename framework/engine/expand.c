@@ -17,8 +17,8 @@
 
 /* --- modifiers ---------------------------------------------------------------------------------------------------- */
 
-/* Return the number of choices (best next actions) to request for a row of the item: the number that a search variant needs, such as
- * sampling; else the maximum number of children per hypothesis. Further choices could not enter the item's beam. */
+/* Return the number of choices (best next actions) to request for each row of the item. A search variant such as sampling determines it;
+ * else it is the maximum number of children per hypothesis, since further choices could not enter the item's beam. */
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
@@ -31,7 +31,8 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-/* Add to each row the modifiers that follow from settings, after those of scorers. `max_m`: largest number of choices of any row. */
+/* Add to each row the modifiers that follow from settings, in addition to those of scorers. `max_m`: largest number of choices requested
+ * for any row. */
 static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t max_m)
 {
     int last = t->phase == e->info.phases - 1;
@@ -55,7 +56,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Return the set (bit mask) of search variants that take part in this phase because of the rows' modifiers. */
+/* Return the set (bit mask) of search variants that the scorers' modifiers of these rows bring into this phase. */
 static uint32_t variants_of_modifiers(const modifier_table *rules)
 {
     uint32_t set = 0;
@@ -65,8 +66,9 @@ static uint32_t variants_of_modifiers(const modifier_table *rules)
     return set;
 }
 
-/* Return 1 if settings restrict some row of the timestep, else 0. Restrictions are: fewer choices than the maximum, which is written to
- * *max_m; an end rule; n-grams to block; an owner (item.owner), to whose items scorers' limits do not apply. */
+/* Return 1 if settings restrict some row of the timestep, else 0. *max_m: the largest number of choices requested for a row. A row is
+ * restricted by a smaller number of choices, by an end rule, by n-grams to block, or by an owner (item.owner), which lifts scorers' limits
+ * on choices. */
 static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max_m)
 {
     const int last = t->phase == e->info.phases - 1, same_settings = e->requests.n_requests == 0 && t->n_owned == 0;
@@ -86,7 +88,7 @@ static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max
     return any || min_m < *max_m;
 }
 
-/* Build the table of modifiers of the rows: those of the scorers, of settings and of search variants. */
+/* Build the modifier table of the rows, from the modifiers of scorers, settings and search variants. */
 static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *round)
 {
     int32_t max_m;
@@ -108,7 +110,7 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
     mods->current_scorer = e->chain.n_scorers;
     FOR_VARIANTS (v, t->round > 0 ? t->variants : 0, restrict_rows) RILL__TRY(v->restrict_rows(t));
     RILL__TRY(modifiers_build(mods, max_m, rules));
-    /* only the modifiers of the first round of scoring matter here, since merging reads these */
+    /* merging reads the modifiers of the first round of scoring only */
     t->modifier_variants = variants_of_modifiers(&t->rounds[0].modifier_table);
     return RILL_OK;
 }
@@ -161,7 +163,7 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
     r->hyp[i] = hyp;
     r->item[i] = index;
     __builtin_prefetch(&f->hyp[hyp], 1);
-    /* only variants and scorers read the remaining columns */
+    /* the columns set below are read only by search variants and scorers */
     if (t->variants == 0 && e->chain.n_scorers == 0) return;
     r->rank[i] = rank;
     r->item_id[i] = it->id;
@@ -194,7 +196,7 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .group = t->group};
 }
 
-/* Remove the rows of items that have left the timestep. */
+/* Remove the rows of items that have left the timestep from the row table. */
 static void remove_left_rows(const rill_engine *e, row_table *r)
 {
     int32_t to = 0;
@@ -205,7 +207,7 @@ static void remove_left_rows(const rill_engine *e, row_table *r)
 
 rill_status engine_step_rows(rill_engine *e, timestep *t)
 {
-    /* parts would leave an asynchronous device idle between them */
+    /* the rows of an asynchronous device are not split into parts, since it would be idle between two parts */
     const int in_parts = e->requests.next_deadline < INFINITY && e->info.group_rows == 0;
     const int32_t part_max_rows = in_parts ? PART_MAX_ROWS : INT32_MAX;
     statistics *s = &e->statistics;

@@ -12,9 +12,9 @@
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
-    /* Append an empty string for the output's text and for each of its fields. */
+    /* Append an empty string for the output's text, and one for each additional output field. */
     for (int32_t i = 0; i <= e->output_writer.n_fields; i++) RILL__TRY(rill_text_append(&record->text, "", 1));
-    /* certified, since an input with nothing to decode has no other output */
+    /* certified as the best output: an input with nothing to decode has no other output */
     record->outputs[0] = (rill_output){.struct_size = sizeof(rill_output), .certified = e->settings.certify};
     record->result.outputs = (const struct rill_outputs *)record->outputs;
     record->result.n_outputs = record->result.outputs_found = 1;
@@ -51,8 +51,8 @@ static rill_finish_reason finish_reason(const item *it, const item_output *outpu
     return it->timed_out ? RILL_FINISH_REASON_TIMEOUT : RILL_FINISH_REASON_HEURISTIC;
 }
 
-/* Append output `index` of the item to the record, unless its text is a duplicate and the setting `distinct` drops it. The text is made and
- * appended too, unless another thread makes it. Pointers to texts and actions are set later, when the record's buffers no longer grow. */
+/* Append the item's output number `index` to the record, unless the setting `distinct` drops it because its text is a duplicate. The text
+ * is made here, unless another thread makes it. Pointers to texts and actions are set later, when the record's buffers no longer move. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, result_record *record, int32_t *n_outputs,
                               size_t *n_actions)
 {
@@ -84,7 +84,7 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, resul
     return RILL_OK;
 }
 
-/* Reserve memory for the actions of the first n outputs, and an estimated size for their texts, so that buffers seldom grow again. */
+/* Reserve memory for the actions of the first n outputs, and for texts of an estimated size, so that the buffers seldom grow later. */
 static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, result_record *record)
 {
     enum { BYTES_PER_ACTION = 6 };
@@ -137,7 +137,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     item *it = &e->items.item[slot];
     const int32_t found = it->n_outputs, n_best = it->settings->n_best;
     int32_t wanted = found < n_best ? found : n_best, n = 0;
-    /* If another thread makes the texts, duplicates are not known here: record all outputs. */
+    /* If another thread makes the texts, it is unknown here which outputs are duplicates: record all outputs. */
     const int32_t n_records = e->output_writer.is_deferred && it->settings->distinct ? found : wanted;
     size_t n_actions = 0;
     hyp_arena_prefetch(&e->hyps, &it->arena);
@@ -226,11 +226,12 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     }
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);
     if (status < 0) {
-        char message[300]; /* size of result_record.message */
+        char message[300]; /* as large as result_record.message */
         if (it->n_outputs == 0)
             write_no_output_reason(e, it, message, sizeof message);
         else
-            snprintf(message, sizeof message, "%s", rill_error(e->ctx)); /* a scorer's found() has failed */
+            /* a scorer's found() has failed, and the context has its message */
+            snprintf(message, sizeof message, "%s", rill_error(e->ctx));
         statistics_remove_item(&e->statistics, it);
         RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, status, message));
     } else {

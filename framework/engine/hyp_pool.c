@@ -23,8 +23,9 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* New capacity for `need` elements, or -1 if `need` exceeds `limit`. If the growth after this one would exceed the limit, grow to the
- * limit at once: domains use rill_grow(), which grows by at least half and would overshoot the limit. */
+/* Return the capacity to which an array grows to hold `need` elements; -1: `need` exceeds `limit`. If the growth after this one might
+ * exceed the limit, the array grows to the limit at once: domains grow their tables by at least half (rill_grow()) and would then overshoot
+ * the limit. */
 static int32_t grown_capacity(int32_t capacity, int64_t need, int32_t limit)
 {
     int64_t new_capacity = 2 * (int64_t)capacity; /* doubled, since the domain copies its states at every growth */
@@ -34,7 +35,8 @@ static int32_t grown_capacity(int32_t capacity, int64_t need, int32_t limit)
     return new_capacity < need ? -1 : (int32_t)new_capacity;
 }
 
-/* Grow an array of *capacity elements to at least `need`. Capacities are int32_t, as ids are, while rill_grow() takes size_t. */
+/* Grow an array of *capacity elements to at least `need` elements. Used in place of rill_grow() because capacities here are int32_t, as ids
+ * are. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {
@@ -46,7 +48,7 @@ static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int6
     return RILL_OK;
 }
 
-/* Reserve one chunk more per arena: in the worst case each arena opens a chunk and fills little of it. */
+/* The worst case needs one chunk more per arena: each arena may open a chunk and fill little of it. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas)
 {
     int64_t need = f->chunks_in_use + n / HYP_CHUNK + arenas;
@@ -133,8 +135,8 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a)
     }
 }
 
-/* Free a hypothesis without references: release its hold on its state_parent's node, free its own node (state id), and free its place in
- * its chunk. */
+/* Free a hypothesis that has no references left: release its hold on the node of its state_parent, free its own node (state id), and free
+ * its place in its chunk. */
 static void free_hyp(hyp_pool *f, hyp_arena *a, int32_t id)
 {
     if (NODE(id) == HYP_NOT_STEPPED && STATE_PARENT(id) >= 0) hyp_pool_add_holds(f, STATE_PARENT(id), -1);

@@ -34,8 +34,10 @@ enum {
     HYP_STATE_PARENT, /* index of the hypothesis from whose state this one's state is computed; -1: none */
     /* the node, an id under which the domain keeps the state (>= 0); HYP_NO_NODE or HYP_NOT_STEPPED */
     HYP_NODE,
-    HYP_REFS,  /* number of references to the hypothesis */
-    HYP_HOLDS, /* number of holds on the node, by users of the state; counts only with RILL_STATE_PARENT */
+    /* number of references from children, from hypotheses computed from this one's state, from beam entries and from outputs */
+    HYP_REFS,
+    /* number of holds, which keep the node from being freed (see the top of this file); used only with RILL_STATE_PARENT */
+    HYP_HOLDS,
 };
 
 /* Chunk i of the pool, in which the hypotheses [i * HYP_CHUNK, (i + 1) * HYP_CHUNK) are stored. */
@@ -55,7 +57,7 @@ typedef struct hyp_arena {
     int32_t n_in_use;
 } hyp_arena;
 
-/* A hypothesis that loses one reference. */
+/* A hypothesis that loses a reference, and the arena that stores it. */
 typedef struct hyp_release {
     hyp_arena *arena;
     int32_t hyp;
@@ -65,10 +67,10 @@ typedef struct hyp_pool {
     rill_context *ctx;
     rill_state_need state_need;
     rill_hyp_node *hyp; /* [chunk_capacity * HYP_CHUNK] the hypotheses, chunk after chunk */
-    hyp_chunk *chunk;   /* [chunk_capacity] */
+    hyp_chunk *chunk;   /* [chunk_capacity] the chunks' free places and links */
     int32_t hyp_chunks, chunk_capacity, chunk_top, first_free_chunk, chunks_in_use;
     int32_t n_hyps, hyps_peak;
-    /* free_nodes is a stack of free nodes (state ids); ids from node_top on were never used. */
+    /* A stack of free nodes (state ids). The ids from node_top on were never used and are free too. */
     int32_t *free_nodes;
     int32_t node_capacity, node_top, n_free_nodes, n_nodes, nodes_peak;
     int32_t node_limit;   /* maximum number of nodes; INT32_MAX - 1: only the range of ids limits it */
@@ -82,7 +84,7 @@ void hyp_pool_finish(hyp_pool *f);
 
 void hyp_arena_init(hyp_arena *a);
 /* Free all hypotheses of an arena, even if they have references, and all of its chunks. `nodes`: 1: hypotheses may have nodes (state ids),
- * which are freed too; 0: none has a node, as in parent mode when no hypothesis is live. */
+ * which are freed too; 0: no hypothesis has a node, as in parent mode when none is live. */
 void hyp_arena_free(hyp_pool *f, hyp_arena *a, int nodes);
 /* Prefetch the arena's hypotheses into the CPU cache before they are walked. */
 void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
@@ -90,15 +92,15 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
 /* Reserve memory for `n` new hypotheses in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
 /* Reserve `n` nodes (state ids), which must be within the limit. *capacity_grew: 1: the caller must pass the new f->node_capacity to the
- * domain's reserve(). */
+ * domain's reserve(); 0: it need not. */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
 /* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
 
-/* The arena's current chunk is full: make another chunk the current one. */
+/* Make another chunk the arena's current one, because the current chunk is full. */
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a);
 
-/* Count n new hypotheses. */
+/* Add n to the numbers of hypotheses in the arena and in the pool. */
 static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
 {
     a->n_in_use += n;
@@ -106,9 +108,9 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add(), except that the caller counts the new hypothesis, its references to parent and state_parent, and its hold on the
- * state_parent's node. Free places are found in a bit mask, in order of address: following a free list through hypotheses, which are not in
- * the CPU cache, would stall. */
+/* hyp_pool_add() without counting: the caller counts the new hypothesis, its references to parent and state_parent, and its hold on the
+ * state_parent's node. Free places are found in a bit mask, in order of address. A free list that runs through the hypotheses would stall,
+ * since they are not in the CPU cache. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -152,7 +154,8 @@ static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
         hyp_pool_free_node(f, hyp);
 }
 
-/* The state of `hyp` will not be computed: give it no node (state id), and release its hold on its state_parent's node. */
+/* Give up the state of `hyp`, which will not be computed: `hyp` gets no node (state id), and its hold on its state_parent's node is
+ * released. */
 static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 {
     const int32_t from = f->hyp[hyp].internal[HYP_STATE_PARENT];
@@ -176,9 +179,9 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
 
 /* Assign a reserved node (state id), with one hold on it, to each of n live hypotheses. node: [n] receives the nodes. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
-/* The states of n hypotheses have been computed: release their holds on the nodes of their state_parents. */
+/* Call this when the states of n hypotheses have been computed: it releases the hypotheses' holds on the nodes of their state_parents. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
-/* Make `freed_nodes` available again. Call this after they have been passed to the domain's free(). */
+/* Make the nodes in `freed_nodes` available for reuse. Call this after they have been passed to the domain's free(). */
 void hyp_pool_recycle_nodes(hyp_pool *f);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* minimum capacity of an unsorted queue for threads, so that no thread waits until the reader wakes up */
+/* minimum capacity of an unsorted queue if engines run in threads: enough inputs that no engine waits until the reader wakes up */
 enum { MIN_SHARED = 256 };
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static int make_locks(input_queue *q)
     return made;
 }
 
-/* Capacity: as many inputs as all engines may admit at once; with sorting, the sort window. */
+/* Return the capacity of the queue in inputs: as many as all engines may admit at once or, with sorting, the size of the sort window. */
 static int32_t capacity_of(const rill_settings *settings, int32_t n_engines, int threaded)
 {
     if (settings->sort != RILL_SORT_NONE) return settings->sort_window;
@@ -74,7 +74,7 @@ void input_queue_finish(input_queue *q)
 
 /* --- waiting inputs; the lock is held ----------------------------------------------------------------------------- */
 
-/* Insert an input at *link. */
+/* Insert an input into the list at *link. */
 static void insert(input_queue *q, queued_input **link, queued_input *in)
 {
     in->held = 0;
@@ -85,7 +85,7 @@ static void insert(input_queue *q, queued_input **link, queued_input *in)
     if (in->request != NULL && in->request->deadline < q->next_deadline) q->next_deadline = in->request->deadline;
 }
 
-/* Remove the input at *link. */
+/* Remove the input at *link from the list. */
 static queued_input *remove_at(input_queue *q, queued_input **link)
 {
     queued_input *in = *link;
@@ -106,11 +106,11 @@ static queued_input *hold(input_queue *q, input_taker *taker, queued_input *in)
     return in;
 }
 
-/* Free an input that neither waits nor is held. */
+/* Free an input that does not wait in the queue and that no engine holds. */
 static void free_input(input_queue *q, queued_input *in)
 {
     request_free(in->request);
-    /* freed, not returned to its pool: the engine that owns the pool may be destroyed */
+    /* destroyed, not returned to its pool, because the engine that owns the pool may no longer exist */
     if (in->saved_result != NULL) result_record_destroy(in->saved_result);
     in->request = NULL;
     in->saved_result = NULL;
@@ -231,7 +231,7 @@ int32_t input_queue_offer(input_queue *q, input_taker *taker)
     return fair <= 0 ? 0 : fair < q->n ? (int32_t)fair : q->n;
 }
 
-/* Sort key for qsort(): ids make the order total, so the sort need not be stable. */
+/* Sort key for qsort(). Equal sizes are ordered by id, so that the result does not depend on the sorting algorithm. */
 typedef struct sort_key {
     int64_t size, id;
     queued_input *input;
@@ -296,7 +296,7 @@ void input_queue_free(input_queue *q, input_taker *taker, queued_input *in)
 
 /* --- leaving early ------------------------------------------------------------------------------------------------ */
 
-/* Make the result of the waiting input at *link, and remove it. The lock is held. */
+/* Make the failed result of the waiting input at *link, and remove the input from the queue. The lock is held. */
 static rill_status fail_waiting(input_queue *q, queued_input **link, record_pool *records, rill_status status,
                                 const char *message)
 {
@@ -305,7 +305,7 @@ static rill_status fail_waiting(input_queue *q, queued_input **link, record_pool
     return RILL_OK;
 }
 
-/* Called with the lock held. */
+/* Fail the waiting inputs whose deadline has passed, as input_queue_drop_late() does. Called with the lock held. */
 static rill_status drop_late(input_queue *q, input_taker *taker, double now, queued_input **out)
 {
     q->next_deadline = INFINITY;

@@ -26,14 +26,15 @@ typedef struct queued_input {
     char *text;
     size_t capacity, length;
     int64_t id;
-    int64_t size;       /* as measured before encoding; -1: not measured yet */
-    rill_status failed; /* RILL_OK, or why this input has already failed: the text is the message */
-    request *request;   /* options of this input, or NULL */
+    int64_t size; /* size in the domain's unit (tokens), measured before encoding; -1: not measured yet */
+    /* RILL_OK; else the input failed before it was queued: this is its status, and its text is the message */
+    rill_status failed;
+    request *request; /* options of this input, or NULL */
     /* the domain's warning about the encoded input; its memory belongs to the engine that holds the input */
     rill_text note;
     /* the result of the input's previous search, if scorers restarted the item and it has a deadline; else NULL */
     result_record *saved_result;
-    atomic_int cancelled; /* 1: the engine that holds the input must cancel it */
+    atomic_int cancelled; /* 1: the input was cancelled while an engine held it, and that engine must end it */
     int held, exclusive;
 } queued_input;
 
@@ -47,25 +48,28 @@ typedef struct input_taker {
 typedef struct input_queue {
     rill_context *ctx; /* context of the thread that submits inputs */
     /* Protects all members below, and each engine's input_taker except n_offered. Only the submitting thread writes `closed` and delivers
-     * from `results`, so that thread may read `closed`, and what `results` has delivered, without the lock. */
+     * from `results`. So that thread may read without the lock: `closed`, and which results were delivered. */
     pthread_mutex_t lock;
-    pthread_cond_t engine_cond, reader_cond; /* wait conditions of the engines and of the thread that submits */
+    /* on these conditions the engines wait, and the thread that submits inputs */
+    pthread_cond_t engine_cond, reader_cond;
     rill_sort sort;
-    int32_t max_entries; /* maximum number of waiting inputs */
-    int32_t n_engines;   /* engines that take inputs */
-    /* first: list of waiting inputs in order of admission, exclusive ones first; end: the pointer at the end of the list */
+    int32_t max_entries; /* maximum number of waiting inputs in the queue */
+    int32_t n_engines;   /* number of engines that take inputs from the queue */
+    /* first: list of waiting inputs in order of admission, exclusive ones (see the top of this file) first; end: address of the pointer
+     * that ends the list */
     queued_input *first, **end;
     queued_input *free_inputs; /* list of inputs without content, for reuse */
-    /* number of waiting inputs: n counts ordinary inputs, n_exclusive exclusive ones. Both are also read without the lock */
+    /* numbers of waiting inputs: n counts ordinary inputs, n_exclusive exclusive ones. Both are also read without the lock */
     atomic_int n, n_exclusive;
-    int is_sorted;                /* with sorting: the window is sorted and in use */
+    /* with sorting: 1: the current window is sorted, and inputs are being taken from it */
+    int is_sorted;
     int filling;                  /* 1: the reader is filling the queue, and nobody may take inputs */
     atomic_int stopped;           /* 1: rill_engine_stop() or rill_workers_stop() was called */
     int closed;                   /* 1: no more inputs will come */
     int done;                     /* 1: the run is over, and nobody may take inputs */
-    int64_t n_held;               /* sum of the engines' n_held */
+    int64_t n_held;               /* number of inputs that engines hold: the sum of all input_taker.n_held */
     const input_taker *alone;     /* the engine that has the whole memory limit; NULL: none */
-    atomic_int n_cancelled;       /* number of unfinished inputs that are `cancelled` */
+    atomic_int n_cancelled;       /* number of inputs that are marked `cancelled` and have no result yet */
     _Atomic double next_deadline; /* lower bound on the deadlines of waiting inputs */
     record_pool records;          /* records for results that the submitting thread makes */
     reorder_buffer results;
@@ -79,9 +83,10 @@ void input_queue_finish(input_queue *q);
 
 /* --- by the thread that submits ----------------------------------------------------------------------------------- */
 
-/* Number of inputs that can be added now. */
+/* Return how many inputs can be added now. */
 int64_t input_queue_space(input_queue *q);
-/* Append a copy of an input, which then owns the request. RILL_OK · RILL_ERR_MEMORY (the queue is unchanged) */
+/* Append a copy of an input to the queue. The copy owns the request.
+ *   RILL_OK · RILL_ERR_MEMORY (the queue is unchanged) */
 rill_status input_queue_add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
                             int64_t *id);
 /* input_queue_pending(): the number of inputs without a result. input_queue_is_idle(): whether all inputs have results, and all results
@@ -92,7 +97,7 @@ void input_queue_close(input_queue *q);
 /* Cancel an input: at once if it waits in the queue; otherwise mark it for the engine that holds it. RILL_OK · RILL_AGAIN (it was
  * cancelled before) · RILL_ERR_NOT_FOUND (not recorded: no such input, or it has a result) · RILL_ERR_MEMORY */
 rill_status input_queue_cancel(input_queue *q, int64_t id);
-/* Deliver the next result, as reorder_next() does. */
+/* Deliver the next result to the caller, as reorder_next() does. */
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out);
 
 /* --- by engines; the lock is held --------------------------------------------------------------------------------- */
@@ -113,19 +118,20 @@ void input_queue_wake_reader(input_queue *q);
 
 /* --- by engines --------------------------------------------------------------------------------------------------- */
 
-/* Fail the waiting inputs whose deadline has passed (it is <= now). An input that already has a result, since a worker returned it with
- * one, does not fail: it moves from the queue to the list *with_result, which is also set if this function returns an error.
+/* Fail the waiting inputs whose deadline has passed (it is <= now). An input with a saved result does not fail: a worker returned it to the
+ * queue with this result. Such inputs move from the queue to the list *with_result, which is also set if this function returns an error.
  *   RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
 rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result);
-/* Return an input that the engine holds to the queue, as exclusive. Returns 0 if it is cancelled: the engine still holds it. */
+/* Return an input that the engine holds to the queue as an exclusive input, which one engine will decode with the whole memory limit.
+ * Returns 0 if the input is cancelled: then the engine still holds it. */
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in);
-/* Free an input that the engine holds, which has its result, or whose run is over. */
+/* Free an input that the engine holds, when the input has its result or the run is over. */
 void input_queue_free(input_queue *q, input_taker *taker, queued_input *in);
-/* Get, free and add records of results, as the functions of reorder_buffer.h do. */
+/* Get an empty result record, free a record, and add a record to the results, as the functions of reorder_buffer.h do. */
 rill_status input_queue_get_record(input_queue *q, input_taker *taker, int64_t id, result_record **out);
 void input_queue_free_record(input_queue *q, result_record *record);
 void input_queue_put(input_queue *q, result_record *record);
-/* Make the result of an input that has failed. RILL_OK · RILL_ERR_MEMORY */
+/* Make the failed result of an input, with this status and message. RILL_OK · RILL_ERR_MEMORY */
 rill_status input_queue_put_failed(input_queue *q, input_taker *taker, const queued_input *in, rill_status status,
                                    const char *message);
 

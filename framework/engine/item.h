@@ -9,11 +9,11 @@
 #include "hyp_pool.h"
 #include "requests.h"
 
-/* An entry of an item's beam: a hypothesis. It repeats all data of the hypothesis that expanding reads: looking the same up in the
- * hypothesis pool, which is not in the CPU cache, cost more than the rest of building the rows. */
+/* An entry of an item's beam, which stands for a hypothesis. The entry repeats all data of the hypothesis that expansion reads. Reading the
+ * data in the hypothesis pool, which is not in the CPU cache, took longer than all other work of building the rows. */
 typedef struct beam_entry {
     double path_score;
-    int32_t hyp;    /* index in the hypothesis pool, to which the entry holds a reference */
+    int32_t hyp;    /* index of the hypothesis in the hypothesis pool; the entry holds a reference to it */
     int32_t action; /* last action of the hypothesis */
     /* live entry: node (id) of the state from which the entry's state is computed; RILL_NO_NODE: none */
     int32_t state_parent;
@@ -48,7 +48,7 @@ typedef struct item {
     const rill_settings *settings;    /* borrowed: the engine's settings, or the settings of the item's request */
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
     uint32_t variants;                /* bit mask of the search variants that the settings select */
-    beam_entry *beam;                 /* [width] */
+    beam_entry *beam;                 /* [width] the beam */
     /* [n_outputs] in the order in which they were found; with keep "best" a heap with the worst output on top */
     item_output *outputs;
     /* maximum number of children that merging takes, of one hypothesis and of the whole beam: k, or 2k with finish "immediate" */
@@ -64,17 +64,18 @@ typedef struct item {
     uint8_t blocks_ngrams;  /* 1: n-grams that repeat are blocked or penalised */
     uint8_t stop_requested; /* 1: a heuristic stopped the item in an earlier phase of this timestep */
     uint8_t timed_out;      /* 1: the item's deadline has passed */
-    /* 1: the item has failed, or was cancelled while it was in a timestep: remove it after that */
+    /* 1: the item has failed, or was cancelled while it was in a timestep; it is removed when the timestep is over */
     uint8_t cancelled;
     uint8_t leaves; /* 1: the item left its timestep midway, cancelled or late, and keeps the beam it had before */
-    uint8_t best_has_ended;    /* 1: in some timestep the best candidate had ended */
-    uint8_t dropped_truncated; /* 1: truncated outputs were dropped, because of require-end */
+    uint8_t best_has_ended; /* 1: in some timestep the best candidate was an ended one */
+    /* 1: outputs were dropped because they were truncated and the setting require-end is on */
+    uint8_t dropped_truncated;
     double best_output_score;
     int64_t last_expansion; /* value of rill_stats.expansions when the item was last expanded or admitted */
     /* the search variant, such as exact search, that makes the item's beams in place of merging and committing (search_variant.advance);
      * NULL: none */
     const struct search_variant *owner;
-    /* the first phase of the timestep in which the item has rows: 0, unless the item has an owner */
+    /* first phase of the timestep in which the item has rows; always 0 for an item without an owner */
     int32_t first_phase;
     struct exact_search *exact; /* data of exact search (exact.c); NULL: none yet */
 
@@ -82,10 +83,10 @@ typedef struct item {
     uint32_t n_outputs_made;
     int64_t size;
     request *request;           /* NULL: the engine's settings apply to the input */
-    struct queued_input *input; /* input_queue.h; it has the text */
+    struct queued_input *input; /* the input that the item decodes, with its text (input_queue.h) */
     int32_t next_slot;          /* slot of the next item in the list of ready items */
-    /* For certificates (certify.c), which prove outputs optimal: the highest final score that any hypothesis given up so far could have
-     * reached; the highest path score given up in this phase. */
+    /* For certificates (certify.c), which prove outputs optimal. abandoned_bound: the highest final score that any hypothesis given up so
+     * far could have reached. abandoned_path_score: the highest path score of a hypothesis given up in this phase. */
     double abandoned_bound, abandoned_path_score;
     /* with at-limit "best-ended": the best ended hypothesis so far (best_ended.c); hyp -1: none */
     item_output best_ended;
@@ -99,21 +100,21 @@ typedef struct item {
 typedef struct items {
     rill_context *ctx;
     rill_columns memory;
-    /* All arrays are [memory.capacity]; all but free_slots are indexed by slot. */
+    /* All arrays have memory.capacity elements. All of them except free_slots are indexed by slot. */
     item *item;
     uint8_t *done; /* 1: the item's search has stopped, and its result is to be made */
     uint8_t *busy; /* 1: the item belongs to a timestep in progress (beam_search.c) */
-    /* number of times that the budget made selection pass the item over; at RUNNING_MAX_SKIPS it is overdue. Stays 0 without
-     * overdue_first (scheduler.h) */
+    /* how many times selection passed the item over because it did not fit in the budget; at RUNNING_MAX_SKIPS the item is overdue. Stays 0
+     * without overdue_first (scheduler.h) */
     uint8_t *passed_over;
     int32_t *running_index; /* the item's index among the running items (running_items) */
-    int32_t *free_slots;    /* a stack: free_slots[0, n_free_slots) */
+    int32_t *free_slots;    /* stack of free slots: free_slots[0, n_free_slots) */
     int32_t n_free_slots, n_cancelled;
     int32_t n_ready, first_ready, last_ready; /* list of ready items, linked by `next_slot`, in order of admission */
 } items;
 
-/* For certificates (certify.c), which prove outputs optimal: record that the search gives up a child or a live candidate with this path
- * score in the current phase. */
+/* For certificates (certify.c), which prove outputs optimal: record that the search gives up a child, or a live candidate, that has this
+ * path score. */
 static inline void item_abandon_path(item *it, double path_score)
 {
     if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* a NaN is recorded too */
@@ -125,7 +126,7 @@ static inline void item_abandon_output(item *it, double final_score)
     if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;
 }
 
-/* Compare outputs for qsort(): higher final score first; equal ones in the order in which they were found. */
+/* Compare outputs for qsort(): the higher final score comes first, and equal scores stay in the order in which the outputs were found. */
 int item_output_compare(const void *left, const void *right);
 
 void items_init(items *all, rill_context *ctx);
@@ -142,8 +143,8 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot);
 /* Free the hypotheses of the item in the slot, and the nodes (ids) of their states; the slot stays in use. */
 void items_clear(items *all, hyp_pool *f, int32_t slot);
 
-/* Append an item to the list of ready items: encoded inputs that wait for admission. items_push_ready_front() puts a restarted item first,
- * since it was admitted before all items in the list. */
+/* Append an item to the list of ready items: encoded inputs that wait for admission. items_push_ready_front() puts an item first: an item
+ * that restarts was admitted before all items in the list. */
 void items_push_ready(items *all, int32_t slot);
 void items_push_ready_front(items *all, int32_t slot);
 /* Remove an item from the ready list. */
@@ -151,7 +152,7 @@ void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready item; the list must not be empty. */
 int32_t items_pop_ready(items *all);
 
-/* The items in flight, in order of admission, with a column for everything that schedulers see.
+/* The items in flight, in order of admission, with a column for each property that schedulers see.
  *
  * The columns are updated when an item changes, because gathering them from the items would cost cache misses. Invariant:
  * items->running_index[slot[i]] == i. */
@@ -162,8 +163,8 @@ typedef struct running_items {
     int32_t *slot, *timestep, *width;
     int64_t *id, *size, *refill_index;
     uint8_t *marks;         /* bits RUNNING_TAKEN and RUNNING_NAMED; 0 between selections */
-    int32_t *order;         /* [n] indexes of items, in the order that the scheduler chose */
-    int32_t *skipped_index; /* indexes of items skipped in the current selection */
+    int32_t *order;         /* [n] the scheduler's choice: indexes of items, most important first */
+    int32_t *skipped_index; /* indexes of the items that the current selection has skipped */
     int32_t n_overdue;      /* number of overdue items: these are selected first */
 } running_items;
 
@@ -171,7 +172,8 @@ enum {
     RUNNING_TAKEN = 1,     /* the item is selected for this timestep */
     RUNNING_NAMED = 2,     /* the scheduler's list contains the item; used to find items that it lists twice */
     RUNNING_MAX_SKIPS = 8, /* an item passed over this many times is overdue */
-    /* an item not expanded for this many rounds is overdue too; a round is one expansion per live hypothesis in flight */
+    /* an item that was not expanded for this many rounds is overdue too. In one round as many hypotheses are expanded as are live in all
+     * items in flight */
     RUNNING_MAX_ROUNDS = 4
 };
 
@@ -182,7 +184,7 @@ int64_t running_n_live(const running_items *f);
 rill_status running_reserve(running_items *f, size_t n);
 /* Append an item, which refill (admission) number `refill_index` admits. Memory must be reserved. */
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
-/* After a timestep: copy the item's number of timesteps and of live hypotheses to its columns. */
+/* After a timestep: update the item's columns, with its number of timesteps and of live hypotheses. */
 void running_update(running_items *f, const items *all, int32_t slot);
 /* Remove the item that was admitted last. Returns its slot. */
 int32_t running_pop_last(running_items *f, items *all);

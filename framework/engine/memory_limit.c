@@ -106,7 +106,8 @@ int64_t memory_limit_free_nodes(const rill_engine *e)
     return (int64_t)e->hyps.node_limit - e->hyps.n_nodes - e->hyps.n_freed_nodes - promised;
 }
 
-/* The first phase makes one state per live beam entry; each later phase makes at most k states. */
+/* Return an upper bound on the states that a timestep of the item makes: the first phase makes one state per live beam entry, each later
+ * phase at most k states. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 {
     return e->items.item[slot].n_live + (int64_t)(e->info.phases - 1) * e->items.item[slot].settings->k;
@@ -114,7 +115,8 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
 
-/* A new input is expected to need as many states as the average item in flight has, and at least k. */
+/* Return how many of `admit` inputs may be admitted. Each is expected to need as many states as the average item in flight has, and at
+ * least k. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)
 {
     if (e->memory_limit.max_nodes == 0) return admit;
@@ -165,7 +167,8 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
     return RILL_OK;
 }
 
-/* After running_window items have finished, running_window grows by one; memory_limit_shrink_window() lowers it. */
+/* An item has finished. running_window, the estimate of how many items fit in memory, grows by one after running_window items have
+ * finished; memory_limit_shrink_window() lowers it. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot)
 {
     memory_limit *b = &e->memory_limit;
@@ -185,7 +188,7 @@ void memory_limit_shrink_window(rill_engine *e)
     e->memory_limit.finished_in_window = 0;
 }
 
-/* Take the item admitted last out of flight: its search begins anew. */
+/* Take the item that was admitted last out of flight. It will restart its search. */
 static int32_t pop_last(rill_engine *e)
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
@@ -195,7 +198,8 @@ static int32_t pop_last(rill_engine *e)
     return slot;
 }
 
-/* Preempt the item admitted last: free its states, reset it to an initial beam, and make it the first ready one. */
+/* Preempt the item that was admitted last: free its states, reset it to its initial beam, and make it the first item in the list of ready
+ * items. */
 static rill_status preempt_last(rill_engine *e)
 {
     int32_t slot = pop_last(e);
@@ -205,21 +209,23 @@ static rill_status preempt_last(rill_engine *e)
     return items_begin(&e->items, &e->hyps, slot);
 }
 
-/* No more states fit, and only one item is in flight: finish it with the outputs that a search variant, such as exact search, has found so
- * far. */
+/* No more states fit, and only one item is in flight: finish this item with the outputs that a search variant, such as exact search, has
+ * found so far. */
 static rill_status finish_with_found(rill_engine *e)
 {
     const int32_t slot = e->running.slot[e->running.n - 1];
     const rill_status status = engine_finish_item(e, slot);
-    if (status < 0) return status; /* the run is over, and the item stays where the engine frees it */
+    if (status < 0) return status; /* the run has failed; destroying the engine frees the item */
     running_pop_last(&e->running, &e->items);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
-    items_push_ready_front(&e->items, slot); /* the item stays: a scorer requested another search of it */
+    /* the item stays, because a scorer requested another search of its input */
+    items_push_ready_front(&e->items, slot);
     return RILL_OK;
 }
 
-/* Give back, finish or fail the only item in flight, whose new states do not fit. */
+/* The new states of the only item in flight do not fit: return its input to the queue, finish the item with the outputs found so far, or
+ * fail it. */
 static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return engine_give_back_item(e, pop_last(e));

@@ -91,9 +91,10 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         FOR_VARIANTS (v, it->variants | t->modifier_variants, reserve) v->reserve(it, stride, &n_children, &need);
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* twice n_children: this merge makes outputs, and so does commit.c if the item stops; plus one from a variant's before_outputs() */
+        /* twice n_children, because this merge may make outputs, and commit.c may too if the item stops. One more, because before_outputs()
+         * of a variant may add an output */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
-        if (outputs > it->outputs_capacity) /* reserve some more, since beams still widen */
+        if (outputs > it->outputs_capacity) /* reserve a few more than needed, since beams grow wider */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
     }
     RILL__TRY(reserve_arrays(t, &need));
@@ -108,7 +109,8 @@ int merge_head_compare(const void *left, const void *right)
     if (a->path_score != b->path_score) return a->path_score > b->path_score ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
     if (a->choice != b->choice) return a->choice < b->choice ? -1 : 1;
-    return (a->bank > b->bank) - (a->bank < b->bank); /* diverse beam search: two groups chose the same child */
+    /* with beam groups (diverse beam search) two groups may choose the same child */
+    return (a->bank > b->bank) - (a->bank < b->bank);
 }
 
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out)
@@ -124,7 +126,7 @@ ended_choices timestep_ended_choices(const timestep *t, int32_t row)
     return ended != NULL ? ended[second ? row - t->second_row : row] : (ended_choices){0};
 }
 
-/* Return 1 if key a comes before key b in rank order. Written without branches, since the CPU cannot predict the outcome. */
+/* Return 1 if key a comes before key b in rank order, else 0. Written without branches, since the CPU cannot predict the outcome. */
 static inline int ranks_before(const merge_key *a, const merge_key *b)
 {
     return a->score > b->score || (a->score >= b->score && a->rank < b->rank);
@@ -149,21 +151,21 @@ typedef struct merge {
     rill_engine *e;
     timestep *t;
     item *it;
-    const int32_t *rows; /* [width] row of each beam entry; NULL: one row per live entry, in order */
+    const int32_t *rows; /* [width] row of each beam entry; NULL: the live entries have consecutive rows, in order */
     merge_head *head;    /* the best head: the next child to take */
-    merge_key *heap;     /* [n_heap] heap of the heads' keys; a key's `rank` is the index of its head in t->heads */
+    /* [n_heap] heap of the heads' keys; a key's `rank` is also the index of its head in t->heads */
+    merge_key *heap;
     int32_t n_heap;
-    /* 1: a search variant chose the children: `head` and the n_heap - 1 after it, in rank order; 0: there is a heap */
+    /* 1: a search variant chose the children: the n_heap heads from `head` on, in rank order; 0: the children come from the heap */
     int is_list;
-    int head_taken;       /* 1: `head` has been taken, and moves on before the next access */
+    int head_taken;       /* 1: `head` has been taken as a child; the next access replaces it first */
     int32_t n_candidates; /* candidates written so far */
-    int32_t item_index;   /* the item's index in the selection */
+    int32_t item_index;   /* index of the item among the selected items */
     int certify;          /* 1: record abandoned children, for certificates (item_abandon_path()) */
 } merge;
 
-/* Let a search variant choose the item's children. Returns their number; VARIANT_BY_SCORE: no variant chooses. `row`: the item's first row
- * if the timestep has no row_of; otherwise the first row is read from m->rows. The rows of an item whose children a variant chooses are
- * adjacent in both cases. */
+/* Let a search variant choose the item's children. Returns the number of children; VARIANT_BY_SCORE: no variant chooses them. `row`: the
+ * item's first row; ignored if m->rows is set, which has the rows. If a variant chooses, the item's rows are adjacent in both cases. */
 static int32_t choose_by_variant(const merge *m, int32_t row)
 {
     int32_t rank = 0;
@@ -178,8 +180,8 @@ static int32_t choose_by_variant(const merge *m, int32_t row)
     return VARIANT_BY_SCORE;
 }
 
-/* Make the heap: one head per beam entry that has a child. If m->rows is NULL, *row is the item's first row and is advanced past its last
- * one. */
+/* Make the heap of heads: one head for each beam entry that has a child. If m->rows is NULL, *row is the item's first row, and it is
+ * advanced past the item's last row. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -211,8 +213,8 @@ static void make_heap(merge *m, int32_t *row)
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-/* Find the item's best child (m->head), from a heap or from the list that a search variant chooses. If m->rows is NULL, *row is the item's
- * first row and is advanced past its last one. */
+/* Find the item's best child (m->head), from the heap of heads or from the children that a search variant chooses. If m->rows is NULL, *row
+ * is the item's first row, and it is advanced past the item's last row. */
 static void begin_children(merge *m, int32_t *row)
 {
     m->head = m->t->heads;
@@ -222,7 +224,7 @@ static void begin_children(merge *m, int32_t *row)
         m->n_heap = choose_by_variant(m, *row);
         m->is_list = m->n_heap != VARIANT_BY_SCORE;
     }
-    /* there is no bound on the scores of children that a variant's list, such as that of constraint banks, leaves out */
+    /* a variant such as constraint banks may leave out children with any score, so nothing can be certified */
     if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
         make_heap(m, row);
@@ -232,8 +234,8 @@ static void begin_children(merge *m, int32_t *row)
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
 
-/* Return 1 if a child is left, else 0. A head that was taken is first replaced by its parent's next child: this late, so that no choice
- * after the last one needed is read. */
+/* Return 1 if a child is left, else 0. If the previous head was taken, it is replaced here by the next child of its parent. This happens
+ * only when another child is needed, so that no choice is read in vain. */
 static int has_head(merge *m)
 {
     merge_head *head = m->head;
@@ -264,8 +266,8 @@ static item_output head_output(const merge *m)
     return stop_child_output(m->it, m->head->path_score, m->head->child.terminal);
 }
 
-/* For certificates, which prove outputs optimal: record all children that were not taken as given up. It suffices to record the heads,
- * since later children of a parent do not score higher. */
+/* For certificates, which prove outputs optimal: record the children that were not taken as given up. Recording the heads suffices, since
+ * later children of a parent do not have higher scores. */
 static void abandon_rest(merge *m)
 {
     if (m->is_list || !has_head(m)) return;
@@ -278,8 +280,8 @@ static void abandon_rest(merge *m)
     }
 }
 
-/* Make the head, an ended child, an output. If it was an ended beam entry, the output takes over the entry's reference to the
- * hypothesis. */
+/* Make an output of the head, which is an ended child. If the head was a beam entry that had ended earlier, the output takes over the
+ * entry's reference to the hypothesis. */
 static void pop_output(merge *m)
 {
     rill_engine *e = m->e;
@@ -317,12 +319,13 @@ static void append_candidate(merge *m)
 
 /* --- merging items ------------------------------------------------------------------------------------------------ */
 
-/* Take the item's best children in rank order, and make each a candidate or an output, or drop it. `last`: 1: the timestep's last phase. */
+/* Take the item's best children in rank order. Each becomes a candidate or an output, or is dropped. `last`: 1: the timestep's last
+ * phase. */
 static void merge_children(merge *m, int last)
 {
     const child_quota quota = stop_child_quota(m->it, last);
     int32_t live = 0, popped = 0;
-    int leading = last; /* 1: in the last phase: all children so far have ended */
+    int leading = last; /* 1: this is the last phase, and all children taken so far have ended */
     for (; popped < quota.max_children && live < quota.max_live && has_head(m); popped++) {
         const int is_live = m->head->child.terminal == RILL_LIVE;
         leading &= !is_live;
@@ -332,15 +335,15 @@ static void merge_children(merge *m, int last)
         else if (quota.only_leading || popped < quota.max_output_pos)
             pop_output(m);
         else if (m->certify)
-            /* an ended child that is neither an output nor a candidate */
+            /* this ended child becomes neither an output nor a candidate */
             item_abandon_output(m->it, head_output(m).final_score);
         live += is_live;
         m->head_taken = 1;
     }
 }
 
-/* Set the per-item columns that heuristics read. `end`: end of the item's candidates; `chosen`: 1: a search variant chose them, not by
- * score alone. */
+/* Set the columns of the selected item i that heuristics read. `end`: end of the item's candidates; `chosen`: 1: a search variant chose the
+ * candidates, not by score alone. */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
@@ -348,7 +351,8 @@ static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t e
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->n_outputs[i] = it->n_outputs;
-    /* Heuristics compare all candidates of an item, but those of different banks, samples or groups are not comparable: keep all. */
+    /* Heuristics compare all candidates of an item. Candidates of different constraint banks, samples or beam groups are not comparable, so
+     * all are kept. */
     c->min_kept[i] = chosen ? INT32_MAX : it->settings->min_width - it->n_outputs;
     c->best_output_score[i] = c->best_path_score[i] = it->best_output_score;
     if (c->offset[i] < end && c->path_score[c->offset[i]] > c->best_path_score[i])

@@ -59,7 +59,8 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
 
 /* --- scorer interface --------------------------------------------------------------------------------------------- */
 
-/* Check *row, as the scorer being called numbers it, and the action. Then convert *row to an index in the whole score call. */
+/* Check the action and *row, which counts from the first row of the scorer being called. Then convert *row to an index in the whole score
+ * call. */
 static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)
 {
     if (*row < 0 || *row >= b->n_scorer_rows)
@@ -81,7 +82,7 @@ static rill_status append_entry(rill_modifiers *b, modifier_list *list, int32_t 
     return RILL_OK;
 }
 
-/* Check a bonus: -inf forbids an action; +inf and NaN would make the order of actions undefined. */
+/* Check a scorer's bonus. -infinity is valid and forbids the action; +infinity and NaN would leave the actions without an order. */
 static rill_status check_value(rill_modifiers *b, const char *what, float value)
 {
     if (!(value < INFINITY))
@@ -151,7 +152,7 @@ rill_status rill_modifiers_allow(rill_modifiers *b, int32_t row, int32_t action)
 rill_status rill_modifiers_allow_none(rill_modifiers *b, int32_t row)
 {
     RILL__TRY(restrict_row(b, &row));
-    /* count one restriction more than there are allowed sets, so that no action is in all of them */
+    /* count a restriction to which no allowed set belongs, so that no action is in all allowed sets */
     b->n_restrictions[row]++;
     return RILL_OK;
 }
@@ -184,8 +185,8 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
     return RILL_OK;
 }
 
-/* Assign an action to a constraint bank. The bonus of 0 makes the action a pick (rill_score_request): its log-probability is requested
- * wherever the model ranks it. */
+/* Assign an action to a constraint bank. The bonus of 0 makes the action a pick (rill_score_request): its log-probability is requested even
+ * if it is not among the row's best actions. */
 rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t action, int32_t bank)
 {
     int32_t index = row;
@@ -291,14 +292,14 @@ static size_t action_end(const modifier_list *list, size_t i)
 static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
 {
     const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value), RILL_ARRAY(list->factor)};
-    /* plus one RILL_NO_ACTION per row, which means that no action is allowed */
+    /* one element more per row, for the RILL_NO_ACTION that stands for "no action is allowed" */
     size_t capacity = list->n + (size_t)b->n;
     RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
     return rill_columns_grow(b->ctx, &list->memory, capacity, columns, 3, "what scorers say");
 }
 
-/* How the entries of one action are combined: their values are summed; or the action stays if all scorers that restrict the row allow it;
- * or the last value is taken. */
+/* How several entries for one action are combined. SUM: their values are added. INTERSECT: the action stays only if all scorers that
+ * restrict the row allow it. LAST: the last value wins. */
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
 /* Convert a list of entries to compressed sparse rows, with one entry per row and action. */

@@ -6,11 +6,11 @@
 #include "internal.h"
 #include "rill/carve.h"
 
-/* A bit in modifier_table.end_rule beside those of rill_end_rule: the row's best terminal choices are kept apart, wherever the model ranks
- * them (topk.h, ended_choices). */
+/* A bit of modifier_table.end_rule, in addition to those of rill_end_rule: the row's best choices that end the hypothesis are kept apart,
+ * even if they are not among the row's best choices (topk.h, ended_choices). */
 enum { END_RULE_KEEPS_ENDED = 8 };
 
-/* One modifier of one action in one row (live hypothesis). Its list says what `value` is: a bonus, or a bank. */
+/* A modifier of one action in one row (live hypothesis). The list that contains it says what `value` is: a bonus, or a constraint bank. */
 typedef struct modifier_entry {
     int32_t row, action;
     int32_t order; /* order of arrival: sums are computed in this order */
@@ -18,11 +18,12 @@ typedef struct modifier_entry {
     float factor;
 } modifier_entry;
 
-/* The modifiers of one kind, of all rows. */
+/* All modifiers of one kind: a list of entries and, once the table is built, compressed sparse rows. */
 typedef struct modifier_list {
     modifier_entry *entry;
     size_t n, capacity;
-    /* [rows + 1] this array and the next three hold the entries as compressed sparse rows, as in modifier_table */
+    /* [rows + 1] this array and the next three hold the entries as compressed sparse rows: row r has the entries [offset[r], offset[r +
+     * 1]) */
     int32_t *offset;
     size_t offset_capacity;
     int32_t *action;
@@ -39,15 +40,16 @@ typedef struct modifier_refusal {
 /* The modifiers of a score call of n rows (live hypotheses). Lists are in compressed sparse rows: entries of row r are [offset[r],
  * offset[r+1]), sorted by action without duplicates. A NULL pointer means no entry in any row. */
 typedef struct modifier_table {
-    int32_t max_choices;         /* M >= 1: the largest limit of any row */
-    int limits_only;             /* 1: only max_choices and limit are set */
-    const int32_t *limit;        /* [n] maximum number of choices of each row */
-    const uint8_t *end_rule;     /* [n] bits of rill_end_rule, and END_RULE_KEEPS_ENDED */
-    const int32_t *ban_offset;   /* [n+1] start of each row in ban_action */
-    const int32_t *ban_action;   /* banned actions */
-    const int32_t *allow_offset; /* [n+1]; a row with an empty list is unrestricted */
+    int32_t max_choices;       /* M >= 1: largest number of choices that any row may return */
+    int limits_only;           /* 1: only max_choices and limit are set */
+    const int32_t *limit;      /* [n] maximum number of choices of each row */
+    const uint8_t *end_rule;   /* [n] bits of rill_end_rule, and END_RULE_KEEPS_ENDED */
+    const int32_t *ban_offset; /* [n+1] row r has the banned actions ban_action[ban_offset[r], ban_offset[r + 1]) */
+    const int32_t *ban_action; /* banned actions */
+    /* [n+1] offsets of each row in allow_action; a row with an empty list is unrestricted */
+    const int32_t *allow_offset;
     const int32_t *allow_action; /* the allowed actions; a lone RILL_NO_ACTION allows none */
-    const int32_t *add_offset;   /* [n+1] start of each row in add_action */
+    const int32_t *add_offset;   /* [n+1] offsets of each row in add_action, add_score and add_factor */
     const int32_t *add_action;   /* actions with a bonus or factor, wherever the model ranks them */
     const float *add_score;      /* bonuses of the actions in add_action */
     /* factors of the log-probabilities of the actions in add_action, applied before bonuses */
@@ -56,11 +58,12 @@ typedef struct modifier_table {
     const float *end_reward;     /* [n]: bonus of RILL_END choices */
     const int32_t *n_banks;      /* [n]: number of constraint banks of the row's item; 0: none (constraint_banks.c) */
     const int32_t *default_bank; /* [n]: the bank of choices that are not in bank_action */
-    const int32_t *bank_offset;  /* [n+1]; NULL: no action is assigned to a bank */
-    const int32_t *bank_action;  /* actions assigned to a bank: candidates even beyond the row's best M */
-    const float *bank_target;    /* banks of the actions in bank_action */
-    int32_t max_kept;            /* largest number of bank_action entries of any row */
-    const int32_t *blocked_by;   /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
+    /* [n+1] offsets of each row in bank_action and bank_target; NULL: no action is assigned to a bank */
+    const int32_t *bank_offset;
+    const int32_t *bank_action; /* actions assigned to a bank: candidates even beyond the row's best M */
+    const float *bank_target;   /* the bank of each action in bank_action */
+    int32_t max_kept;           /* largest number of bank_action entries of any row */
+    const int32_t *blocked_by;  /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
 } modifier_table;
 
 struct rill_modifiers {
@@ -72,10 +75,10 @@ struct rill_modifiers {
     /* rows of the scorer being called, which numbers them from 0: rows [first_row, first_row + n_scorer_rows) of the score call */
     int32_t first_row, n_scorer_rows;
     modifier_list add, ban, allow, bank;
-    modifier_refusal *refusals; /* [n_refusals] */
+    modifier_refusal *refusals; /* [n_refusals] inputs that scorers have refused */
     size_t n_refusals, refusals_capacity;
     rill_text reasons;
-    /* Per row, [n]. Each array is valid if its flag below (has_...) is 1. */
+    /* Arrays with one element per row. Each is valid only if its flag below (has_...) is 1. */
     uint8_t *end_rule;
     float *reward, *end_reward;
     int32_t *n_restrictions;   /* number of scorers that restricted the row to a set of actions */
@@ -93,7 +96,7 @@ void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions);
 void modifiers_finish(rill_modifiers *b);
 /* Clear all modifiers (bonuses, bans and limits), and begin a score call of `n` rows. */
 rill_status modifiers_begin(rill_modifiers *b, int32_t n);
-/* Remove the limit on the row's number of choices. */
+/* Remove the limits that scorers have set on the row's number of choices. */
 void modifiers_unlimit(rill_modifiers *b, int32_t row);
 /* Build the table for rows that have up to `max_choices` choices each. The arrays of *rules belong to `b` and are valid until the next
  * modifiers_begin(). */

@@ -8,7 +8,7 @@
 
 /* --- repetitions -------------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the last n actions of the hypotheses hyps[a] and hyps[b] are equal, else 0. */
+/* Return 1 if the hypotheses hyps[a] and hyps[b] end with the same n actions, else 0. */
 static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)
 {
     for (; n > 0; n--, a = hyps[a].parent, b = hyps[b].parent)
@@ -33,7 +33,8 @@ static int mark_seen(uint64_t *seen_bits, int32_t action)
     return (old_bits & bit) == 0;
 }
 
-/* Multiply the log-probability of each action that occurs in the hypothesis hyps[h], and of `start`, by the penalty: once per action. */
+/* Multiply the log-probability of each action that occurs in the hypothesis hyps[h] by the penalty, and that of `start`, the start symbol.
+ * Each action is multiplied once, however often it occurs. */
 static rill_status penalize_repeats(rill_modifiers *mods, int32_t row, float penalty, const rill_hyp_node *hyps,
                                     int32_t h, int32_t start)
 {
@@ -63,7 +64,7 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
 
 enum { NO_PREFIX = -1 };
 
-/* The key by which a bad word is found: its second-to-last action; NO_PREFIX: it has only one action. */
+/* Return the key by which a bad word is looked up: its second-to-last action; NO_PREFIX if it has only one action. */
 static int32_t sequence_key(const rill_sequence *s)
 {
     return s->n > 1 ? s->action[s->n - 2] : NO_PREFIX;
@@ -73,7 +74,7 @@ static int compare_sequences(const void *left, const void *right)
 {
     const rill_sequence *a = *(const rill_sequence *const *)left, *b = *(const rill_sequence *const *)right;
     if (sequence_key(a) != sequence_key(b)) return sequence_key(a) < sequence_key(b) ? -1 : 1;
-    /* equal keys: compare addresses, which gives a fixed order, since all sequences are in one array */
+    /* sequences with equal keys are ordered by address, which is a fixed order since all are in one array */
     return (a > b) - (a < b);
 }
 
@@ -95,7 +96,7 @@ void bad_words_finish(bad_words *f, rill_context *ctx)
     rill_free(ctx, f->sequence, (size_t)f->n * sizeof *f->sequence);
 }
 
-/* Index of the first sequence whose key is >= `key`. */
+/* Return the index of the first sequence whose key is >= `key`. */
 static int32_t find_sequence(const bad_words *f, int32_t key)
 {
     int32_t low = 0, high = f->n;
@@ -146,7 +147,8 @@ rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row,
     return RILL_OK;
 }
 
-/* Return 1 if some sequence in [from, to) ends with `action` and one more action would complete it, else 0. */
+/* Return 1 if a sequence with an index in [from, to) bans this action too: it ends with `action`, and only this action is missing. Else
+ * return 0. */
 static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t action, const rill_hyp_node *hyps,
                            int32_t h)
 {
@@ -157,7 +159,7 @@ static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t
     return 0;
 }
 
-/* The class is the sum of a hash of each banned action, so that the order of sequences does not matter. */
+/* The class is a sum over the banned actions of a hash of each, so that it does not depend on the order of the sequences. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
     const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);

@@ -25,7 +25,7 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
 
 /* The model's bad words: action sequences that must not occur in outputs. */
 typedef struct bad_words {
-    /* [n] sorted by second-to-last action; sequences of one action come first, as if it were -1 */
+    /* [n] the bad words, sorted by their second-to-last action. Bad words of one action come first */
     const rill_sequence **sequence;
     int32_t n;
     /* the start action, which precedes the first action of an output; RILL_NO_ACTION: none */
@@ -36,9 +36,10 @@ typedef struct bad_words {
 rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_info *info);
 void bad_words_finish(bad_words *f, rill_context *ctx);
 
-/* Ban, in a row whose hypothesis is hyps[h], the actions that would complete a forbidden sequence. */
+/* In a row whose hypothesis is hyps[h], ban the actions that would complete a bad word. */
 rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);
-/* Return a class for cube pruning: for hypotheses of one class, bad words ban the same next actions. 0: they ban none. */
+/* Return a class of hyps[h] for cube pruning. Bad words ban the same next actions for all hypotheses of one class. 0: they ban no
+ * action. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h);
 
 #endif

@@ -8,8 +8,8 @@ void backtrace_finish(backtrace_buffer *u)
     rill_columns_free(u->ctx, &u->memory);
 }
 
-/* The path from the leaf to the root is walked only once, since every node of it is a cache miss. So the arrays are filled from their end.
- * Their capacity is an upper bound computed from the output's length; the hypothesis is the filled part. */
+/* Backtrace an output. The path from its last hypothesis to the root is walked only once, because each node on it is a cache miss. So the
+ * arrays are filled from their end, and the hypothesis is their filled part. Their capacity is an upper bound on the path's length. */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis)
 {
@@ -18,7 +18,7 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     size_t capacity = ((size_t)output->length + 1) * (size_t)phases, from = capacity;
     RILL__TRY(
         rill_columns_grow(u->ctx, &u->memory, capacity, columns, sizeof columns / sizeof *columns, "a hypothesis"));
-    /* hypothesis that has the state after h's last action: h, unless cube pruning shares states */
+    /* the hypothesis whose state follows h's last action: h itself, unless cube pruning shares states */
     int32_t state = output->hyp;
     for (int32_t h = output->hyp; f->hyp[h].parent >= 0; h = f->hyp[h].parent) {
         const rill_hyp_node *node = &f->hyp[h];
@@ -43,8 +43,8 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     return RILL_OK;
 }
 
-/* Check the text to which a domain's function has appended; it had old_length bytes before. If its length is now impossible, it is cut back
- * to old_length and the function fails. */
+/* Check the text that a domain's function has appended to. The text had old_length bytes before. If its new length is impossible, cut it
+ * back to old_length and fail. */
 static rill_status check_text(const output_writer *w, rill_status status, const char *method, size_t old_length,
                               rill_text *text)
 {
@@ -87,7 +87,7 @@ static const char *next_text(const char *text, const rill_output *output, int32_
     return text;
 }
 
-/* Return 1 if one of the n outputs has the same text as the output whose text was just written at byte `from` of `text`; else 0. */
+/* Return 1 if the output text just written at byte `from` of `text` equals the text of one of the n outputs, else 0. */
 static int is_repeated(const output_writer *w, const rill_output *outputs, int32_t n, const rill_text *text,
                        size_t from)
 {
@@ -132,7 +132,7 @@ void output_writer_set_pointers(const output_writer *w, result_record *record, c
     }
 }
 
-/* Return an output's hypothesis for finalize(), without slot and states, which no longer exist. */
+/* Return an output's hypothesis for finalize(), without the slot and the states, because these are already freed. */
 static rill_hypothesis stateless_hypothesis(const rill_output *output, const int32_t *action, const float *logp)
 {
     return (rill_hypothesis){.slot = RILL_NO_NODE,

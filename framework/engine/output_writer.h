@@ -30,8 +30,8 @@ typedef struct output_writer {
 } output_writer;
 
 void backtrace_finish(backtrace_buffer *u);
-/* Backtrace: collect the actions of an output of the item in `slot`, oldest action first, in *hypothesis. `phases`: number of phases of the
- * domain, in each of which a timestep adds an action. The arrays of *hypothesis are in `u` and valid until the next call.
+/* Backtrace: write the actions of an output of the item in `slot`, oldest action first, to *hypothesis. `phases`: number of the domain's
+ * phases; a timestep adds one action per phase. The arrays of *hypothesis are in `u` and stay valid until the next call.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis);

@@ -19,7 +19,7 @@ static reorder_place *place_of(const reorder_buffer *o, int64_t id)
     return &o->ring[(size_t)id & (o->ring_capacity - 1)];
 }
 
-/* Free the record with the context that made it. */
+/* Free the record in the context that allocated it. */
 void result_record_destroy(result_record *record)
 {
     rill_context *ctx = record->text.ctx;
@@ -66,7 +66,7 @@ int64_t reorder_space(const reorder_buffer *o)
     return o->oldest_id + o->max_span - o->next_id;
 }
 
-/* Double the ring. */
+/* Double the capacity of the ring. */
 static rill_status grow_ring(reorder_buffer *o)
 {
     reorder_buffer grown = *o;
@@ -141,7 +141,7 @@ void reorder_put(reorder_buffer *o, result_record *record)
 
 static result_record *take_in_order(reorder_buffer *o, int at_end)
 {
-    /* Delivered records leave the ring at once, so a place without a record belongs to an unfinished input. */
+    /* A record leaves the ring when it is delivered, so a place without a record belongs to an unfinished input, which is skipped here. */
     while (at_end && o->oldest_id < o->next_id && place_of(o, o->oldest_id)->record == NULL) o->oldest_id++;
     if (!reorder_has_next(o, 0)) return NULL;
     reorder_place *place = place_of(o, o->oldest_id++);

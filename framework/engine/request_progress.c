@@ -6,7 +6,7 @@
  * timesteps, which are not reported again. */
 #include "engine_internal.h"
 
-/* A hypothesis in the tree of hypotheses: the path from the root to the node `hyp`. */
+/* A hypothesis: the path from the root of the hypothesis tree to the node `hyp`. */
 typedef struct hyp_path {
     int32_t hyp;
     int32_t depth; /* number of actions from the root to `hyp` */
@@ -63,7 +63,7 @@ static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p
     return RILL_OK;
 }
 
-/* Return 1 if the input may be searched again after its beam search, by exact search or because of a scorer; else 0. */
+/* Return 1 if the input may be searched again after its beam search, either by exact search or at a scorer's request; else 0. */
 static int may_redecode(const chain *c, const item *it)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)

@@ -80,7 +80,8 @@ rill_status rill_domain_input_option(const rill_domain *domain, const char *name
     return rill_text_printf(out, "%s%s=%s", out->length > 0 ? " " : "", name, value);
 }
 
-/* Append a request's options to `out`, in the form of rill_input.options: "NAME\0VALUE\0" for each, and a NUL; nothing if it has none. */
+/* Append a request's options to `out` in the form of rill_input.options: "NAME\0VALUE\0" for each option, then a NUL. If the request has no
+ * options, nothing is appended. */
 static rill_status read_input_options(rill_context *ctx, const rill_domain *domain, const char *text, rill_text *out)
 {
     if (text[0] == '\0') return RILL_OK;
@@ -133,7 +134,7 @@ double requests_now(const requests *all)
     return all->clock != NULL ? all->clock(all->clock_user) : statistics_clock();
 }
 
-/* Combine the settings of the request with those that belong to the run, and fill in defaults and presets. */
+/* Combine the request's settings with the settings that belong to the run, and fill in presets and defaults. */
 static rill_status resolve_settings(rill_engine *e, request *r)
 {
     rill_settings out = r->settings;
@@ -142,7 +143,7 @@ static rill_status resolve_settings(rill_engine *e, request *r)
     for (size_t i = 0; i < N_RUN_FIELDS; i++)
         memcpy((char *)&out + run_fields[i].offset, (const char *)run + run_fields[i].offset, run_fields[i].size);
     RILL__TRY(rill__model_recommend(e->model, e->ctx, &out));
-    /* Heuristics belong to the run, and do not prune samples or beam groups (merge.c). */
+    /* heuristics belong to the run, but they do not prune samples or beam groups (merge.c) */
     const int unpruned = out.sample > 0 || out.groups > 1;
     RILL__TRY(
         rill__settings_resolve(e->ctx, &out, e->requests.has_heuristics && !unpruned, e->requests.has_budget_fn, NULL));
@@ -177,7 +178,8 @@ static rill_status fill_request(rill_context *ctx, const rill_engine *e, const r
     return req->settings != NULL ? rill__settings_copy(ctx, &r->settings, req->settings) : RILL_OK;
 }
 
-/* Return the arguments that the request sets for heuristic or scorer i; NULL: the arguments in the engine's setup apply. */
+/* Return the arguments that the request sets for heuristic or scorer number i; NULL: it sets none, and those of the engine's setup
+ * apply. */
 static const char *own_argument(const chain *c, const rill_request *req, int32_t i)
 {
     const char *const *list = i < c->n_heuristics ? req->heuristics : req->scorers;
@@ -259,7 +261,7 @@ void request_free(request *r)
 
 /* --- leaving early ------------------------------------------------------------------------------------------------ */
 
-/* Remove the item at index `place` of the running items; later items move up. */
+/* Remove the item with index `place` from the running items; the items after it move up by one. */
 static void remove_running(rill_engine *e, int32_t place)
 {
     running_items *f = &e->running;
@@ -268,9 +270,11 @@ static void remove_running(rill_engine *e, int32_t place)
     f->n--;
 }
 
-enum { IS_READY = -1 }; /* value of `place`, the running index, for an item that is not running */
+/* used instead of an index among the running items (`place`): the item is not running, but ready */
+enum { IS_READY = -1 };
 
-/* End an item without new outputs. With status RILL_OK the saved result of an earlier search is delivered, else a failed result. */
+/* End an item without new outputs. If `status` is RILL_OK, the saved result of an earlier search is delivered; else a failed result with
+ * this status. */
 static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
 {
     item *it = &e->items.item[slot];
@@ -315,7 +319,7 @@ int engine_is_input_error(rill_status status)
     return status < 0 && status != RILL_ERR_MEMORY && status != RILL_ERR_STOPPED && status != RILL_ERR_CHECK;
 }
 
-/* Mark a busy item, so that it is removed when its timestep is over. */
+/* Mark an item that is in a timestep in progress, so that it is removed when the timestep is over. */
 static void mark_cancelled(rill_engine *e, item *it)
 {
     e->items.n_cancelled += !it->cancelled;
@@ -343,7 +347,8 @@ static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
     return fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
 }
 
-/* Output the ended entries of the beam. If there is no output at all, output the best ended hypothesis, or else the live entries. */
+/* Make outputs of a timed-out item's beam: of its ended entries; if the item still has no output, of its best ended hypothesis (setting
+ * at-limit "best-ended"), or else of its live entries. */
 static rill_status output_beam(rill_engine *e, item *it)
 {
     int32_t found = it->n_outputs;
@@ -379,15 +384,16 @@ static rill_status finish_timed_out(rill_engine *e, int32_t place)
     return RILL_OK;
 }
 
-/* Return why the input must be removed: RILL_ERR_CANCELLED or RILL_ERR_DEADLINE. RILL_OK: it stays. */
+/* Return why an input must leave: RILL_ERR_CANCELLED or RILL_ERR_DEADLINE. RILL_OK means that it stays. */
 static rill_status reason_to_leave(const queued_input *in, double now)
 {
     if (in->cancelled) return RILL_ERR_CANCELLED;
     return in->request != NULL && in->request->deadline <= now ? RILL_ERR_DEADLINE : RILL_OK;
 }
 
-/* All items stay with models of several phases, since after the first phase beams are no longer those from before the timestep, and with
- * cube pruning, which shares rows. Items in exact search stay too. */
+/* Mark the cancelled and late items that leave the timestep midway. No item leaves midway if the model has several phases, because beams
+ * have changed after the first phase, or with cube pruning, where hypotheses share rows. Items in exact search do not leave midway
+ * either. */
 static rill_status mark_leaving(rill_engine *e, const timestep *t)
 {
     const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;
@@ -489,6 +495,7 @@ rill_status rill_engine_cancel(rill_engine *e, int64_t id)
     if (status < 0) return status;
     const int n_marked = e->queue->n_cancelled;
     if (n_marked > 0) RILL__TRY(drop_items(e, -INFINITY));
-    /* RILL_AGAIN: an earlier call marked the input and lacked memory for its result. This call succeeds if it has made that result */
+    /* RILL_AGAIN means that an earlier call marked the input, but had no memory for its result. This call succeeds if it has made that
+     * result */
     return status == RILL_AGAIN && e->queue->n_cancelled == n_marked ? cancel_not_found(e->ctx, id) : RILL_OK;
 }

@@ -38,13 +38,14 @@ typedef struct requests {
 void requests_init(requests *all, const rill_engine_setup *setup);
 /* The time in seconds, by the engine's clock. */
 double requests_now(const requests *all);
-/* Whether the request has only a text. */
+/* Return 1 if the request sets nothing but the text, else 0. */
 static inline int request_is_text_only(const rill_request *req)
 {
     return req->heuristics == NULL && req->scorers == NULL && req->settings == NULL && req->user == NULL &&
            req->timeout == 0 && req->progress == NULL && req->number == 0 && req->input_options == NULL;
 }
-/* [chain.n] the instances of heuristics and scorers that an open request uses: the setup's, unless the request sets arguments. */
+/* Return the instances of heuristics and scorers that an open request uses, [chain.n]. They are the setup's, except where the request sets
+ * arguments. */
 static inline chain_instance *const *request_instances(const chain *c, const request *r)
 {
     return r != NULL && r->n_instances > 0 ? r->instances : c->default_instances;
@@ -52,8 +53,8 @@ static inline chain_instance *const *request_instances(const chain *c, const req
 /* Make a request from `req`, for `e` or another engine with the same setup. *out is NULL if `req` has only a text; otherwise free it with
  * request_free(). */
 rill_status request_create(rill_context *ctx, const rill_engine *e, const rill_request *req, request **out);
-/* Resolve the settings, make the instances, and check that the engine's memory limit allows a timestep of the request; NULL is allowed.
- * After a failure the request is as it was. request_close() frees the instances. */
+/* Open a request: resolve its settings, make its instances, and check that a timestep with its settings fits in the engine's memory limit.
+ * NULL is allowed. A failure leaves the request unchanged. request_close() frees the instances. */
 rill_status request_open(rill_engine *e, request *r);
 void request_close(request *r);
 /* Close the request if it is open, and free it; NULL is allowed. */

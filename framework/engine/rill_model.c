@@ -220,7 +220,8 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-/* Check the n actions that a domain's tokenize() returned. The first `written` of them are in `action`; the rest did not fit. */
+/* Check the n actions that a domain's tokenize() returned. `action` has only the first `written` of them, because its capacity was too
+ * small for all. */
 static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
                                  int32_t n)
 {
@@ -235,8 +236,8 @@ static rill_status check_actions(const rill_model *model, rill_context *ctx, con
     return RILL_OK;
 }
 
-/* Return the action that a word names. If it names none and is a number, return the action with this id, unless that action has a name.
- * RILL_NO_ACTION: none. */
+/* Return the action with the name `word`. If no action has this name and the word is a number, return the action with this number as its
+ * id, unless that action has another name. RILL_NO_ACTION: there is none. */
 static int32_t named_action(const rill_model *model, rill_context *ctx, const char *word, size_t length)
 {
     const int32_t found = rill_model_find_action(model, word, length);
@@ -252,8 +253,8 @@ static int32_t named_action(const rill_model *model, rill_context *ctx, const ch
     return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
 }
 
-/* Convert names of actions, separated by spaces, to actions, for a domain without tokenize(). *n counts all names; the first `capacity`
- * actions are written. */
+/* Convert names of actions, separated by spaces, to actions; used for domains without tokenize(). *n is the number of names; only the first
+ * `capacity` actions are written. */
 static rill_status read_action_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                      int32_t *action, int32_t capacity, int32_t *n)
 {
@@ -293,7 +294,8 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
     return rill__domain_status(ctx, domain, status, "tokenize");
 }
 
-/* Return 1 if the parts (byte ranges of an input) are in order, disjoint, and inside the input after its first `head` bytes; else 0. */
+/* Return 1 if the parts, which are byte ranges of an input, are in order, do not overlap, and lie within the input after its first `head`
+ * bytes; else 0. */
 static int is_valid_split(const rill_part *part, int32_t n, size_t length, size_t head)
 {
     size_t min_begin = head;

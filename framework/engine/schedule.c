@@ -65,7 +65,7 @@ rill_sched_view schedule_view(const rill_engine *e)
     };
 }
 
-/* Reduce the view to the idle items: items that the other timestep in progress is not expanding. */
+/* Reduce the scheduler's view to the idle items, which the other timestep in progress is not expanding. */
 static rill_status view_idle(rill_engine *e, rill_sched_view *view)
 {
     idle_columns *s = &e->schedule.idle;
@@ -96,15 +96,15 @@ static rill_status view_idle(rill_engine *e, rill_sched_view *view)
 
 /* --- selecting ---------------------------------------------------------------------------------------------------- */
 
-/* A selection of items in progress. items.passed_over is updated only when the selection is final (commit_selection()), so that a selection
- * given up for lack of nodes (state ids) counts no item as passed over. */
+/* A selection of items that is being made. items.passed_over is updated only when the selection is final (commit_selection()). So no item
+ * counts as passed over in a selection that is given up for lack of nodes (state ids). */
 typedef struct selection {
     rill_engine *e;
     timestep *t;
-    /* 1: the other timestep in progress is expanding some items, and the scheduler sees only the others */
+    /* 1: the other timestep in progress is expanding some items, so the scheduler sees only the idle items */
     int any_busy;
     int64_t budget_left; /* number of live hypotheses that still fit in the budget */
-    /* number of items skipped; number of skipped items that precede the last taken item */
+    /* n_skipped: number of items skipped; n_passed_over: number of those that were skipped before the last item was taken */
     int32_t n_skipped, n_passed_over;
     int32_t n_first; /* number of overdue items taken first */
 } selection;
@@ -117,7 +117,7 @@ static void consider_item(selection *p, int32_t index)
     int32_t slot = f->slot[index], width = f->width[index];
     if ((f->marks[index] & RUNNING_TAKEN) || all->busy[slot]) return;
     if (width > p->budget_left && p->t->n > 0) {
-        /* Skips of an overdue item are not counted: it may be considered twice, but may enter skipped_index only once. */
+        /* Do not count skips of an overdue item: it may be considered twice, but skipped_index must have room for each item only once. */
         if (all->passed_over[slot] < RUNNING_MAX_SKIPS) f->skipped_index[p->n_skipped++] = index;
         return;
     }
@@ -127,7 +127,8 @@ static void consider_item(selection *p, int32_t index)
     p->budget_left = width > p->budget_left ? 0 : p->budget_left - width;
 }
 
-/* Take overdue items (passed over too often, or long not expanded), before the items that the scheduler lists. */
+/* Take overdue items, before the items that the scheduler lists. An item is overdue if it was passed over too often, or was not expanded
+ * for long. */
 static void consider_overdue_items(selection *p)
 {
     running_items *f = &p->e->running;
@@ -138,8 +139,8 @@ static void consider_overdue_items(selection *p)
     }
 }
 
-/* Mark items that were not expanded for more than RUNNING_MAX_ROUNDS rounds as overdue. A round is as many expansions as there are live
- * hypotheses in flight; this check runs once per round. */
+/* Mark items as overdue that were not expanded for more than RUNNING_MAX_ROUNDS rounds. In one round as many hypotheses are expanded as are
+ * live in all items in flight. This check runs once per round. */
 static void mark_neglected(rill_engine *e)
 {
     running_items *f = &e->running;
@@ -191,8 +192,8 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Take the items that the scheduler listed, as far as they fit. An item listed twice is an error, since the scheduler's count is then
- * wrong. If p->any_busy is 1, the listed numbers are indexes of idle items (idle_columns). */
+/* Take the items that the scheduler listed, while they fit in the budget. Listing an item twice is an error. If p->any_busy is 1, the
+ * listed numbers are indexes of idle items (idle_columns); else of items in flight. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -238,8 +239,8 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* Replace a selection that needs too many states by the oldest items that fit in the free states and the budget. The oldest item in flight
- * is among them, or has failed (memory_limit.c). */
+/* If the selected items need too many states, select the oldest items instead, as many as fit in the free states and the budget. The oldest
+ * item in flight is among them, unless it has failed (memory_limit.c). */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -258,8 +259,8 @@ static rill_status select_oldest(selection *p, int64_t budget)
     return RILL_OK;
 }
 
-/* Reserve the nodes (state ids) that the selected items may need in all phases. If too few are free, empty the selection while the other
- * timestep is in progress, and otherwise select the oldest items instead. */
+/* Reserve the nodes (state ids) that the selected items may need in all phases. If too few nodes are free, select the oldest items instead;
+ * but while the other timestep is in progress, make the selection empty. */
 static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -281,7 +282,7 @@ rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows)
     int32_t count;
     rill_sched_view view = schedule_view(e);
     RILL__TRY(RILL__GROW(e->ctx, t->selected, t->selected_capacity, (size_t)e->running.n, "items in flight"));
-    /* items of the other timestep, if that is in progress, are busy; all others are idle */
+    /* items of the other timestep in progress, if there is one, are busy; all others are idle */
     const int any_busy = e->timesteps[!t->group].state != TIMESTEP_FREE;
     if (any_busy) RILL__TRY(view_idle(e, &view));
     t->n = 0;

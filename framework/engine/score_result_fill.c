@@ -5,7 +5,7 @@
  * total order, since actions differ, so the result does not depend on the order of arrival. */
 #include "rill/domain.h"
 
-/* The best choices so far of the row being filled, stored in the row's part of the result arrays. */
+/* The row's best choices so far, stored in the row's part of the result arrays. It becomes a heap when choices arrive out of order. */
 typedef struct row_heap {
     int32_t *action;
     float *logp;
@@ -13,7 +13,7 @@ typedef struct row_heap {
     int32_t n, capacity;
 } row_heap;
 
-/* Return 1 if entry i ranks before a choice of `action` with log-probability `logp`, else 0. */
+/* Return 1 if entry i ranks before another choice, which has this action and log-probability, else 0. */
 static int ranks_before(const row_heap *a, int32_t i, int32_t action, float logp)
 {
     return a->logp[i] > logp || (a->logp[i] == logp && a->action[i] < action);
@@ -33,7 +33,7 @@ static void put_entry(const row_heap *a, int32_t index, int32_t action, float lo
     if (a->terminal != NULL) a->terminal[index] = terminal;
 }
 
-/* Put a choice at position `index` of the heap of n entries, whose top is the worst, and sift it down. */
+/* Put a choice at position `index` of a heap of n entries and sift it down. The worst choice is at the top of the heap. */
 static void sift_down(const row_heap *a, int32_t n, int32_t index, int32_t action, float logp, uint8_t terminal)
 {
     for (;;) {
@@ -69,7 +69,7 @@ static void sort_heap(const row_heap *a)
     }
 }
 
-/* Write the log-probabilities of the row's picks: actions that the request names. */
+/* Write the log-probabilities of the row's picks, which are the actions that the request names, to the result. */
 static void fill_picks(const rill_score_request *req, int32_t row, int32_t n, const int32_t *action, const float *logp,
                        rill_score_result *out)
 {

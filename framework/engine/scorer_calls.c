@@ -71,7 +71,7 @@ static void *gather_states(scorer_states *s, const chain *c, const chain_link *l
     return s->row_states;
 }
 
-/* After a scorer's call: store the states that it wrote to row_states, which belong to rows [first, first + n). */
+/* After a scorer's call: store the states of rows [first, first + n), which the scorer wrote to row_states. */
 static void keep_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows, int32_t first,
                         int32_t n)
 {
@@ -119,7 +119,7 @@ const char *engine_scorer_label(const rill_engine *e)
     return e->chain.n_scorers == 1 ? "scorer" : "the list of scorers that begins with";
 }
 
-/* Fail the run, for the setting `check`: a scorer's result for the row depends on items other than the row's item. */
+/* Fail the run (setting `check`) because a scorer's result for the row depends on other items than the row's own. */
 static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32_t row)
 {
     return rill_fail(
@@ -135,8 +135,8 @@ static const chain_instance *row_instance(const rill_engine *e, const timestep *
     return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
-/* Call an instance of scorer number i for some rows. If `b` is check_modifiers, the rows are those of one item alone, for the setting
- * `check`. Then a fresh instance is called, unless the scorer keeps data of inputs. */
+/* Call an instance of scorer number i for some rows. For the setting `check`, `b` is check_modifiers and the rows belong to one item: then
+ * a fresh instance is called, unless the scorer keeps data about inputs. */
 static rill_status call_scorer(rill_engine *e, rill_modifiers *b, int32_t i, const chain_instance *instance,
                                const rill_scorer_rows *rows)
 {
@@ -165,8 +165,8 @@ static int32_t item_end(const timestep *t, int32_t row, int32_t end)
     return row;
 }
 
-/* Call scorer number i for rows [first, next), whose items share an instance. Its bonuses and masks (modifiers) go to `b`, whose first row
- * is row `from` of the timestep. */
+/* Call scorer number i for rows [first, next), whose items share an instance. Its modifiers (bonuses and masks) are added to `b`, whose row
+ * 0 is row `from` of the timestep. */
 static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                       int32_t first, int32_t next)
 {
@@ -183,8 +183,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* Scorer number i has failed for rows [first, next). If its arguments come from a request, call it for each item alone, and fail the items
- * for which it fails again. Returns RILL_AGAIN if items have failed, so that all scorers are called again for the other items. */
+/* Scorer number i has failed for rows [first, next). If its arguments come from a request, call it for each item alone, and fail only the
+ * items for which it fails again. Returns RILL_AGAIN if items have failed: all scorers must then be called again for the other items. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -204,8 +204,8 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_mod
     return outcome;
 }
 
-/* Call scorer number i for rows [from, end): once per sequence of adjacent rows whose items share an instance of it, which means equal
- * arguments. */
+/* Call scorer number i for rows [from, end). Adjacent rows are passed in one call if their items share an instance of the scorer, because
+ * their arguments are equal. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                               int32_t end)
 {
@@ -224,8 +224,8 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
     return RILL_OK;
 }
 
-/* Return the name of the item's search variant that cannot be combined with constraint banks, since it makes the item's rows or chooses its
- * children; NULL: none. */
+/* Return the name of a search variant of the item that excludes constraint banks, because it makes the item's rows or chooses its children;
+ * NULL: there is none. */
 static const char *banks_conflict(const item *it)
 {
     FOR_VARIANTS (v, it->variants, choose_children) return v->name;
@@ -323,7 +323,7 @@ static int same_entries(const int32_t *offset_a, const int32_t *action_a, const 
     return 1;
 }
 
-/* Return 1 if the factors in two rows with equal lists of bonuses are equal, else 0. */
+/* Return 1 if two rows have equal factors, else 0: row a of table x and row b of table y. Their lists of bonuses must be equal. */
 static int same_factors(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
 {
     if (x->add_factor == NULL && y->add_factor == NULL) return 1;
@@ -336,7 +336,8 @@ static int same_factors(const modifier_table *x, int32_t a, const modifier_table
     return 1;
 }
 
-/* Return 1 if the modifiers of row a in table x (call for all items) equal those of row b in table y (one item alone), else 0. */
+/* Return 1 if two rows have equal modifiers, else 0: row a of table x, from the call for all items, and row b of table y, from the call for
+ * one item alone. */
 static int same_modifiers(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
 {
     int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
@@ -366,8 +367,8 @@ double engine_max_bonus(const chain *c, const item *it, double *end)
     return action;
 }
 
-/* Return 0 if some action of the row surely gets the row's reward and no other modifier. Return 1 if bonuses, bans and the end action cover
- * all actions, or if the row has a list of allowed actions, among which there may be no such action. */
+/* Return 0 if some action of the row certainly has no modifier of its own and gets only the row's reward. Return 1 if there may be no such
+ * action: bonuses, bans and the end action cover all actions, or the row has a list of allowed actions. */
 static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
 {
     const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};
@@ -376,7 +377,7 @@ static int names_all_actions(const modifier_table *rules, int32_t row, const ril
     return named >= info->actions || (offsets[2] != NULL && offsets[2][row + 1] > offsets[2][row]);
 }
 
-/* Return 1 if no modifier of the row exceeds the sum of the scorers' max_bonus, or if some scorer declares none; else 0. */
+/* Return 1 if no action of the row gets more than the sum of the scorers' max_bonus, or if some scorer declares no max_bonus; else 0. */
 static int is_within_max_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
                                const rill_domain_info *info)
 {
@@ -434,7 +435,7 @@ static void *get_scorer_self(const rill_engine *e, chain_instance *const *instan
     return instances[e->chain.n_heuristics + i]->self;
 }
 
-/* Call done() of the run's first n scorers for input `id`. */
+/* Call done() of the first n scorers of the run for input `id`. */
 static void notify_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)

@@ -12,22 +12,22 @@
 
 #include "timestep.h"
 
-/* Returned by search_variant.choose_children(): the item's children are chosen by score, as if the item had no variant. */
+/* Return value of search_variant.choose_children(): the variant does not choose, and the item's children are chosen by score. */
 enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {
     const char *name;
-    /* Return 1 if an item with these settings has the variant, else 0. NULL: see has_modifiers. */
+    /* Return 1 if an item with these settings has the variant, else 0. NULL: has_modifiers decides instead. */
     int (*has_settings)(const rill_settings *s);
-    /* Return 1 if scorers' modifiers of the timestep's rows bring the variant into this phase, else 0. */
+    /* Return 1 if the scorers' modifiers of the timestep's rows require the variant in this phase, else 0. */
     int (*has_modifiers)(const modifier_table *rules);
 
-    /* Fail if the settings, of a run or of a request, select the variant and it cannot be combined with other settings, the scorers or the
-     * domain. */
+    /* Fail if the settings (of a run or of a request) select the variant and it cannot be combined with the other settings, the scorers or
+     * the domain. */
     rill_status (*check)(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info);
 
-    /* Hooks called once per phase of a timestep, for all of its items, in this order. In a second round of scoring, t->rows are the rows
-     * added by add_round(). */
+    /* The hooks below are called once per phase of a timestep for all of its items, in this order. In a second round of scoring, t->rows
+     * are the rows that add_round() added. */
 
     /* t->rows has one row per live hypothesis, still without nodes (state ids): keep some of the rows, and set t->row_of and
      * t->spare_nodes. */
@@ -47,20 +47,21 @@ typedef struct search_variant {
     /* Free the memory that the variant keeps in a timestep. */
     void (*free_timestep)(timestep *t);
 
-    /* Hooks called for a single item, in the order of a timestep. */
+    /* The hooks below are called for a single item, in the order of a timestep. */
 
-    /* Return the number of choices to request for each of the item's rows; 0: as many as its beam may have children. */
+    /* Return the number of choices (best next actions) to request for each row of the item; 0: as many as the item's beam may have
+     * children. */
     int32_t (*n_choices)(const rill_engine *e, const item *it);
-    /* Before merging: enlarge *n_children, the maximum number of children that merging makes, and the scratch memory that the hooks below
-     * use. `stride`: maximum number of choices per row. */
+    /* Called before merging. Enlarge *n_children, the maximum number of children that merging makes of the item, and *need, the scratch
+     * memory that the hooks below use. `stride`: maximum number of choices per row. */
     void (*reserve)(const item *it, int32_t stride, int64_t *n_children, children_size *need);
-    /* Before merging in the last phase: read the choices of the item's rows. rows: [width] or NULL, the item's part of timestep.row_of;
-     * `row`: the item's first row if rows is NULL. */
+    /* Called before merging in the last phase. Read the choices of the item's rows. rows: [width] row of each beam entry (the item's part
+     * of timestep.row_of); NULL: the live entries have the rows from `row` on. */
     void (*read_choices)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
     /* Choose the item's children, in place of the best ones by score: write them to t->heads in rank order and return their number, or
      * VARIANT_BY_SCORE. `row`: the item's first row; its rows are adjacent. */
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
-    /* Called when an item stops, or when its deadline passes and it has no output; not if it has an owner (item.owner), is cancelled,
+    /* Called when an item stops, or when its deadline passes and it has no output; not if the item has an owner (item.owner), is cancelled,
      * preempted or fails. needs_output: 1: no candidate has ended, so live ones would become truncated outputs. Returns 1 if the variant
      * has added an output in their place, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
@@ -78,11 +79,11 @@ typedef struct search_variant {
     /* Forget the variant's data of the item's search; its hypotheses are freed with the item's arena (hyp_pool.h). Returns 1 if some of
      * them may have states, else 0. */
     int (*clear)(item *it);
-    /* Free the memory that the variant keeps in the item. */
+    /* Free the memory that the variant keeps for the item. */
     void (*free_item)(rill_context *ctx, item *it);
 } search_variant;
 
-/* The variants, NULL at the end. A set of variants is a bit mask of their indexes. */
+/* All search variants; NULL ends the list. A set of variants is a bit mask of their indexes in this list. */
 extern const search_variant *const search_variants[];
 
 /* Remove the first variant from a set (bit mask), which must not be empty, and return it. */

@@ -97,7 +97,7 @@ void statistics_add(rill_stats *sum, const rill_stats *s)
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 
-/* Return rill_stats.depth_bound; 0 without a budget. */
+/* Return the lower bound on the number of timesteps, rill_stats.depth_bound; 0: there is no budget. */
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
     int64_t min_timesteps = 0;

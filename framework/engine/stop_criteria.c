@@ -14,7 +14,8 @@ int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, co
                                                                           : INT32_MAX;
     double requested = floor(s->max_length_factor * (double)input->size) + s->max_length,
            limit = own > 0 ? own : info->max_length;
-    if (limit < s->min_length) limit = s->min_length; /* only the user's own limit stops before the minimum length */
+    /* the input's or the model's limit is raised to the minimum length; a limit that the user set is not */
+    if (limit < s->min_length) limit = s->min_length;
     if (s->max_length > 0 || s->max_length_factor > 0) limit = requested > 1 ? requested : 1;
     /* at-limit "end" forces an end action after the last action, which takes one more timestep */
     if (s->at_limit == RILL_LIMIT_END && max_length < INT32_MAX) max_length--;
@@ -37,7 +38,7 @@ rill_end_rule stop_end_rule(const item *it)
      * item could neither end nor continue. */
     if (s->at_limit == RILL_LIMIT_END && it->timestep >= it->max_length) return RILL_END_REQUIRED;
     const rill_end_rule rule = it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
-    /* at-limit "best-ended" compares all hypotheses that end; naive cube pruning knows the exact scores of the best ones only */
+    /* "best-ended" needs all hypotheses that end, but naive cube pruning has exact scores for the best ones only */
     if (s->at_limit != RILL_LIMIT_BEST_ENDED || it->n_outputs > 0 || s->cube == RILL_CUBE_NAIVE) return rule;
     return (rill_end_rule)(rule | END_RULE_KEEPS_ENDED);
 }
@@ -56,7 +57,8 @@ double rill_settings_final_score(const rill_settings *s, double score, int32_t l
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* `end`: 1: the output has an end action, or counts as if it had one (at-limit "end-free"); 0: it has none. */
+/* Make an output without its hypothesis. `end`: 1: the output has an end action, or counts as if it had one (at-limit "end-free"); 0: it
+ * has none. */
 static item_output make_output(const rill_settings *s, double score, int32_t length, int truncated, int end)
 {
     return (item_output){.path_score = score,
@@ -87,8 +89,8 @@ item_output stop_candidate_output(const item *it, const candidates *c, int32_t j
     return stop_child_output(it, c->path_score[j], (rill_terminal)c->terminal[j]);
 }
 
-/* For the setting keep "best": add an output to the item's stop_after best outputs, a heap with the worst on top. If that leaves one output
- * over, the new one or an old one, write it to *out and return 1; else return 0. */
+/* Used with keep "best", where an item keeps its stop_after best outputs in a heap with the worst one on top. Add an output. If there is
+ * then one output too many, the worst one leaves: it is written to *out, and 1 is returned; else 0. */
 static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;
@@ -176,8 +178,8 @@ int32_t stop_beam_width(const item *it, int32_t width)
 
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
-/* Return the final score that the best live candidate would have if it ended now or, under stop "bound-max" with a length penalty > 0, at
- * the length limit. */
+/* Return the final score that the best live candidate would have if it ended now. Under stop "bound-max" with a length penalty > 0: if it
+ * ended at the length limit. */
 static double best_future_score(const item *it, double best_live)
 {
     const rill_settings *s = it->settings;

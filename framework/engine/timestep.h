@@ -21,7 +21,7 @@
  * Lua, read whole columns. The columns are scratch memory of the timestep. */
 typedef struct candidates {
     int32_t n; /* number of selected items */
-    /* columns with one entry per item: [n]; offset: [n+1] */
+    /* columns with one element per item: [n], except offset [n+1]: item i has the candidates [offset[i], offset[i + 1]) */
     int32_t *offset;
     int64_t *item_id;
     int32_t *k, *timestep, *n_outputs;
@@ -31,14 +31,15 @@ typedef struct candidates {
     int32_t *marked_width;                    /* written by the heuristic being called: rill_candidates.width */
     uint8_t *marked_stop;                     /* written by the heuristic being called: rill_candidates.stop */
     struct chain_instance *const **instances; /* the item's instances of heuristics and scorers */
-    /* [n+1] rill_candidates.offset of a heuristic's call with only some of the items */
+    /* [n+1] offsets for a heuristic's call with only some of the items: rill_candidates.offset of that call */
     int32_t *part_offset;
     /* columns with one entry per candidate: [offset[n]] */
     double *path_score;
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
-    int32_t *group;    /* beam group of diverse beam search, or constraint bank; else 0 */
-    int32_t *hyp;      /* >= 0: hypothesis node of an ended candidate that was already in the beam; else -1 */
+    int32_t *group; /* beam group of diverse beam search, or constraint bank; else 0 */
+    /* hypothesis node of a candidate that had ended earlier and was already in the beam; -1: the candidate is a new child */
+    int32_t *hyp;
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
     /* Called for each candidate j of item i that a heuristic drops; `link` is the index of this heuristic in the run. NULL: no calls. */
@@ -51,15 +52,16 @@ typedef struct candidates {
 
 /* The rows of a phase: the live hypotheses for which the domain computes states and scores. Each column is [n]. */
 typedef struct row_table {
-    int32_t *node, *parent, *state_parent, *action, *slot, *depth; /* passed to the domain (rill_rows) */
-    /* of the row's hypothesis: index in the hypothesis pool, rank in the beam, index of the item in timestep.selected */
+    /* the columns that are passed to the domain (rill_rows) */
+    int32_t *node, *parent, *state_parent, *action, *slot, *depth;
+    /* of the row's hypothesis: its index in the hypothesis pool, its rank in the beam, and its item, as an index in timestep.selected */
     int32_t *hyp, *rank, *item;
     int64_t *item_id;
     double *path_score;
     int32_t n;
 } row_table;
 
-/* Copy row `from` to index `to`. */
+/* Copy row `from` of the table to index `to`. */
 static inline void row_table_move(row_table *r, int32_t to, int32_t from)
 {
     int32_t *const columns[] = {r->node,  r->parent, r->state_parent, r->action, r->slot,
@@ -73,7 +75,7 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
  * Matrix products on a processor lose little at this size. */
 enum { PART_MAX_ROWS = 256 };
 
-/* Value in timestep.row_of of a beam entry that has ended, or whose children cube pruning leaves out. */
+/* Value in timestep.row_of of a beam entry without a row, since it has ended or cube pruning leaves out its children. */
 enum { NO_ROW = -1 };
 
 /* One round of scoring a phase's rows: the rows' modifiers (bonuses, masks and limits), and their best choices in `topk`. */
@@ -87,13 +89,14 @@ typedef struct score_round {
 typedef struct merge_head {
     double path_score;
     topk_choice child;
-    int32_t rank;   /* rank of the parent hypothesis in its beam */
-    int32_t row;    /* the parent's row of choices, or -1: the parent has ended and is its own only child */
+    int32_t rank; /* rank of the parent hypothesis in its beam */
+    /* row whose choices make the parent's children; -1: the parent has ended and takes part as its own only child */
+    int32_t row;
     int32_t choice; /* index of the child in the row's choices */
     int32_t bank;   /* constraint bank or beam group of the child; else 0 */
 } merge_head;
 
-/* Key of a merge_head in the merge heap: its path score, and the parent's rank, which is the head's index in
+/* Key of a merge_head in the heap that merges children: its path score and its parent's rank. The rank is also the index of the head in
  * timestep.heads. */
 typedef struct merge_key {
     double score;
@@ -104,8 +107,8 @@ typedef struct merge_key {
  * bank. */
 int merge_head_compare(const void *left, const void *right);
 
-/* How many references and state holds (hyp_pool.h) the surviving children of a beam entry add to the entry's hypothesis. commit.c adds them
- * up, to write each hypothesis once. */
+/* The references and state holds (hyp_pool.h) that the children of a beam entry in the new beam add to the entry's hypothesis. commit.c
+ * adds them up, so that it writes each hypothesis only once. */
 typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;
@@ -113,9 +116,10 @@ typedef struct child_counts {
 /* Capacities of the arrays in timestep.child_block, in elements. */
 typedef struct children_size {
     size_t items, candidates;
-    size_t entries;   /* number of entries of all beams before the timestep */
-    size_t max_width; /* width of the widest beam, or most children that a search variant chooses for an item */
-    size_t scratch;   /* bytes of scratch memory for search variants */
+    size_t entries; /* number of beam entries of all selected items before the timestep */
+    /* width of the widest beam, or the largest number of children that a search variant chooses for an item */
+    size_t max_width;
+    size_t scratch; /* bytes of scratch memory for search variants */
 } children_size;
 
 static inline void children_need_width(children_size *need, size_t width)
@@ -127,14 +131,14 @@ static inline void children_need_scratch(children_size *need, size_t bytes)
     if (bytes > need->scratch) need->scratch = bytes;
 }
 
-/* Trace columns of the selected items; filled only if there is a trace function. */
+/* Columns of the trace, with data about the selected items; filled only if there is a trace function. */
 typedef struct trace_columns {
     rill_columns memory;
     int32_t *old_width, *merged_width, *new_width, *depth;
     int64_t *id;
     int32_t *dropped; /* [n_heuristics, n] number of candidates that each heuristic dropped of each item */
     size_t dropped_capacity;
-    rill_trace_hypothesis *hypotheses; /* [n_hypotheses] */
+    rill_trace_hypothesis *hypotheses; /* [n_hypotheses] the candidates of the timestep, if the trace includes them */
     size_t hypotheses_capacity;
     int32_t n_hypotheses;
 } trace_columns;
@@ -156,18 +160,18 @@ typedef struct timestep {
     int32_t n;         /* number of selected items */
     int32_t *selected; /* [n] slots of the selected items */
     size_t selected_capacity;
-    /* bit masks of search variants (search_variant.h): the variants that settings of selected items select; the variants that scorers'
-     * modifiers bring into this phase */
+    /* bit masks of search variants (search_variant.h). variants: selected by the settings of the selected items. modifier_variants:
+     * required in this phase by scorers' modifiers */
     uint32_t variants, modifier_variants;
     int32_t n_owned; /* number of selected items whose beams a variant such as exact search makes (item.owner) */
 
-    /* How far the timestep has come. */
-    /* index of this timestep in rill_engine.timesteps, 0 or 1, by which the domain tells two timesteps in progress apart */
+    /* The members below say how far the timestep has come. */
+    /* index of this timestep in rill_engine.timesteps, 0 or 1; tells the domain which of two timesteps in progress a call belongs to */
     int32_t group;
     timestep_state state;
     int32_t phase; /* the current phase, from 0; most domains have one phase */
-    /* rows [0, next_row) have their states, or in TIMESTEP_EXPANDED their choices, except rows of items that left; the next part_size rows
-     * are being scored */
+    /* rows [0, next_row) have their states or, in TIMESTEP_EXPANDED, their choices (rows of items that have left excepted). The part_size
+     * rows after them are being scored */
     int32_t next_row, part_size;
     /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
     int64_t reserved_nodes;
@@ -176,13 +180,13 @@ typedef struct timestep {
 
     row_table rows;
     /* The first round scores all rows of a phase. A search variant may add a second round with further rows; merging reads the choices of
-     * both. `round`: the round of the score call in progress, or of the last one. */
+     * both. `round`: index of the round that is being scored, or was scored last. */
     score_round rounds[2];
     int32_t round;
-    /* rows of the second round have the numbers from second_row on in row_of; INT32_MAX: there is no second round */
+    /* rows of the second round appear in row_of as second_row + their index; INT32_MAX: there is no second round */
     int32_t second_row;
-    /* [beam entries of all selected items, item after item] the row whose choices make the entry's children, or NO_ROW; NULL: one row per
-     * live entry, in order */
+    /* [beam entries of all selected items, item after item] the row whose choices make the entry's children, or NO_ROW; NULL: the live
+     * entries have consecutive rows, in order */
     const int32_t *row_of;
     int64_t spare_nodes;    /* nodes (state ids) reserved for live hypotheses that get no row */
     struct cube_pass *cube; /* data of cube_pruning.c; NULL: none yet */
@@ -191,12 +195,14 @@ typedef struct timestep {
     rill_score_result result;
     candidates candidates;
     trace_columns trace;
-    merge_head *heads;          /* [max_width] next child of each beam entry of the item being merged */
+    /* [max_width] heads of the item being merged: the next child of each of its beam entries */
+    merge_head *heads;
     merge_key *heap;            /* [max_width + 1] heap of the keys of `heads`, and a sentinel */
-    child_counts *child_counts; /* [max_width] one for each entry of `old_beam` */
+    child_counts *child_counts; /* [max_width] counts for each entry of `old_beam` */
     void *scratch;              /* scratch memory of the search variant that chooses an item's children */
     beam_entry *old_beam;       /* [max_width] copy of the beam that an item had before it gets its new beam */
-    hyp_release *released;      /* [beam entries] hypotheses of the previous beams that have no surviving child */
+    /* [beam entries] hypotheses of the previous beams that have no child in a new beam, and lose a reference */
+    hyp_release *released;
     int32_t n_released;
     char *row_block, *child_block;
     size_t row_bytes, child_bytes;
@@ -204,10 +210,11 @@ typedef struct timestep {
     children_size capacity;
 } timestep;
 
-/* merge.c: read choice `next` (from 0, best first) of a row into *out. Returns 1, or 0 if the row has no such choice. A row's choices must
- * be read in order. */
+/* Read choice number `next` (from 0, best first) of a row into *out. Returns 1, or 0 if the row has no such choice. The choices of a row
+ * must be read in order. Defined in merge.c. */
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out);
-/* merge.c: the row's best choices that end its hypothesis, wherever they rank, if its end rule keeps them (modifiers.h). */
+/* Return the row's best choices that end its hypothesis, even if they are not among its best choices, provided that the row's end rule
+ * keeps them (modifiers.h). Defined in merge.c. */
 ended_choices timestep_ended_choices(const timestep *t, int32_t row);
 /* Return a choice that timestep_next_choice() has already read. */
 static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_t next)

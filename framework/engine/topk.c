@@ -27,18 +27,18 @@
 #include <math.h>
 
 enum {
-    /* lists of allowed actions up to this length are requested by name (picks), lists of bans up to this length stay lists; longer ones
-     * become bit sets */
+    /* maximum length of short lists. A short list of allowed actions is requested by name (picks), and a short list of bans stays a list;
+     * longer lists become bit sets */
     SHORT_LIST = 32,
-    /* maximum number of choices in a part of a call, if all actions are requested: 18 MB */
+    /* if all actions are requested: maximum number of choices in one part of a score call, which takes 18 MB */
     PART_MAX_CHOICES = 1 << 21,
-    /* the same if some item has a deadline, which is looked at between parts */
+    /* the same limit while an item has a deadline, since deadlines are checked between two parts */
     PART_MAX_CHOICES_TIMED = 1 << 19
 };
 
 /* --- a row's rules ------------------------------------------------------------------------------------------------ */
 
-/* The entries of one row in a compressed sparse list. */
+/* The part of a compressed sparse list that belongs to one row. */
 typedef struct span {
     const int32_t *action;
     int32_t n;
@@ -50,7 +50,7 @@ static span row_span(const int32_t *offset, const int32_t *action, int32_t row)
     return (span){action + offset[row], offset[row + 1] - offset[row]};
 }
 
-/* Index of `action` in a sorted span, or -1. */
+/* Return the index of `action` in a span sorted by action, or -1. */
 static int32_t span_find(span s, int32_t action)
 {
     int32_t low = 0, high = s.n;
@@ -64,7 +64,7 @@ static int32_t span_find(span s, int32_t action)
     return low < s.n && s.action[low] == action ? low : -1;
 }
 
-/* The modifiers of one row, in which `kept` are the actions that constraint banks keep beyond the best M. */
+/* The modifiers of one row. `kept`: the actions that constraint banks keep even if they are not among the row's best M choices. */
 typedef struct row_rules {
     int32_t max_choices;
     span bans, allowed, additions, kept;
@@ -112,8 +112,8 @@ static int may_move_end(const topk *s, const row_rules *r)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Return the number of actions that rules may move down, out of the row's best M, plus the number of actions kept beyond the best M for
- * constraint banks. */
+/* Return how many choices more than M to request for a row: the number of actions that rules may move down, out of the best M, plus the
+ * number of actions that constraint banks keep in addition to the best M. */
 static int32_t n_lowered(const row_rules *r)
 {
     int32_t n = r->kept.n;
@@ -129,7 +129,7 @@ static int32_t row_max_choices(const topk *s, const row_rules *r)
     return need < s->info->actions ? (int32_t)need : s->info->actions;
 }
 
-/* Return 1 if the rules allow the end action, else 0. To this action end_reward applies, not `reward`. */
+/* Return 1 if the rules allow the end action, else 0. The end action gets end_reward; all other actions get `reward`. */
 static int may_score_end(const row_rules *r)
 {
     return (r->end_rule & (RILL_END_FORBIDDEN | RILL_END_NOT_YET)) == 0;
@@ -188,8 +188,8 @@ static void set_bit(uint64_t *set, int32_t action, int on)
     set[action / 64] = on ? set[action / 64] | bit : set[action / 64] & ~bit;
 }
 
-/* Write the set of the row's legal actions: its allowed actions, or all if it has no such list; of these, the actions in info.legal that
- * are not banned. */
+/* Write the set (bit set) of the row's legal actions: its allowed actions, or all actions if it has no list of allowed ones, without banned
+ * actions and without actions outside info.legal. */
 static void write_set(const topk *s, const row_rules *r, uint64_t *set)
 {
     size_t words = s->request.legal_words;
@@ -206,8 +206,9 @@ static size_t hash_set(const uint64_t *set, size_t words)
     return (size_t)(hash >> 32);
 }
 
-/* Find or add the set that was written after the last one of `sets`: if an equal set exists, return the number of that one; otherwise keep
- * the new set. set_table is an open-addressed hash table of set numbers with `size` entries (a power of two), -1 where empty. */
+/* A set was written after the last one of `sets`. If an equal set exists, return the number of that set; otherwise keep the new set and
+ * return its number. set_table is an open-addressed hash table of set numbers with `size` entries (a power of two); -1 marks a free
+ * entry. */
 static int32_t intern_set(topk *s, size_t size)
 {
     const uint64_t *sets = s->sets;
@@ -222,7 +223,7 @@ static int32_t intern_set(topk *s, size_t size)
 static void make_sets(topk *s, const topk_sizes *sizes)
 {
     size_t words = s->request.legal_words;
-    int32_t other = -1; /* set of rows without allowed or banned actions; -1: they need none */
+    int32_t other = -1; /* number of the set for rows without allowed or banned actions; -1: such rows need no set */
     s->n_sets = 0;
     if (sizes->sets == 0) return;
     memset(s->set_table, 0xFF, sizes->table_size * sizeof *s->set_table);
@@ -282,8 +283,8 @@ static topk_sizes measure_sizes(topk *s)
     sizes.raw_rows = (size_t)part_rows(s);
     sizes.raw_entries = sizes.raw_rows * (size_t)s->request.max_choices;
     if (sizes.sets == 0) return sizes;
-    /* Count info.legal as one more set. carve_arrays() reserves memory for a further set: a set is written there, and is discarded if it
-     * equals an earlier one. */
+    /* Count info.legal as one more set. carve_arrays() reserves memory for yet another set: each set is written there first, and is
+     * discarded if it equals an earlier one. */
     sizes.sets++;
     for (sizes.table_size = 4; sizes.table_size < 2 * (sizes.sets + 1);) sizes.table_size *= 2;
     return sizes;
@@ -412,7 +413,8 @@ static int is_end_rule_met(const row_rules *r, rill_terminal terminal)
            !((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END);
 }
 
-/* If the choice is the row's best so far that ends the hypothesis in its way, keep it apart from the best M. */
+/* Of the row's choices that end the hypothesis, keep the best one with the end action and the best one with another last action. They are
+ * kept apart from the row's best M choices. */
 static void keep_ended(topk *s, int32_t row, topk_choice c)
 {
     topk_choice *best = c.terminal == RILL_END ? &s->ended[row].by_end : &s->ended[row].by_last;
@@ -421,7 +423,7 @@ static void keep_ended(topk *s, int32_t row, topk_choice c)
     *best = c;
 }
 
-/* Add the row's bonuses to an action's log-probability, and insert the action into the row's best choices if the rules allow it. */
+/* Add the modifiers of an action to its log-probability, and insert the action into the row's best choices if the rules allow it. */
 static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
                             rill_terminal terminal)
 {
@@ -450,8 +452,8 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
-/* Return how many choices of the domain's result are used for row `row` of the call, which is row r of its part. No more are used than were
- * requested for this row, so that its result does not depend on other rows. */
+/* Return how many choices of the domain's result are used for row `row` of the call, which is row r of the current part. No more are used
+ * than were requested for this row, so that the row's result does not depend on the other rows. */
 static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
 {
     const int32_t n = s->raw.count[r];
@@ -465,7 +467,8 @@ static rill_terminal pick_terminal(const topk *s, uint8_t ends, int32_t action)
 }
 
 /* Select a row's best choices among its picks (actions requested by name) and the choices that the domain returned for it. only_kept: 1:
- * only actions kept for constraint banks (rules->kept); 0: all others. `r`: index of the row in its part of the call. */
+ * consider only actions kept for constraint banks (rules->kept); 0: consider only the other actions. `r`: index of the row in its part of
+ * the call. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -490,7 +493,7 @@ static int only_filters(const row_rules *r)
            (r->end_reward == 0 || !may_score_end(r)) && (r->end_rule & END_RULE_KEEPS_ENDED) == 0;
 }
 
-/* The same as choose_from(), for rules with only_filters(): take the first M returned choices that meet the end rule. */
+/* A faster choose_from() for rules with only_filters(): take the first M returned choices that the end rule allows. */
 static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -512,9 +515,9 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 /* Margin for the rounding error of summed float probabilities. */
 #define REST_SLACK 2e-5
 
-/* Return an upper bound on the log-probability of each choice that the domain did not return for a row: n choices were returned, `wanted`
- * were requested, and the model has `actions` actions. -infinity: no choice is left; infinity: the values are not log-probabilities. logp:
- * [n] descending. */
+/* Return an upper bound on the log-probability of any choice that the domain did not return for a row. n: choices returned; wanted: choices
+ * requested; actions: the model's number of actions; logp: [n] log-probabilities of the returned choices, descending. -infinity: all
+ * choices were returned; infinity: the values are not log-probabilities. */
 static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
 {
     double sum = 0;
@@ -524,7 +527,7 @@ static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const
     return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
 }
 
-/* Call bound_unreturned() for row `row` of the call; r is the index of that row in the part of the call to which s->raw belongs. */
+/* Call bound_unreturned() for row `row` of the call; r is the index of this row in the current part, whose result is s->raw. */
 static double unreturned_logp(const topk *s, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -533,8 +536,8 @@ static double unreturned_logp(const topk *s, int32_t row, int32_t r)
                             raw->logp + (size_t)r * (size_t)raw->stride);
 }
 
-/* Select the best choices of row `row`, which is row r of its part of the call. Actions kept for constraint banks beyond the best M come
- * last, and evict no other choice. */
+/* Select the best choices of row `row`, which is row r of the current part. Actions that constraint banks keep in addition to the best M
+ * come last, and evict no other choice. */
 static void choose_row(topk *s, int32_t row, int32_t r)
 {
     row_rules rules = make_row_rules(s->modifiers, row);
@@ -561,10 +564,10 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t 
     s->modifiers = rules;
     s->n = n;
     s->part_max_rows = part_max_rows;
-    /* if only the domain knows which choices are terminal, and modifiers apply, all actions are requested */
+    /* request all actions if modifiers apply and only the domain knows which choices are terminal */
     s->all_actions = s->info->terminals_by_flag && !rules->limits_only;
     s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};
-    /* the best M, plus actions that constraint banks keep beyond these */
+    /* room for the best M choices, and for the actions that constraint banks keep in addition */
     s->choices.stride = rules->max_choices + rules->max_kept;
     s->ended = NULL;
     const topk_sizes sizes = measure_sizes(s);
@@ -573,7 +576,7 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t 
     carve_arrays(s, &carver, &sizes);
     const choice_table *t = &s->choices;
     s->raw.stride = s->request.max_choices;
-    if (rules->limits_only) { /* no modifiers change scores: the domain writes its result straight into s->choices */
+    if (rules->limits_only) { /* no modifiers change scores: the domain writes its result directly to s->choices */
         s->raw = (rill_score_result){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};
         if (rules->limit != NULL) make_max_choices(s);
     } else if (!s->all_actions) {
@@ -584,7 +587,7 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t 
     return RILL_OK;
 }
 
-/* Restrict the request's picks to those of rows [from, from + n), and number their rows from 0. */
+/* Restrict the request to the picks of rows [from, from + n), and number these rows from 0. */
 static void take_picks(topk *s, int32_t from, int32_t n, rill_score_request *req, rill_score_result *out)
 {
     const int32_t first = s->pick_offset[from], end = s->pick_offset[from + n];
@@ -602,7 +605,8 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     *out = s->raw;
     if (req->row_max_choices != NULL) req->row_max_choices += from;
     if (req->legal_set != NULL) req->legal_set += from;
-    if (s->modifiers->limits_only) { /* the result's arrays have all rows, since they are those of s->choices */
+    /* without modifiers the result arrays are those of s->choices, which have all rows */
+    if (s->modifiers->limits_only) {
         const size_t first = (size_t)from * (size_t)out->stride;
         out->count += from;
         out->ends += from;
@@ -616,8 +620,8 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Take the domain's result for rows [from, from + n) without bonuses and masks (modifiers), where it is in s->choices already. Unless
- * check_all is set, only the number of choices is checked now; merging checks the rest. */
+/* Take the domain's result for rows [from, from + n), to which no bonuses or masks (modifiers) apply. It is already in s->choices. Unless
+ * check_all is set, only the number of choices is checked here; merging checks the choices it reads. */
 static const char *take_unmodified(topk *s, int32_t from, int32_t n)
 {
     int32_t *count = s->choices.count;

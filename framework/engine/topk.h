@@ -32,16 +32,17 @@ typedef struct topk_choice {
     rill_terminal terminal;
 } topk_choice;
 
-/* The best choices of a row that end its hypothesis, of those with an end action and of the others, whose lengths differ. Kept apart from
- * the row's best M if the end rule says so; `terminal` is RILL_LIVE if there is none. */
+/* A row's best choices that end its hypothesis: by_end, the best with an end action; by_last, the best with another last action, which
+ * counts in the length. They are kept apart from the row's best M if the row's end rule says so. `terminal` is RILL_LIVE if there is
+ * none. */
 typedef struct ended_choices {
     topk_choice by_end, by_last;
 } ended_choices;
 
 /* Memory needed for a call, in elements. */
 typedef struct topk_sizes {
-    size_t rows, entries; /* number of rows; number of choices in choice_table, for all rows */
-    /* rows of one call of score(), and choices in its result; 0 if the result needs no modifiers */
+    size_t rows, entries; /* rows: number of rows; entries: number of choices in the choice_table, for all rows */
+    /* raw_rows: rows of one call of score(); raw_entries: choices in its result. 0 if the domain's result needs no modifiers */
     size_t raw_rows, raw_entries;
     size_t picks, sets, table_size;
 } topk_sizes;
@@ -50,9 +51,10 @@ typedef struct topk {
     rill_context *ctx;
     const rill_domain_info *info;
     choice_table choices;
-    ended_choices *ended; /* [n] with END_RULE_KEEPS_ENDED (modifiers.h); NULL if only limits apply */
+    /* [n] choices kept apart for END_RULE_KEEPS_ENDED (modifiers.h); NULL if only limits apply */
+    ended_choices *ended;
 
-    /* the call in progress, on n rows */
+    /* modifiers of the score call in progress, which has n rows */
     const modifier_table *modifiers;
     int32_t n, part_max_rows;
     int bounds_rest;            /* 1: compute max_rest, for certificates (certify.c) */
@@ -82,8 +84,8 @@ typedef struct topk {
 void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info);
 void topk_finish(topk *s);
 
-/* Begin a score call on n rows with these bonuses, masks and limits (modifiers), which must not change until the last
- * topk_take_result(). No part has more than part_max_rows rows. */
+/* Begin a score call of n rows with these modifiers (bonuses, masks and limits). They must not change until the last topk_take_result().
+ * The call is split into parts of at most part_max_rows rows. */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows);
 
 /* Write the request and the result arrays for the next part of the call: the rows from `from` on, whose number is

@@ -30,13 +30,13 @@ typedef struct worker {
     rill_context *ctx;
     rill_model *model; /* own model, or the model of another worker on the same device */
     int owns_model;
-    int32_t device; /* index of the first worker on the same device */
+    int32_t device; /* index of the first worker on the same device, which identifies the device */
     rill_engine *engine;
     rill_trace_fn trace; /* the user's trace function */
     void *trace_user;
     int32_t index;
     pthread_t thread;
-    rill_stats stats; /* counters after the latest step; under the queue's lock */
+    rill_stats stats; /* counters after the worker's latest step; protected by the queue's lock */
 } worker;
 
 struct rill_workers {
@@ -46,10 +46,10 @@ struct rill_workers {
     int threaded; /* 1: workers have threads; 0: one engine runs in the caller's thread, and nothing below is used */
     int has_engines, has_run;
     input_queue queue;
-    rill_status failed; /* status of the first failure of a worker; RILL_OK: none. Under the queue's lock */
+    rill_status failed; /* status of the first failure of a worker; RILL_OK: none. Protected by the queue's lock */
     char error[RILL__MESSAGE_BYTES]; /* message of `failed` */
     pthread_mutex_t trace_lock;      /* held while a trace function is called, and only then */
-    /* writes texts that engines leave to the caller's thread, with a runner used for nothing else */
+    /* writes the texts that engines leave to the caller's thread; it has a runner of the model for this purpose alone */
     output_writer output_writer;
     rill__runner writer_runner;
     rill_text text;       /* text of the result being written */
@@ -59,7 +59,7 @@ struct rill_workers {
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Copy an error from a worker's context to the caller's, if it was recorded there. */
+/* Copy an error from a worker's context to the caller's context, if the worker recorded one. */
 static rill_status copy_error(rill_workers *all, const worker *w, rill_status status)
 {
     if (status >= 0 || w->ctx == all->ctx || rill_error_status(w->ctx) >= 0) return status;
@@ -79,7 +79,7 @@ static rill_status init_worker(rill_workers *all, int32_t index, const rill_work
     return status < 0 ? copy_error(all, w, status) : RILL_OK;
 }
 
-/* A shared model is opened in the caller's context, which lives longest. */
+/* Open the worker's model. A model that several workers share is opened in the caller's context, which outlives theirs. */
 static rill_status open_model(rill_workers *all, worker *w, const char *domain, devices *list)
 {
     const int32_t entry = w->index % list->n;
@@ -190,7 +190,7 @@ rill_engine *rill_workers_engine(const rill_workers *all, int32_t index)
     return all->workers[index].engine;
 }
 
-/* Serialises the workers' calls of the trace function. */
+/* Pass an event to the user's trace function, for one worker at a time. */
 static void call_trace(void *user, const rill_trace_event *event)
 {
     worker *w = user;
@@ -199,7 +199,7 @@ static void call_trace(void *user, const rill_trace_event *event)
     pthread_mutex_unlock(&w->all->trace_lock);
 }
 
-/* Number of workers that share a device, and with it the memory limit. */
+/* Return the number of workers on a device, which share the memory limit. */
 static int32_t n_sharers(const rill_workers *all, int32_t device)
 {
     int32_t n = 0;
@@ -248,7 +248,7 @@ static void *do_nothing(void *user)
     return user;
 }
 
-/* Whether the system starts a thread for a worker, besides those that the engines already have. */
+/* Return 1 if the system can start one more thread, in addition to those that the engines have started; else 0. */
 static int can_start_thread(const rill_workers *all)
 {
     pthread_t thread;
@@ -283,7 +283,7 @@ rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const
         "the system starts no more threads: 1 of %d workers runs (ulimit -u, or the container's limit, allows more)",
         (int)all->n);
     rill_workers_finish(all);
-    all->threaded = 0; /* one engine in the caller's thread */
+    all->threaded = 0; /* decode with one engine in the caller's thread */
     return make_engines(all, setups);
 }
 
@@ -309,7 +309,7 @@ void rill_workers_finish(rill_workers *all)
 
 /* --- workers' threads --------------------------------------------------------------------------------------------- */
 
-/* Publish the worker's counters, and wake the writer if a result can be delivered. The lock is held. */
+/* Publish the worker's counters, and wake the thread that writes results if a result can be delivered. The lock is held. */
 static void report(worker *w)
 {
     input_queue *q = &w->all->queue;
@@ -318,7 +318,7 @@ static void report(worker *w)
     if (reorder_has_next(&q->results, 0)) pthread_cond_signal(&q->reader_cond);
 }
 
-/* Wait for work. RILL_OK · RILL_END_OF_INPUT: the run is over */
+/* Wait until there is work for the worker. RILL_OK · RILL_END_OF_INPUT: the run is over */
 static rill_status await_work(worker *w)
 {
     input_queue *q = &w->all->queue;
@@ -332,7 +332,7 @@ static rill_status await_work(worker *w)
     return done ? RILL_END_OF_INPUT : RILL_OK;
 }
 
-/* The worker's engine has failed: end the run. */
+/* End the run, because the worker's engine has failed. */
 static void fail_run(worker *w, rill_status status)
 {
     rill_workers *all = w->all;
@@ -359,7 +359,7 @@ static void *run_worker(void *user)
     return NULL;
 }
 
-/* Signals are blocked in worker threads: the caller's thread handles them. */
+/* Start the workers' threads. Signals are blocked in these threads, so that the caller's thread handles them. */
 static int32_t start_threads(rill_workers *all)
 {
     sigset_t every, old_mask;
@@ -384,7 +384,7 @@ typedef struct run {
     void *read_user;
     rill_write_fn write;
     void *write_user;
-    int reader_paused;               /* the reader had no input at its last call */
+    int reader_paused;               /* 1: the reader had no input when it was last called */
     int stopped;                     /* 1: rill_engine_stop(), or the writer has ended the run */
     rill_status failed;              /* the reader's failure; RILL_OK: none */
     char error[RILL__MESSAGE_BYTES]; /* message of `failed`: a copy that later calls do not overwrite */
@@ -409,7 +409,7 @@ static rill_status submit(const run *r, const rill_request *req)
     return submit_failed(r, req, status, message);
 }
 
-/* The reader may only block while there is nothing to decode. */
+/* Read one input. The reader may block only while there is nothing to decode. */
 static rill_status read_input(run *r)
 {
     rill_request req = {.struct_size = sizeof req};
@@ -421,14 +421,14 @@ static rill_status read_input(run *r)
         return submit_failed(r, &req, status, req.text != NULL ? req.text : "unreadable input");
     input_queue_close(r->queue);
     if (status >= 0) return RILL_OK;
-    /* The run fails only after the inputs read so far have been decoded and written. */
+    /* the run fails with this status only after the inputs read so far have been decoded and written */
     r->failed = status;
     snprintf(r->error, sizeof r->error, "%s", rill_error(r->ctx));
     return RILL_OK;
 }
 
-/* Set whether the reader is filling the queue: at the start of a run and, with sorting, whenever the window is empty. While the reader is
- * filling it, no worker takes inputs. */
+/* Mark the queue as being filled by the reader, so that no worker takes inputs. This is done at the start of a run and, with sorting,
+ * whenever the window is empty. filling = 0 ends it. */
 static void set_filling(input_queue *q, int filling)
 {
     pthread_mutex_lock(&q->lock);
@@ -437,11 +437,11 @@ static void set_filling(input_queue *q, int filling)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* Read while the queue accepts inputs and the reader has some. */
+/* Read inputs while the queue accepts them and the reader has some. */
 static rill_status read_inputs(run *r)
 {
     rill_status status = RILL_OK;
-    /* the engine of a run without workers may have failed before the run */
+    /* without workers, rill_engine_free_slots() also returns 0 if the engine has failed already */
     int64_t n_free = r->workers == NULL ? rill_engine_free_slots(r->engine) : input_queue_space(r->queue);
     r->reader_paused = 0;
     if (n_free <= 0) return RILL_OK;
@@ -489,7 +489,7 @@ static int can_continue(const run *r)
     return !r->reader_paused && !q->closed && reorder_space(&q->results) > 0 && 2 * (int64_t)n_free >= q->max_entries;
 }
 
-/* Wait for the workers; at most READ_RETRY_NS if the reader had no input. Returns whether a worker has failed. */
+/* Wait for the workers, for at most READ_RETRY_NS if the reader had no input. Returns 1 if a worker has failed, else 0. */
 static int await_workers(const run *r)
 {
     input_queue *q = r->queue;
@@ -507,7 +507,7 @@ static int await_workers(const run *r)
     return failed;
 }
 
-/* Read and write until everything is delivered, or a worker has failed. */
+/* Read inputs and write results until everything is delivered, or a worker has failed. */
 static rill_status run_loop(run *r)
 {
     for (;;) {
@@ -524,8 +524,8 @@ static rill_status run_loop(run *r)
     }
 }
 
-/* The run's final status. After a failure of an engine or in this thread, finished results are written, and the error is restored, which
- * the writer may have overwritten. */
+/* Return the run's final status. If an engine or this thread has failed, finished results are written first. The error is restored
+ * afterwards, because the writer may have overwritten it. */
 static rill_status end_run(run *r, rill_status status)
 {
     char message[RILL__MESSAGE_BYTES];
@@ -592,7 +592,7 @@ static rill_status run_in_caller(rill_workers *all, rill_read_request_fn read, v
     return rill_error_status(all->ctx) == status ? status : copy_error(all, &all->workers[0], status);
 }
 
-/* The system has started no thread for `n` of the workers: warn, and run without them. */
+/* Continue without workers, with a warning, because the system could not start threads for `n` of them. */
 static void remove_workers(rill_workers *all, int32_t n)
 {
     rill_log(all->ctx, RILL_LOG_WARNING,
