@@ -26,7 +26,7 @@ RILL_C_BEGIN
 
 typedef struct rill_carver {
     char *base;  /* start of the block; NULL while sizes are added up */
-    size_t used; /* bytes of the block given to arrays so far */
+    size_t used; /* bytes of the block that arrays use so far */
 } rill_carver;
 
 static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
@@ -55,7 +55,7 @@ typedef struct rill_array {
 /* The memory of a table's columns; zero-initialise. */
 typedef struct rill_columns {
     char *block;
-    size_t bytes, capacity; /* bytes: size of the block; capacity: elements of each column */
+    size_t bytes, capacity; /* bytes: size of the block; capacity: number of elements for which each column has room */
 } rill_columns;
 
 /* Grow each of the n columns to at least `need` elements, and by at least half. Content is kept, new elements are zero. `what` names the

@@ -57,7 +57,7 @@ RILL_API rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user
  * Borrowed: valid until the next failing call on this context. */
 RILL_API const char *rill_error(const rill_context *ctx);
 
-/* The status recorded with rill_error(). */
+/* Return the status that was recorded together with the message of rill_error(). */
 RILL_API rill_status rill_error_status(const rill_context *ctx);
 
 /* Forget the recorded failure. */
@@ -70,7 +70,7 @@ RILL_API void rill_error_clear(rill_context *ctx);
 RILL_API rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* rill_fail() for a failed allocation of `size` bytes for `what`. */
+/* Fail with RILL_ERR_MEMORY, as rill_fail() does: an allocation of `size` bytes for `what` failed. */
 RILL_API rill_status rill_fail_memory(rill_context *ctx, size_t size, const char *what);
 
 /* Pass one line, without newline, to the context's log function. */
@@ -97,7 +97,7 @@ RILL_API rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity
 RILL_API rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, size_t size, const void *from,
                                       size_t min_size);
 
-/* Bytes allocated now, and the peak, through this context. */
+/* Return the bytes allocated through this context: those in use now (rill_memory_used), and the most ever in use (rill_memory_peak). */
 RILL_API size_t rill_memory_used(const rill_context *ctx);
 RILL_API size_t rill_memory_peak(const rill_context *ctx);
 
@@ -116,22 +116,22 @@ typedef struct rill_text {
 /* strtod(), snprintf() and vsnprintf() with a decimal point in any locale: the host program may have set a locale that writes "0,6". The
  * whole library reads and writes numbers with these functions; rill_fail(), rill_log() and rill_text_printf() use them too. */
 RILL_API double rill_read_number(const char *text, char **end);
-/* Write the shortest of %.15g and %.17g that reads back as the same number. Returns the length, as snprintf() does. */
+/* Write a number with "%.15g" or, if that would not read back as the same number, with "%.17g". Returns the length, as snprintf() does. */
 RILL_API int rill_write_number(char *out, size_t size, double number);
 RILL_API int rill_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
-/* rill_print_list() for messages: a text that does not fit, or that "%.60s" cuts, is cut after a whole UTF-8 character. Return the
- * length of the text in `out`, or a negative number as rill_print_list() does. */
+/* As rill_print() and rill_print_list(), for messages: a text is never cut inside a UTF-8 character, neither where the buffer ends nor by a
+ * format such as "%.60s". Return the length of the text in `out`, or a negative number as rill_print_list() does. */
 RILL_API int rill_print_message(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_message_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
-/* For third-party code that reads and writes numbers: the calling thread has the locale "C" between the two calls. Pass the result of
- * the first to the second. Pairs nest. */
+/* Enclose calls of third-party code that reads or writes numbers: between rill_enter_plain_locale() and rill_leave_plain_locale() the
+ * calling thread has the locale "C". Pass the result of the first function to the second. Pairs of calls may nest. */
 RILL_API void *rill_enter_plain_locale(void);
 RILL_API void rill_leave_plain_locale(void *saved);
 
-/* Append `length` bytes, or formatted text. On failure the text is unchanged.
+/* Append `length` bytes (rill_text_append), or formatted text (rill_text_printf). On failure the text is unchanged.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_text_append(rill_text *text, const char *bytes, size_t length);
 RILL_API rill_status rill_text_printf(rill_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -79,46 +79,48 @@ typedef enum rill_weight_type {
 RILL_API rill_status rill_network_open(rill_network **out, rill_context *ctx, const rill_device *device);
 RILL_API void rill_network_close(rill_network *network); /* NULL is allowed; close its sessions first */
 
-/* `rows` contiguous rows of `width` floats. `data` is borrowed and must outlive the network. */
+/* Add a constant: `rows` contiguous rows of `width` floats. `data` is borrowed and must outlive the network. */
 RILL_API rill_constant rill_network_constant(rill_network *network, const float *data, size_t rows, size_t width);
 
-/* n x k weights whose row i begins at w + i * stride; copied into the device's packed format. */
+/* Add a matrix of n x k weights, whose row i begins at w + i * stride. The weights are copied into the device's packed format. */
 RILL_API rill_matrix rill_network_matrix(rill_network *network, rill_weight_type type, size_t n, size_t k,
                                          const float *w, size_t stride);
 
-/* Precompute a layer for rows that are known in advance, such as every word of a vocabulary: bias + a W^T in fp32, [rows, n],
- * bit-identical to a product in a graph. a [rows, k], row i of W [n, k] at w + i * stride, bias [n] or NULL; all are copied. */
+/* Add a precomputed layer for rows that are known in advance, such as the words of a vocabulary: the constant bias + a W^T in fp32, [rows,
+ * n], bit-identical to a product in a graph. `a` has [rows, k] floats; row i of W, [n, k], begins at w + i * stride; bias has n floats, or
+ * is NULL. All data is copied. */
 RILL_API rill_constant rill_network_product(rill_network *network, const float *a, size_t rows, size_t k,
                                             const float *w, size_t n, size_t stride, const float *bias);
 
 typedef enum rill_table_kind {
-    /* [nodes, width]: one row per state of a hypothesis, such as a position of the KV cache */
+    /* [nodes, width]: one row for each hypothesis state (node), such as a position of the KV cache */
     RILL_TABLE_NODES,
     RILL_TABLE_SLOTS, /* [slots, width]: one row per input in flight */
-    /* per slot [units, width]: one row per unit (token) of the slot's input, such as encoder outputs. A slot has the same number of units
-     * in all ragged tables of a session, see rill_session_set_slots() */
+    /* for each slot [units, width]: one row for each unit (token) of the slot's input, such as encoder outputs. A slot has the same number
+     * of units in all ragged tables of a session (rill_session_set_slots()) */
     RILL_TABLE_RAGGED,
     RILL_TABLE_HOST, /* [rows, width] filled by the host, see rill_session_fill() */
 } rill_table_kind;
 
-/* `what` names the table in errors. */
+/* Add a table with rows of `width` floats. `what` names the table in error messages. */
 RILL_API rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_t width, const char *what);
 
-/* Vocabulary subsets, one list of symbols per slot: symbols to mask, or (with weights) the output vocabulary of the slot's input (a
- * shortlist). With `rows`, a constant [V, H], a list carries the rows of its symbols, packed as `type`: an output layer restricted to
- * them; with `bias`, a constant [1, V], also their biases. Without weights `rows` and `bias` are none. */
+/* Add a vocabulary subset: a list of symbols for each slot. The symbols are to be masked or, if the list has weights, are the output
+ * vocabulary of the slot's input (a shortlist). With `rows`, a constant [V, H], a list carries the weight rows of its symbols, packed as
+ * `type`, so that an output layer is restricted to them; with `bias`, a constant [1, V], it also carries their biases. For lists to be
+ * masked, `rows` and `bias` are RILL_NONE. */
 RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
 
 /* --- graphs ------------------------------------------------------------------------------------------------------- */
 
-/* A graph without operations; `name` is for messages and profiles. */
+/* Begin a graph, still without operations. `name` is for messages and profiles. */
 RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
 
 /* Spaces derived from `parent`:
- *   where     its rows whose entry of `column` is >= 0, in order
- *   distinct  one row per distinct value of `column`: shared parents of siblings. The device may leave duplicates. A row with a negative
- *             entry sees a negative row there
+ *   where     the rows of `parent` in which `column` is >= 0, in order
+ *   distinct  one row per distinct value of `column`: shared parents of siblings. The device may leave duplicates. A row of `parent` in
+ *             which `column` is negative has no row there: it reads a negative row index
  *   ragged    `parent` is RILL_ROWS; row r has length[r] >= 0 consecutive units (tokens)
  * Create spaces before the first operation, from columns that the host passes, not from those that the graph computes. No space can be
  * derived from a `distinct` one. */
@@ -128,15 +130,15 @@ RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_
                                                     rill_column column);
 RILL_API rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length);
 
-/* Declare the next column of the run; the host passes columns in order of declaration (rill_run_arguments). `parent` is RILL_ROWS or a
- * ragged space. A `best` operation may write a column, which is then returned to the host. */
+/* Declare the next column of a graph's inputs. The host passes a run's columns in order of declaration (rill_run_arguments). `parent` is
+ * RILL_ROWS or a ragged space. A `best` operation may write a column; such a column is returned to the host. */
 RILL_API rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent,
                                        const char *what);
 
-/* A temporary of `width` floats per row of `parent`. */
+/* Make a tensor: a temporary of `width` floats per row of `parent`. */
 RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index_space parent, size_t width);
 
-/* Operands of operations (ops.h): */
+/* The functions below make views, which are the operands of operations (ops.h). */
 
 /* A tensor, read at the operation's own row. Its space may be
  *   - the operation's space;
@@ -145,22 +147,24 @@ RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, r
  *   - for reading only, a space derived from these by `distinct` (siblings read their parent's row) or by `where` (excluded rows read as
  *   negative). */
 RILL_API rill_view rill_view_value(rill_tensor value);
-/* Read one unit (token) of each input in a ragged tensor: the unit whose number, from 0, is in `column`. */
+/* Read one unit (token) per input from a ragged tensor: the unit whose number, counted from 0, is in `column`. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
-/* Read rows of a table or a constant by the indexes in the column `row`. RILL_OWN as `row` means the column's value in a `distinct`
- * space, and the unit's own number in a ragged space. */
+/* Read rows of a table or a constant; the column `row` has their indexes. RILL_OWN as `row` stands for the value of the space's own column
+ * in a `distinct` space, and for the number of the unit in a ragged space. */
 RILL_API rill_view rill_view_table(rill_table table, rill_column row);
 RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
-/* Read row number `unit` among the rows of slot `slot` in a ragged table. RILL_OWN as `unit` means the number of the unit itself. */
+/* Read from a ragged table: of the rows that belong to slot `slot`, the one with number `unit`. RILL_OWN as `unit` stands for the number of
+ * the unit that is computed. */
 RILL_API rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit);
 /* Return a view of the same rows that begins at float `first` of each row. */
 RILL_API rill_view rill_view_offset(rill_view view, size_t first);
 
-/* A prefetch hint: the next graph will read this table's rows of the slots in `slot`, a column of the graph. */
+/* A hint for prefetching: the next graph will read the rows of this table that belong to the slots in the column `slot`. */
 RILL_API void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table table, rill_column slot);
 
-/* Finish building: check all graphs. RILL_OK · the first failure of any call above: RILL_ERR_ARGUMENT names graph, operation and
- * mismatch; RILL_ERR_MEMORY; RILL_ERR_FORMAT (weights out of their type's range) */
+/* Finish the network: check all of its graphs.
+ *   RILL_OK · the first failure of any call above: RILL_ERR_ARGUMENT (the message names graph, operation and mismatch); RILL_ERR_MEMORY;
+ * RILL_ERR_FORMAT (a weight is out of its type's range) */
 RILL_API rill_status rill_network_finish(rill_network *network);
 
 /* Memory use in bytes. Tables need `node` bytes per node, `slot` bytes per slot, and `unit` bytes per unit of a slot. Vocabulary subsets
@@ -183,10 +187,10 @@ typedef struct rill_session rill_session;
 RILL_API rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *network, int threads);
 RILL_API void rill_session_close(rill_session *stream); /* NULL is allowed */
 
-/* Allow ids of nodes below `nodes` and of slots below `slots` in later calls; contents of tables are kept. */
+/* From now on calls may use ids of nodes below `nodes` and of slots below `slots`. The tables keep their contents. */
 RILL_API rill_status rill_session_reserve(rill_session *stream, int32_t nodes, int32_t slots);
 
-/* Give slot slots[i] units[i] rows in every ragged table, for i < n; the slot's old contents are lost.
+/* For each i < n, give the slot slots[i] units[i] rows in every ragged table. The slot's old contents are lost.
  *   RILL_OK · RILL_ERR_MEMORY (nothing changed) */
 RILL_API rill_status rill_session_set_slots(rill_session *stream, int32_t n, const int32_t *slots,
                                             const int32_t *units);
@@ -194,17 +198,18 @@ RILL_API int32_t rill_session_units(const rill_session *stream, int32_t slot);
 /* Release the slot's rows in ragged tables and its vocabulary subsets. */
 RILL_API void rill_session_drop(rill_session *stream, int32_t slot);
 
-/* Write rows [first, first + n) of a host table; rows below `first` must have been written before. */
+/* Write rows [first, first + n) of a table that the host fills (RILL_TABLE_HOST). The rows below `first` must have been written before. */
 RILL_API rill_status rill_session_fill(rill_session *stream, rill_table table, int32_t first, int32_t n,
                                        const float *rows);
 
-/* For tests and tools: read n rows of a table from row `row` on, or, of a ragged table, n units of the slot `row` from unit `first` on.
+/* For tests and tools: read n rows of a table, from row `row` on. From a ragged table: read n units of the slot `row`, from unit `first`
+ * on.
  *   rows  [n, width] out
  *   RILL_OK · RILL_ERR_ARGUMENT (no such rows) */
 RILL_API rill_status rill_session_read(const rill_session *stream, rill_table table, int32_t row, int32_t first,
                                        int32_t n, float *rows);
 
-/* Set the slot's vocabulary subset: n symbols, ascending. */
+/* Set a slot's vocabulary subset: n symbols in ascending order. */
 RILL_API rill_status rill_session_set_vocab_subset(rill_session *stream, rill_vocab_subset list, int32_t slot,
                                                    int32_t n, const int32_t *symbols);
 RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill_vocab_subset list, int32_t slot);
@@ -219,29 +224,33 @@ typedef struct rill_selection {
     const uint64_t *legal; /* [sets, legal_words] bitsets of actions, or NULL */
     /* [n] index of the set that restricts a row's actions, -1: any action is legal; NULL: -1 for all rows */
     const int32_t *legal_set;
-    int32_t n_picks; /* number of picks, which are actions whose log-probability is requested by id; ascending by row */
+    /* number of picks, which are actions whose log-probability is requested by id. Picks are in ascending order of their rows */
+    int32_t n_picks;
     const int32_t *pick_row, *pick_action;
     int32_t stride; /* entries per row of `action` and `logp`, >= max_choices */
-    /* [n] out: number of actions returned for each row. If M > 0, nothing is written for rows outside the operation's space; picks of
-     * these rows are never written */
+    /* [n] out: number of actions returned for each row. If M > 0, elements of rows outside the operation's index space are not written;
+     * log-probabilities of these rows' picks are never written */
     int32_t *count;
-    int32_t *action;  /* [n, stride] out, best first */
-    float *logp;      /* [n, stride] out */
-    float *pick_logp; /* [n_picks] out; -infinity for actions outside the operation's vocabulary */
+    int32_t *action; /* [n, stride] out: the best actions of each row, best first */
+    float *logp;     /* [n, stride] out: log-probabilities of these actions */
+    /* [n_picks] out: log-probabilities of the picks; -infinity for an action outside the operation's vocabulary */
+    float *pick_logp;
 } rill_selection;
 
 typedef struct rill_run_arguments {
     size_t struct_size;
     int32_t n; /* rows of the run; 0 is legal */
-    /* in order of declaration: [n], or [all units] for a ragged space; a column written by a `best` operation points to writable memory */
+    /* the graph's columns in order of declaration. Each has n elements, or one per unit of all rows if it belongs to a ragged space. A
+     * column that a `best` operation writes must point to writable memory */
     const int32_t *const *columns;
     /* request and result of the graph's operation `best` or `mix`; NULL if it has neither */
     const rill_selection *selection;
-    /* (for graphs with watched_heads) [n, ld_watched] out: attention weights averaged over the watched heads; the first T entries of each
-     * row are written */
+    /* for graphs with watched_heads: [n, ld_watched] out: attention weights, averaged over the watched heads. The first T elements of each
+     * row are written, one per row of the attention memory */
     float *watched;
     size_t ld_watched;
-    /* 1 or 2: run asynchronously, for group 0 or 1 (rill_rows.group in domain.h); 0: choices are ready on return */
+    /* 1: run asynchronously for group 0; 2: for group 1 (rill_rows.group in domain.h); 0: run synchronously, so that the choices are ready
+     * on return */
     int32_t async_group;
 } rill_run_arguments;
 
@@ -254,7 +263,7 @@ RILL_API rill_status rill_session_run(rill_session *stream, rill_graph graph, co
 /* Wait for the asynchronous run of the group (0 or 1), if there is one. RILL_OK · RILL_ERR_DEVICE */
 RILL_API rill_status rill_session_collect(rill_session *stream, int32_t group);
 
-/* Value for rill_domain_info.group_rows: the number of hypotheses that fill the device; 0 if the device is synchronous. */
+/* Return the value for rill_domain_info.group_rows: how many hypotheses fill the device; 0 if the device is synchronous. */
 RILL_API int32_t rill_device_group_rows(const rill_device *device);
 
 /* --- profiles ----------------------------------------------------------------------------------------------------- */

@@ -61,8 +61,9 @@ typedef enum rill_terminal {
 typedef enum rill_end_rule {
     RILL_END_ALLOWED = 0,
     RILL_END_FORBIDDEN = 1, /* no terminal choice may be returned */
-    RILL_END_REQUIRED = 2,  /* only terminal choices may be returned; with FORBIDDEN, none at all */
-    /* RILL_END choices are forbidden, RILL_LAST choices are allowed: before the minimum length */
+    /* only terminal choices may be returned; combined with RILL_END_FORBIDDEN, no choice at all */
+    RILL_END_REQUIRED = 2,
+    /* before the minimum length: RILL_END choices are forbidden, RILL_LAST choices are allowed */
     RILL_END_NOT_YET = 4,
 } rill_end_rule;
 
@@ -70,8 +71,8 @@ typedef enum rill_end_rule {
 typedef enum rill_domain_feature {
     /* rill_open_options.ensemble is supported; without this bit rill_model_open() refuses ensembles */
     RILL_TAKES_ENSEMBLES = 1,
-    /* the method fixed ends hypotheses as fairseq does (finish immediate), the usual baseline of translation; without this bit as the
-     * other methods do (finish top) */
+    /* under the method "fixed", hypotheses end as in fairseq (finish "immediate"), the usual baseline of translation; without this bit they
+     * end as under the other methods (finish "top") */
     RILL_FIXED_AS_FAIRSEQ = 2,
 } rill_domain_feature;
 
@@ -84,8 +85,8 @@ typedef struct rill_input {
     /* out: RILL_OK on entry; a negative status fails this input alone, see rill_input_fail(); RILL_EMPTY: the input has nothing to
      * decode, its output is empty and its slot stays unused */
     rill_status status;
-    /* out: this input's own length limit in actions. The user's setting can lower it, and raise it up to info.max_positions. 0, the value
-     * on entry, means info.max_length, which the user's setting changes in the same way */
+    /* out: this input's own length limit, in actions. 0, the value on entry, stands for info.max_length. The user's setting can lower the
+     * limit, and can raise it up to info.max_positions */
     int32_t max_length;
     /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for limits proportional to it (max_length_factor,
      * slot_unit_bytes) */
@@ -119,14 +120,14 @@ typedef struct rill_rows {
     int32_t n;
     int32_t phase;       /* 0 <= phase < info.phases */
     const int32_t *node; /* id of the row's state, which step computes */
-    /* id of the parent hypothesis's state; RILL_NO_NODE for an item's first node (its empty hypothesis), and if that state has been freed
-     * already (possible under RILL_STATE_PARENT if state_parent is another state) */
+    /* id of the parent hypothesis's state. RILL_NO_NODE for an item's first node (its empty hypothesis), or if that state has been freed
+     * already, which is possible under RILL_STATE_PARENT if state_parent is another state */
     const int32_t *parent;
     /* id of the state from which the row's state is computed; RILL_NO_NODE for a first node. Equal to `parent` except under cube pruning */
     const int32_t *state_parent;
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
-    const int32_t *depth; /* timesteps completed by the item, 0 for a first node */
+    const int32_t *depth; /* number of timesteps that the item has completed; 0 for a first node */
     int32_t group;        /* 0 or 1: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
@@ -142,7 +143,7 @@ typedef struct rill_score_request {
     /* [n] index of the set that restricts a row's choices, -1: any legal action. With info.legal every row has a set, a subset of
      * info.legal. NULL if `legal` is NULL */
     const int32_t *legal_set;
-    /* number of picks: additional log-probabilities, of actions inside or outside the row's set */
+    /* number of picks: actions whose log-probability is requested in addition to the best choices; they may be outside the row's set */
     int32_t n_picks;
     const int32_t *pick_row;    /* [n_picks] row of each pick, an index in the call; ascending */
     const int32_t *pick_action; /* [n_picks] action of each pick; ascending within a row, without duplicates */
@@ -159,8 +160,8 @@ typedef enum rill_row_ends {
 /* The result of a score call. Row r has the choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller action. The
  * values are the model's log-probabilities, without rules or bonuses. For a row with one possible action the domain returns this action
  * with logp 0 and need not run the network. If it returns fewer choices than requested, they must be all actions of the row's set. If it
- * returns all actions of a row, it may ignore the row's set, since the engine applies it. The engine provides the arrays and does not read
- * entries past count. */
+ * returns all actions of a row, it may ignore the row's set of legal actions, since the engine applies that set. The engine provides the
+ * arrays and does not read entries past count. */
 typedef struct rill_score_result {
     int32_t stride;    /* entries per row of `action`, `logp` and `terminal`; >= max_choices of the request */
     int32_t *count;    /* [n] number of choices returned for each row, 0 to M */
@@ -168,11 +169,12 @@ typedef struct rill_score_result {
     float *logp;       /* [n, stride] natural-log probabilities */
     uint8_t *ends;     /* [n] rill_row_ends of the row; RILL_ENDS_BY_ACTION on entry */
     uint8_t *terminal; /* [n, stride] rill_terminal of the choice; read only for rows with RILL_ENDS_BY_FLAG */
-    /* [n_picks] bit-identical to the logp of the same action in choices; RILL_SCORE_DEAD for an action that is not legal */
+    /* [n_picks] log-probability of each pick, bit-identical to the same action's logp among choices; RILL_SCORE_DEAD if the action is not
+     * legal */
     float *pick_logp;
 } rill_score_result;
 
-/* Index of the first pick whose row is >= `row`; n_picks if none. */
+/* Return the index of the first pick whose row is >= `row`; n_picks if there is none. */
 static inline int32_t rill_score_request_first_pick(const rill_score_request *request, int32_t row)
 {
     int32_t low = 0, high = request->n_picks;
@@ -194,9 +196,10 @@ static inline int rill_score_request_allows(const rill_score_request *request, i
     return (int)(set[action / 64] >> (action % 64) & 1);
 }
 
-/* Fill in a row's result from all of its legal actions, in any order, without duplicates: its best M, sorted, and its picks. `terminal`,
- * [n] of rill_terminal, makes the row RILL_ENDS_BY_FLAG; NULL leaves its ends unchanged. Choices of NaN or RILL_SCORE_DEAD are dropped.
- * For domains that can list a row's actions. Time n log M, less when they are already sorted. No shared state. */
+/* Write a row's result: its best M choices, sorted, and its picks, selected from all of the row's legal actions. The actions may have any
+ * order, without duplicates. terminal: [n] a rill_terminal for each action, which makes the row RILL_ENDS_BY_FLAG; NULL leaves the row's
+ * `ends` unchanged. Actions with log-probability NaN or RILL_SCORE_DEAD are dropped. For domains that can list all actions of a row. Takes
+ * time n log M, less if the actions are sorted already. No shared state. */
 RILL_API void rill_score_result_fill(const rill_score_request *request, int32_t row, int32_t n, const int32_t *action,
                                      const float *logp, const uint8_t *terminal, rill_score_result *out);
 
@@ -207,10 +210,11 @@ typedef struct rill_hypothesis {
     const int32_t *action;          /* [length] the actions */
     const float *action_logp;       /* [length] the model's log-probability of each action */
     const float *action_path_score; /* [length] log-probability plus scorers' bonuses of each action */
-    const int32_t *node; /* [length] the state that each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
-    double path_score;   /* sum of action_path_score */
-    double logp;         /* sum of action_logp */
-    int truncated;       /* cut off by the length limit, without a terminal action */
+    /* [length] under RILL_STATE_PATH the node of the state that each action led to, else RILL_NO_NODE */
+    const int32_t *node;
+    double path_score; /* sum of action_path_score */
+    double logp;       /* sum of action_logp */
+    int truncated;     /* 1: the hypothesis was cut off by the length limit and has no terminal action */
 } rill_hypothesis;
 
 typedef struct rill_domain {
@@ -224,8 +228,8 @@ typedef struct rill_domain {
     rill_status (*open)(const struct rill_domain *table, rill_context *ctx, const rill_open_options *options,
                         void **self, rill_domain_info *info);
 
-    /* Allow ids below `nodes` and `slots` from now on; ids in use keep their contents. Called before the first encode and whenever a
-     * capacity grows; never shrinks. Mandatory. */
+    /* Reserve memory: from now on the engine uses ids of nodes below `nodes` and of slots below `slots`. Ids in use keep their contents.
+     * Called before the first encode and whenever a capacity grows; capacities never shrink. Mandatory. */
     rill_status (*reserve)(void *self, int32_t nodes, int32_t slots);
 
     /* Admit m inputs: their encoder memory goes to the given slots. An input that cannot be decoded fails alone through
@@ -234,7 +238,7 @@ typedef struct rill_domain {
      * Mandatory. */
     rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
 
-    /* Compute the state of each row's node from the state `state_parent` and the row's action. Mandatory. */
+    /* Compute the state of each row's node, from the state of the node in `state_parent` and the row's action. Mandatory. */
     rill_status (*step)(void *self, const rill_rows *rows);
 
     /* Compute the best legal choices and the picks of each row, whose nodes have been stepped in this phase. A call may cover a subset
@@ -244,16 +248,17 @@ typedef struct rill_domain {
     /* Append an output's text to `out`: one line, without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 
-    /* (optional; NULL: nothing to do) The slot's item is finished; release the slot. */
+    /* (optional; NULL: nothing to do) Release a slot, because the item in it is finished. */
     void (*drop)(void *self, int32_t slot);
 
-    /* (optional; NULL: nothing to do) Release these nodes. */
+    /* (optional; NULL: nothing to do) Release the states of these nodes. */
     void (*free)(void *self, int32_t n, const int32_t *nodes);
 
     /* Undo open; accepts NULL. Mandatory. */
     void (*close)(void *self);
 
-    /* (optional; NULL: the number of words separated by spaces) A cheap estimate of an input's size, for sorting before encoding. */
+    /* (optional; NULL: the number of words separated by spaces) Return a cheap estimate of an input's size, by which inputs are sorted
+     * before they are encoded. */
     int64_t (*measure)(void *self, const char *text, size_t length);
 
     /* (optional; NULL: byte equality after white space is normalised) Append the canonical form of an output, in which two equivalent
@@ -282,8 +287,8 @@ typedef struct rill_domain {
     /* (optional; NULL: RILL_NO_ACTION) Return the unknown-token action (<unk>), or RILL_NO_ACTION if the model has none. */
     int32_t (*unknown_action)(void *self);
 
-    /* (optional; NULL: nothing) Append to `out` the decoding settings that the model's makers recommend for decoding like `like` ("hf"), as
-     * NAME=VALUE separated by spaces. They apply to settings that the user leaves unset. */
+    /* (optional; NULL: nothing) For the preset `like` of another decoder, such as "hf": append to `out` the decoding settings that the
+     * model's makers recommend for that decoder, as NAME=VALUE separated by spaces. They apply to settings that the user leaves unset. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
     /* (optional; NULL: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it
@@ -303,8 +308,8 @@ typedef struct rill_domain {
     /* (with `start`) Undo start; accepts NULL. Called on the thread that destroys the engine. */
     void (*stop)(void *runner);
 
-    /* (optional; NULL: no profiles) Start profiling operations from zero (on = 1), or stop.
-     *   RILL_OK · RILL_ERR_MEMORY */
+    /* (optional; NULL: no profiles) Start profiling operations with all counters at zero (on = 1), or stop (on = 0). RILL_OK ·
+     * RILL_ERR_MEMORY */
     rill_status (*profile)(void *self, int on);
     /* (with `profile`) Write operation i of the profile, in execution order, to *out. Returns 1, or 0 if there is no operation i. */
     int (*profile_row)(const void *self, int32_t i, rill_op_profile *out);
@@ -316,9 +321,9 @@ typedef struct rill_domain {
      *   RILL_OK · a failure of that score call; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 
-    /* (optional; NULL: rill's defaults) Append the default search settings for a model whose directory defines none, as NAME=VALUE
-     * separated by spaces: settings and heuristics, overridden by everything the user sets. Called without a model; `table` is this
-     * rill_domain, `path` the path of the model, or NULL.
+    /* (optional; NULL: rill's defaults) For a model whose directory defines no search settings: append the domain's defaults to `out`, as
+     * NAME=VALUE separated by spaces. They may be settings and heuristics; everything that the user sets overrides them. Called without a
+     * model; `table` is this rill_domain, `path` the path of the model, or NULL.
      *   RILL_OK · the failures of open() that the same files cause */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 

@@ -54,7 +54,7 @@ typedef struct rill_chain_entry {
     const char *arguments; /* NULL means "" */
 } rill_chain_entry;
 
-/* The current time in seconds since an arbitrary origin; monotonic. */
+/* Return the current time in seconds since an arbitrary origin; the time never goes back. */
 typedef double (*rill_clock_fn)(void *user);
 
 /* Equivalence classes for cube pruning: hypotheses with equal key[i] are equivalent. Called once per timestep and phase with the live
@@ -87,12 +87,14 @@ typedef struct rill_engine_setup {
     int32_t n_fields;
     rill_clock_fn clock; /* the clock for deadlines (rill_request.timeout); NULL: the system's monotonic clock */
     void *clock_user;
-    /* with the option cube: the function that gives the equivalence class of hypotheses; NULL: the last action is the class */
+    /* with the option cube: a function that returns a key for each hypothesis; hypotheses with equal keys form an equivalence class. NULL:
+     * the key is the last action */
     rill_key_fn cube_key;
     void *cube_key_user;
     /* position of the first input in a longer stream, from which the seeds of samples are computed. Ids count from 0 nevertheless */
     int64_t first_input;
-    int trace_hypotheses; /* 1: the trace includes every candidate (rill_trace_event.hypotheses) */
+    /* 1: the trace function also gets every candidate (rill_trace_event.hypotheses); 0: only numbers per item */
+    int trace_hypotheses;
     /* 1: overdue items go first under every scheduler, for services whose stream of inputs has no end; 0: as the scheduler says
      * (rill_scheduler.overdue_first). 64 bits wide, so that structs without it are shorter */
     int64_t overdue_first;
@@ -106,18 +108,19 @@ static inline void rill_engine_setup_default(rill_engine_setup *setup)
     rill_engine_setup_init(setup, sizeof *setup);
 }
 
-/* Make an engine. Settings are resolved, and names are looked up in the context. Of `setup` the engine keeps only `trace`, `budget`,
- * `clock`, their users, and `fields`, all of which must outlive it.
+/* Make an engine. Settings are resolved, and names are looked up in the context. From `setup` the engine keeps only these pointers, which
+ * must stay valid as long as the engine: `trace`, `budget` and `clock` with their `user` pointers, and `fields`.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine and cannot serve two) ·
  *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · a failure of create() of a heuristic, scorer or scheduler */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
                                         const rill_engine_setup *setup);
 RILL_API void rill_engine_destroy(rill_engine *engine); /* NULL is allowed; unfinished items are dropped */
 
-/* The resolved settings. */
+/* Return the engine's settings with presets and defaults filled in. */
 RILL_API const rill_settings *rill_engine_settings(const rill_engine *engine);
 
-/* Number of inputs that can be submitted now. 0 while the window of inputs is full, and after rill_engine_close_input(). */
+/* Return the number of inputs that can be submitted now. It is 0 while the window of inputs is full, and after
+ * rill_engine_close_input(). */
 RILL_API int64_t rill_engine_free_slots(const rill_engine *engine);
 
 /* Submit one input of `length` bytes; the engine copies it. Inputs are numbered from 0.
@@ -139,7 +142,7 @@ typedef struct rill_progress {
     int32_t draft_actions;
     const char *draft_text;
     size_t draft_length;
-    double path_score; /* path score of the best hypothesis of the beam */
+    double path_score; /* path score of the beam's best hypothesis, which is the draft */
 } rill_progress;
 
 /* Called on the engine's thread, or on a worker's thread; it must not call the engine. */
@@ -213,7 +216,7 @@ RILL_API void rill_engine_stop(rill_engine *engine);
  * rill_engine_submit(). */
 RILL_API rill_status rill_engine_submit_failed(rill_engine *engine, rill_status status, const char *message);
 
-/* End of input: no more inputs will be submitted. */
+/* Tell the engine that no more inputs will be submitted. */
 RILL_API void rill_engine_close_input(rill_engine *engine);
 
 /* Admit inputs as the scheduler decides, then run one timestep; with an asynchronous domain, run until one of the timesteps in progress is
@@ -221,10 +224,10 @@ RILL_API void rill_engine_close_input(rill_engine *engine);
  *   RILL_OK · RILL_AGAIN (nothing in flight and nothing waiting) · a negative status: the run is over */
 RILL_API rill_status rill_engine_step(rill_engine *engine);
 
-/* 1 when no input is waiting or in flight and no result is left to take. */
+/* Return 1 if no input is waiting or in flight and all results have been taken, else 0. */
 RILL_API int rill_engine_idle(const rill_engine *engine);
 
-/* Inputs in flight or waiting. */
+/* Return the number of inputs that are waiting or in flight. */
 RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
 /* Why an output ends. */
@@ -263,7 +266,7 @@ typedef struct rill_result {
     rill_status status;                 /* RILL_OK, or the reason why there are no outputs */
     const char *message;                /* a sentence when status is negative, else "" */
     const struct rill_outputs *outputs; /* use rill_result_output() */
-    int32_t n_outputs;                  /* min(n_best, outputs found) */
+    int32_t n_outputs;                  /* number of outputs: n_best, or fewer if the search found fewer */
     int32_t outputs_found;
     int32_t timed_out; /* 1: the deadline passed first; the outputs, if any, are the best so far */
     int32_t has_more;  /* 1: another result is ready; 0: the next one may take long, so flush buffered output */
@@ -290,12 +293,12 @@ RILL_API const char *rill_output_field(const rill_output *output, int32_t index)
  *   RILL_OK · RILL_AGAIN (no result is ready) */
 RILL_API rill_status rill_engine_next(rill_engine *engine, const rill_result **out);
 
-/* Counters so far. `out->struct_size` must be set; at most that many bytes are written, so callers built against an older struct keep
- * working. */
+/* Write the counters so far to *out. The caller sets out->struct_size. At most that many bytes are written, so that callers built against
+ * an older struct keep working. */
 RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
 
-/* Start profiling the model's operations from zero (on = 1), or stop.
- *   RILL_OK · RILL_ERR_OPTION (the domain has no profiles: it runs no graphs on a device) */
+/* Start profiling the model's operations with all counters at zero (on = 1), or stop (on = 0). RILL_OK · RILL_ERR_OPTION (the domain has no
+ * profiles: it runs no graphs on a device) */
 RILL_API rill_status rill_engine_profile(rill_engine *engine, int on);
 /* Write operation i of the profile, from 0, in execution order, to *out. Returns 1, or 0 if there is no operation i. */
 RILL_API int rill_engine_profile_row(const rill_engine *engine, int32_t i, rill_op_profile *out);

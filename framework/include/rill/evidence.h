@@ -33,7 +33,7 @@ typedef struct rill_evidence_kind {
     int32_t actions;    /* number of actions of the model (vocabulary size), >= 1 */
     int32_t phases;     /* number of phases per timestep, 1..8 (rill_domain_info.phases) */
     int32_t end_action; /* RILL_NO_ACTION: none */
-    uint64_t names;     /* hash of the names of all actions in order; 0: the model has no names */
+    uint64_t names;     /* hash of the names of all actions, in order of their ids; 0: the model has no names */
 } rill_evidence_kind;
 
 /* Write the kind of evidence that fits the model to *out; out->struct_size is set by the caller. `ctx`: the calling thread's context.
@@ -76,7 +76,7 @@ RILL_API float rill_ngrams_posterior(const rill_ngrams *ngrams, int32_t phase, c
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* Receives bytes, valid during the call. A negative return aborts the writing. */
+/* A function that receives the bytes of a file as it is written; they are valid during the call. A negative return aborts the writing. */
 typedef rill_status (*rill_bytes_fn)(void *user, const void *bytes, size_t n);
 
 typedef struct rill_evidence_writer rill_evidence_writer;

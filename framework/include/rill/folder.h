@@ -18,11 +18,12 @@ RILL_C_BEGIN
 
 typedef struct rill_folder {
     rill_context *ctx;
-    char domain[64]; /* "": not set, and no domain supports the model's type */
-    char type[64];   /* the model_type of config.json if no domain supports it; else "" */
-    int found;       /* a config.json exists */
-    /* the file's options as defaults. If the file sets no search option, these are the domain's default search, even if it sets options of
-     * the domain */
+    /* the domain that reads the model; "": config.json names none, and no domain supports the model's type */
+    char domain[64];
+    char type[64]; /* the model_type of config.json if no domain supports it; else "" */
+    int found;     /* a config.json exists */
+    /* search options of the file, as defaults. If the file sets no search option (options of the domain do not count), these are the
+     * domain's default search settings */
     rill_option_source *search;
     char example[256]; /* an input that the model can decode; "": not set */
 } rill_folder;
@@ -38,7 +39,8 @@ RILL_API void rill_folder_clear(rill_folder *folder); /* a zeroed struct is allo
 /* Record and return RILL_ERR_NOT_FOUND with the reason why no domain is known for the model at `path`. */
 RILL_API rill_status rill_folder_fail_no_domain(const rill_folder *folder, const char *path);
 
-/* rill_option_text() for a JSON value of the library jansson. Every reader of JSON options uses it: config.json, JSON lines, HTTP. */
+/* As rill_option_text(), for a JSON value of the library jansson. All code that reads JSON options uses this function: for config.json,
+ * JSON lines and HTTP. */
 struct json_t;
 RILL_API rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, const struct json_t *value,
                                            char buffer[RILL_OPTION_MAX], const char **text);

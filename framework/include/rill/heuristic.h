@@ -34,11 +34,12 @@ typedef struct rill_candidates {
     /* [offset[n]] log-probability of the last action; for an ended candidate, of its terminal action */
     const float *action_logp;
     const int32_t *parent_rank; /* [offset[n]] rank of the parent in the item's beam */
-    const int32_t *action;      /* [offset[n]] last action */
+    const int32_t *action;      /* [offset[n]] last action of the candidate */
     /* [offset[n]] 1: the candidate has ended and waits in the beam below a live candidate */
     const uint8_t *ended;
-    uint8_t *keep;  /* [offset[n]] out: 1 on entry; 0 drops the candidate */
-    int32_t *width; /* [n] out: INT32_MAX on entry; only the best `width` survivors are kept */
+    uint8_t *keep; /* [offset[n]] out: 1 on entry; 0 drops the candidate */
+    /* [n] out: only the best `width` candidates of the item that `keep` leaves are kept; INT32_MAX, the value on entry, keeps all */
+    int32_t *width;
     /* [n] out: 0 on entry; 1 stops the item after this timestep: its ended candidates become outputs. If it has no output at all, its live
      * candidates become truncated outputs */
     uint8_t *stop;
@@ -54,7 +55,7 @@ typedef struct rill_heuristic {
     /* Make an instance from the arguments after "NAME:" ("" if none). `table` is the registered rill_heuristic, which may be the first
      * member of a larger struct when several heuristics share functions. (optional; NULL: *self is NULL and arguments are refused) */
     rill_status (*create)(const struct rill_heuristic *table, rill_context *ctx, const char *arguments, void **self);
-    /* Mark the candidates. Mandatory. */
+    /* Set keep, width and stop for the candidates. Mandatory. */
     rill_status (*apply)(void *self, rill_candidates *candidates);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);

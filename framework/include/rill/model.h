@@ -14,7 +14,8 @@ RILL_C_BEGIN
 #define RILL_NO_NODE (-1)
 #define RILL_NO_ACTION (-1)
 
-/* The score of an action that must never be chosen. Domains may return it in choices; the engine skips such choices. */
+/* The score (log-probability -infinity) of an action that must never be chosen. Domains may return it among a row's choices; the engine
+ * skips such choices. */
 #define RILL_SCORE_DEAD (-__builtin_inf())
 
 /* A kind of model that is decoded one action at a time; domain.h is for programmers who write one. */
@@ -42,14 +43,14 @@ typedef struct rill_open_options {
     const rill_pair *values;
 } rill_open_options;
 
-/* The value of one of the domain's own options; NULL if it is unset. */
+/* Return the value of one of the domain's own options; NULL if it is unset. */
 RILL_API const char *rill_open_option(const rill_open_options *options, const char *name);
 /* Return 1 if one of the domain's own switches is on, else 0. */
 RILL_API int rill_open_switch(const rill_open_options *options, const char *name);
 
 /* A sequence of actions. */
 typedef struct rill_sequence {
-    const int32_t *action; /* [n] */
+    const int32_t *action; /* [n] the actions, in order */
     int32_t n;             /* number of actions, >= 1 */
 } rill_sequence;
 
@@ -58,9 +59,10 @@ typedef struct rill_domain_info {
     /* parts of a timestep, each with its own step and score, 1..8; 0 is read as 1. Most models have 1 */
     int32_t phases;
     rill_state_need state_need;
-    uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 means all phases */
-    int32_t max_length;          /* default bound on actions per hypothesis, > 0 */
-    const char *description;     /* one line about the loaded model, owned by the domain until close; may be NULL */
+    /* bit p set: the setting max_candidates limits the choices in phase p; 0 stands for all phases */
+    uint32_t max_choices_phases;
+    int32_t max_length;      /* default bound on actions per hypothesis, > 0 */
+    const char *description; /* one line about the loaded model, owned by the domain until close; may be NULL */
     /* Memory use in bytes, for the setting `memory`. Where node_bytes is 0, that setting is refused. */
     int64_t node_bytes; /* bytes of the state of one node (recurrent state, or KV cache of a position) */
     int64_t slot_bytes; /* bytes of one input in flight, without slot_unit_bytes */
@@ -69,11 +71,13 @@ typedef struct rill_domain_info {
     /* hard limit on actions per hypothesis (position embeddings); 0: none beyond the input's own limit */
     int32_t max_positions;
     int has_end_action; /* 1: `end_action` is valid; choosing it is RILL_END, see rill_row_ends */
-    int32_t end_action; /* ignored without has_end_action; the engine then sets it to RILL_NO_ACTION */
-    /* 1: rows may be RILL_ENDS_BY_FLAG. If end rules apply to such a row, the engine requests all of its actions */
+    /* the end action (</s>); without has_end_action it is ignored, and the engine sets it to RILL_NO_ACTION */
+    int32_t end_action;
+    /* 1: a row's result may have a terminal flag per choice (RILL_ENDS_BY_FLAG). If an end rule applies to such a row, the engine requests
+     * all of its actions */
     int terminals_by_flag;
-    /* With `collect`: number of live hypotheses that fill the device. With at least twice as many live hypotheses the engine forms two
-     * groups of items, and works on one group while the device computes the other. 0: one group only */
+    /* For domains with `collect`: number of live hypotheses that fill the device; 0: there is one group only. With at least twice as many
+     * live hypotheses the engine forms two groups of items: it works on one group while the device computes the other */
     int32_t group_rows;
     /* 1: finalize reads nothing that other calls write, and of a hypothesis only length, action, action_logp, path_score, logp and
      * truncated. Any runner of the model may then finalize any output, with slot -1 and NULL for the other fields, so the thread that
@@ -99,9 +103,9 @@ typedef struct rill_domain_info {
     const char *const *languages;
 } rill_domain_info;
 
-/* A byte range of an input. */
+/* A sentence of an input: a range of its bytes. */
 typedef struct rill_part {
-    size_t begin, length; /* bytes */
+    size_t begin, length; /* byte at which the range begins, and its length in bytes */
 } rill_part;
 
 /* Open a model with a registered domain.
@@ -120,7 +124,7 @@ RILL_API int rill_domain_has_runners(const rill_domain *domain);
 /* Append the text of an action to `out`, whose context is set and records failures; on failure `out` is unchanged.
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this action; the action does not exist) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
-/* Return the action of that name; RILL_NO_ACTION if no action has it or the domain names no actions. */
+/* Return the action with that name; RILL_NO_ACTION if no action has it, or if the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
 /* Tokenize a text: find the actions that write it within an output, without start and end actions. *n is the number of actions, and the
  * first `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation,
@@ -132,8 +136,8 @@ RILL_API int32_t rill_model_find_action(const rill_model *model, const char *tex
  *   this text) · RILL_ERR_ARGUMENT (NULL with length > 0) · RILL_ERR_PLUGIN (the domain returned invalid actions) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                          int32_t *action, int32_t capacity, int32_t *n);
-/* The forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none. ctx: the calling thread's context;
- * nothing is recorded there. */
+/* Return the forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: there is none. ctx: the calling
+ * thread's context; nothing is recorded there. */
 RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
 
 /* Split an input into sentences; parameters as in rill_domain.split. For each sentence the caller submits `head` followed by the sentence,
@@ -144,7 +148,7 @@ RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *
 RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx, int always, const char *text,
                                       size_t length, rill_part *part, int32_t capacity, int32_t *n, size_t *head);
 
-/* Options that an input may override (rill_domain.input_options); NULL: none. */
+/* Return the options that a single input may override (rill_domain.input_options); NULL: there are none. */
 RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);
 /* Find the option that one input may set by this name: a setting for which rill_setting_is_per_request(), or an option of the domain's
  * inputs.

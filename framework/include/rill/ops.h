@@ -35,19 +35,19 @@ typedef int32_t rill_column;
 typedef int32_t rill_tensor;
 typedef int32_t rill_path;
 
-enum { RILL_NONE = 0 }; /* an omitted handle */
-enum { RILL_ROWS = 0 }; /* the index space of the run's rows */
-enum { RILL_OWN = -1 }; /* passed as a column: the row's own index */
+enum { RILL_NONE = 0 }; /* an omitted operand or object */
+enum { RILL_ROWS = 0 }; /* the index space of all rows of the run */
+enum { RILL_OWN = -1 }; /* passed instead of a column: the row's own index */
 
-/* An operand of an operation: rows of a tensor, table or constant, indexed by the rows of the operation. The functions of device.h make
- * views; a view of zeros means none. */
+/* An operand of an operation: which rows of a tensor, table or constant the rows of the operation read or write. The functions of device.h
+ * make views; a view of zeros stands for no operand. */
 typedef struct rill_view {
-    uint8_t kind;   /* kind of the source: 0 none, other values are private */
-    int32_t source; /* handle of the source */
-    /* row index: RILL_OWN, or a column that holds it; negative entries where an operation allows them */
+    uint8_t kind;   /* kind of the source: 0: there is none; the other values are private */
+    int32_t source; /* handle of the tensor, table or constant */
+    /* row index in the source: RILL_OWN, or a column with the indexes. Indexes may be negative where an operation allows it */
     rill_column row;
     rill_column slot; /* for ragged tables: the column that holds the slot */
-    int32_t first;    /* first float of the row to use */
+    int32_t first;    /* first float to use in each row */
 } rill_view;
 
 /* --- activations -------------------------------------------------------------------------------------------------- */
@@ -78,29 +78,30 @@ typedef enum rill_activation {
 #undef RILL_ENTRY
 } rill_activation;
 
-/* The number of activations. */
+/* The number of activations, counted by adding 1 for each entry of RILL_ACTIVATIONS. */
 #define RILL_ENTRY(NAME, name) +1
 enum { RILL_N_ACTIVATIONS = 0 RILL_ACTIVATIONS(RILL_ENTRY) };
 #undef RILL_ENTRY
 
 /* --- operations on rows ------------------------------------------------------------------------------------------- */
 
-/* Lists of operands have entries X(OPERATION, member, times, width, use). `width` is the number of one of the operation's widths. A row
- * operation has width 0 only: the member that RILL_ROW_OPERATIONS names, or what a comment at that member says if it is 0. A comment at
- * another operation's list names its widths in order, from 0 on. A row of the operand has `times` floats for each float of its width. */
+/* Lists of operands have entries X(OPERATION, member, times, width, use). An operation has one or several widths, which are numbered from
+ * 0, and `width` is the number of one of them. A row of the operand has `times` times as many floats as that width. An operation on rows
+ * has one width: the member that RILL_ROW_OPERATIONS names; if the member is 0, the comment at it says what the width is. For other
+ * operations the comment at the list of operands names the widths. */
 enum rill_operand_use {
-    RILL_OUT = 1 << 0,           /* written; all other operands are read */
-    RILL_OPTIONAL = 1 << 1,      /* may be none */
-    RILL_MAY_BE_ABSENT = 1 << 2, /* row indices may be negative */
-    RILL_OWN_SPACE = 1 << 3,     /* a tensor of the operation's own index space */
+    RILL_OUT = 1 << 0,           /* the operation writes this operand; all other operands are read */
+    RILL_OPTIONAL = 1 << 1,      /* the operand may be omitted */
+    RILL_MAY_BE_ABSENT = 1 << 2, /* row indexes of the operand may be negative, which means that there is no row */
+    RILL_OWN_SPACE = 1 << 3,     /* the operand must be a tensor of the operation's own index space */
     RILL_ANY_ROW = 1 << 4,    /* the operation selects rows of a tensor or table itself: the view's row is not read */
-    RILL_RUN_ROWS = 1 << 5,   /* has rows of the run, not of the operation */
-    RILL_IN_PLACE = 1 << 6,   /* may be the first output's rows */
-    RILL_SUBSET = 1 << 7,     /* rows may be as wide as the row's vocabulary subset */
-    RILL_REPEATED = 1 << 8,   /* an array of views */
+    RILL_RUN_ROWS = 1 << 5,   /* the operand has a row for each row of the run, not for each row of the operation */
+    RILL_IN_PLACE = 1 << 6,   /* may be the same rows as the first output, which are then overwritten in place */
+    RILL_SUBSET = 1 << 7,     /* rows may be as narrow as the vocabulary subset of the row's slot */
+    RILL_REPEATED = 1 << 8,   /* the member is an array of views */
     RILL_ONE_ROW = 1 << 9,    /* the member is a rill_constant of one row, the same for all rows */
-    RILL_UNCOUNTED = 1 << 10, /* left out of profiles' bytes */
-    RILL_UNLESS_0 = 1 << 11   /* none if its width is 0 */
+    RILL_UNCOUNTED = 1 << 10, /* not counted in the bytes that profiles report */
+    RILL_UNLESS_0 = 1 << 11   /* the operand is omitted if its width is 0 */
 };
 
 /* c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'): gates [R, 4H] in the order i, f, g, o. A negative row index of c means
@@ -131,14 +132,14 @@ typedef struct rill_gru_cell {
     X(GRU, h_out, 1, 0, RILL_OUT)
 RILL_API void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space, const rill_gru_cell *op);
 
-/* y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual; `rms`: y = gain * z / sqrt(mean z^2 + eps) + bias. */
+/* y = gain * (z - mean z) / sqrt(var z + eps) + bias, where z = x + residual. With `rms`: y = gain * z / sqrt(mean z^2 + eps) + bias. */
 typedef struct rill_normalise {
-    rill_view x, residual;    /* residual: none means 0 */
-    rill_constant gain, bias; /* none: gain 1 and bias 0 */
+    rill_view x, residual;    /* an omitted residual counts as 0 */
+    rill_constant gain, bias; /* an omitted gain counts as 1, an omitted bias as 0 */
     float eps;
     int rms;
-    rill_view y;  /* may be x or residual */
-    size_t width; /* 0: width of y */
+    rill_view y;  /* may be the same rows as x or residual */
+    size_t width; /* width of the rows; 0: the width of y */
 } rill_normalise;
 #define RILL_NORMALISE_OPERANDS(X)                                               \
     X(NORMALISE, x, 1, 0, RILL_IN_PLACE)                                         \
@@ -149,11 +150,11 @@ typedef struct rill_normalise {
 RILL_API void rill_op_normalise(rill_network *network, rill_graph graph, rill_index_space space,
                                 const rill_normalise *op);
 
-/* y = activation(x) * gate; without a gate y = activation(x). */
+/* y = activation(x) * gate or, if the gate is omitted, y = activation(x). */
 typedef struct rill_activate {
     rill_activation activation;
-    rill_view x, gate, y; /* y may be x */
-    size_t width;         /* 0: width of y */
+    rill_view x, gate, y; /* y may be the same rows as x */
+    size_t width;         /* width of the rows; 0: the width of y */
 } rill_activate;
 #define RILL_ACTIVATE_OPERANDS(X)                           \
     X(ACTIVATE, x, 1, 0, RILL_IN_PLACE)                     \
@@ -165,13 +166,13 @@ RILL_API void rill_op_activate(rill_network *network, rill_graph graph, rill_ind
 /* out = scale * embedding row + position row. Rows with a negative index contribute nothing. The embedding is a constant, a table, or an
  * fp32 matrix, so that weights tied to the output layer are stored once. */
 typedef struct rill_embedding {
-    rill_view rows;     /* rows of a constant or table ... */
-    rill_matrix matrix; /* ... or rows of a matrix ... */
-    rill_column symbol; /* ... indexed by this column */
+    rill_view rows;     /* the embeddings, as rows of a constant or table; omitted if `matrix` has them */
+    rill_matrix matrix; /* the embeddings, as rows of a matrix; omitted if `rows` has them */
+    rill_column symbol; /* column of symbols (token ids), which are the row indexes in `matrix` */
     float scale;        /* must be set; 1 for no scaling */
-    rill_view position; /* rows to add, of a constant, table or tensor; zeroed: nothing is added */
+    rill_view position; /* rows to add, of a constant, table or tensor; a zeroed view adds nothing */
     rill_view out;
-    size_t width; /* 0: the width of `matrix`, or without one of `out` */
+    size_t width; /* width of the rows; 0: the width of `matrix` or, if that is omitted, of `out` */
 } rill_embedding;
 #define RILL_EMBED_OPERANDS(X)                                                    \
     X(EMBED, rows, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT)                      \
@@ -185,15 +186,15 @@ typedef struct rill_sum {
     int32_t terms;
     rill_view term[RILL_SUM_TERMS];
     rill_activation activation; /* RILL_LINEAR or RILL_RELU */
-    rill_view out;              /* may be a term */
-    size_t width;               /* 0: width of out */
+    rill_view out;              /* may be the same rows as one of the terms */
+    size_t width;               /* width of the rows; 0: the width of out */
 } rill_sum;
 #define RILL_SUM_OPERANDS(X)    \
     X(SUM, out, 1, 0, RILL_OUT) \
     X(SUM, term, 1, 0, RILL_REPEATED | RILL_MAY_BE_ABSENT | RILL_IN_PLACE)
 RILL_API void rill_op_sum(rill_network *network, rill_graph graph, rill_index_space space, const rill_sum *op);
 
-/* out = x; zeros where the row index of x is negative. */
+/* out = x. Rows for which the row index of x is negative become zeros. */
 typedef struct rill_copy {
     size_t width;
     rill_view x, out;
@@ -205,21 +206,22 @@ RILL_API void rill_op_copy(rill_network *network, rill_graph graph, rill_index_s
 
 /* --- products and scans ------------------------------------------------------------------------------------------- */
 
-/* out = activation(bias + add + a W^T), a = [a, a2] concatenated; bias and add are summed first, then the products in order of K.
- * Rows of `add` with a negative index contribute nothing. */
+/* out = activation(bias + add + a W^T), where `a` may be the concatenation [a, a2]. First bias and add are summed, then the products in
+ * order of K. Rows of `add` with a negative index contribute nothing. */
 typedef struct rill_product {
-    rill_matrix matrix; /* N x K */
-    /* instead of `matrix`: the weights of the vocabulary subset of the row's slot, which `vocab_subset_slot` holds; N differs by row */
+    rill_matrix matrix; /* the weights W, N x K */
+    /* used instead of `matrix`: the weights of the vocabulary subset of the row's slot. The column `vocab_subset_slot` has the slots; N
+     * differs from row to row */
     rill_vocab_subset vocab_subset;
     rill_column vocab_subset_slot;
-    rill_view a, a2; /* [R, K - k2], [R, k2] */
-    size_t k2;       /* width of a2; 0: no a2 */
+    rill_view a, a2; /* inputs of shape [R, K - k2] and [R, k2] */
+    size_t k2;       /* width of a2; 0: a2 is omitted */
     rill_constant bias;
-    rill_view add; /* [R, N] */
+    rill_view add; /* [R, N] summands, such as another product's result */
     rill_activation activation;
-    rill_view out; /* [R, N]; may be `add` itself */
+    rill_view out; /* [R, N] result; may be the same rows as `add` */
 } rill_product;
-/* widths: N, K - k2, k2 */
+/* Widths in the list below: 0 is N, 1 is K - k2, 2 is k2. */
 #define RILL_PRODUCT_OPERANDS(X)                                                               \
     X(PRODUCT, a, 1, 1, 0)                                                                     \
     X(PRODUCT, a2, 1, 2, RILL_UNLESS_0)                                                        \
@@ -228,35 +230,39 @@ typedef struct rill_product {
     X(PRODUCT, bias, 1, 0, RILL_ONE_ROW)
 RILL_API void rill_op_product(rill_network *network, rill_graph graph, rill_index_space space, const rill_product *op);
 
-/* A recurrent layer over the units of each input, in one direction, from a zero state. Unit t of `space` reads row t + shift of the
- * input gates, in ascending order of t, or descending if `backward`; its h goes to row t of `out`. */
+/* A recurrent layer that runs over the units (tokens) of each input in one direction, from a zero state. Unit t of `space` reads row t +
+ * shift of the input gates; its output h is written to row t of `out`. Units are processed in ascending order, or in descending order if
+ * `backward` is 1. */
 typedef enum rill_cell { RILL_CELL_LSTM, RILL_CELL_GRU } rill_cell;
 typedef struct rill_scan {
     rill_cell cell;
-    rill_index_space space;       /* ragged */
-    size_t hidden;                /* H */
-    rill_matrix recurrent;        /* 4H x H, or 3H x H */
-    rill_constant recurrent_bias; /* bias of a GRU's recurrent product, [3H]; none: 0 */
-    /* [units, 4H or 3H], bias included: a ragged tensor, or rows of a constant by a column of the space */
+    rill_index_space space;       /* a ragged space: the units (tokens) of all inputs */
+    size_t hidden;                /* H, the width of the recurrent state */
+    rill_matrix recurrent;        /* recurrent weights: 4H x H for an LSTM, 3H x H for a GRU */
+    rill_constant recurrent_bias; /* GRU only: bias of the recurrent product, [3H]; omitted: 0 */
+    /* input gates with bias, [units, 4H] (LSTM) or [units, 3H] (GRU): a ragged tensor, or rows of a constant selected by a column of the
+     * space */
     rill_view gates;
     int32_t shift; /* if gates are a ragged tensor: unit t reads row t + shift of its input */
     int backward;
-    rill_view out;            /* [units, H]; none: only the last state is needed */
-    rill_view last_h, last_c; /* [inputs, H] state after the last unit read, or none; zero for inputs without units */
+    rill_view out; /* [units, H] output of each unit; omitted if only the last state is needed */
+    /* [inputs, H] state after the last unit of each input; zero for an input without units. May be omitted */
+    rill_view last_h, last_c;
 } rill_scan;
-/* widths: H, 4H or 3H */
+/* Widths in the list below: 0 is H; 1 is 4H (LSTM) or 3H (GRU). */
 #define RILL_SCAN_OPERANDS(X)                                                        \
     X(SCAN, gates, 1, 1, RILL_ANY_ROW)                                               \
     X(SCAN, out, 1, 0, RILL_OUT | RILL_OPTIONAL)                                     \
     X(SCAN, last_h, 1, 0, RILL_OUT | RILL_OPTIONAL | RILL_RUN_ROWS | RILL_UNCOUNTED) \
     X(SCAN, last_c, 1, 0, RILL_OUT | RILL_OPTIONAL | RILL_RUN_ROWS | RILL_UNCOUNTED) \
     X(SCAN, recurrent_bias, 1, 1, RILL_ONE_ROW)
-RILL_API void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op); /* names its space itself */
+RILL_API void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op); /* runs on rill_scan.space */
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
-/* The path from the row's node to the root along `above`: depth + 1 nodes, root first, the node last. With a `parent` column the nodes
- * are new: above[node] = parent is stored, negative for a root; otherwise they already exist. No row's node lies on another row's path. */
+/* Compute, for each row, the path from its node to the root of the hypothesis tree: depth + 1 nodes, root first. The device stores the
+ * parent of each node. With a column `parent` the nodes are new, and their parents are stored now, a negative one for a root; without it
+ * the nodes exist already. No row's node may lie on another row's path. */
 RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node, rill_column parent,
                                 rill_column depth);
 
@@ -270,20 +276,22 @@ RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_co
 typedef struct rill_attend {
     size_t heads, width; /* width: floats per head of queries and keys */
     float scale;
-    rill_view query;  /* [R, heads * width] */
-    rill_path path;   /* memory: rows of the node tables `keys`, `values` along the row's path (the KV cache) */
-    rill_column slot; /* memory: all rows of the slot in the ragged tables `keys`, `values` (cross-attention) */
-    /* memory: the units of the row's own input in the ragged tensors `keys`, `values` (encoders) */
+    rill_view query; /* [R, heads * width] queries */
+    rill_path path;  /* memory: rows of the node tables `keys` and `values` along this path (the KV cache) */
+    /* memory: all rows that belong to this slot in the ragged tables `keys` and `values` (cross-attention) */
+    rill_column slot;
+    /* memory: the units (tokens) of the row's own input in the ragged tensors `keys` and `values` (encoder self-attention) */
     int own_units;
     rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; their row columns are ignored */
-    rill_view out;          /* [R, heads * value_width] */
+    rill_view out;          /* [R, heads * value_width] weighted sums of the values */
     /* number of heads, the first ones, whose mean attention weights are returned to the host in rill_run_arguments.watched; 0: none */
     size_t watched_heads;
     size_t value_width;     /* floats per head of the values; 0: width */
-    rill_constant additive; /* [1, heads * width]; none: dot-product attention */
-    rill_constant relative; /* [heads, 2 L + 1] for any L >= 0; none; not with `slot` */
+    rill_constant additive; /* weights of additive attention, [1, heads * width]; omitted: dot-product attention */
+    /* relative position bias, [heads, 2 L + 1] for any L >= 0; may be omitted; not with `slot` */
+    rill_constant relative;
 } rill_attend;
-/* widths: heads * width, heads * value_width */
+/* Widths in the list below: 0 is heads * width, 1 is heads * value_width. */
 #define RILL_ATTEND_OPERANDS(X)           \
     X(ATTEND, query, 1, 0, 0)             \
     X(ATTEND, keys, 1, 0, RILL_ANY_ROW)   \
@@ -294,14 +302,14 @@ RILL_API void rill_op_attend(rill_network *network, rill_graph graph, rill_index
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
 
-/* x(v) = -infinity for the symbols v of the slot's vocabulary subset; applied before the softmax. */
+/* Mask the symbols of the slot's vocabulary subset: x(v) = -infinity for each symbol v in it. Applied before the softmax. */
 typedef struct rill_mask {
     rill_vocab_subset vocab_subset;
     rill_column slot;
-    rill_view x;  /* [R, V], in place: a tensor of the operation's space */
-    size_t width; /* V; 0: width of x */
+    rill_view x;  /* [R, V] logits, changed in place; a tensor of the operation's index space */
+    size_t width; /* V, the vocabulary size; 0: the width of x */
 } rill_mask;
-/* widths: V */
+/* Width 0 in the list below is V. */
 #define RILL_MASK_OPERANDS(X) X(MASK, x, 1, 0, RILL_OWN_SPACE | RILL_UNCOUNTED)
 RILL_API void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op);
 
@@ -312,18 +320,19 @@ RILL_API void rill_op_mask(rill_network *network, rill_graph graph, rill_index_s
  * its picks are NaN. Action = symbol + first_action. `raw`: x itself is returned as log-probability, for models trained to be
  * self-normalised; no exponential is computed. */
 typedef struct rill_best_choices {
-    rill_view logits; /* [R, V] */
-    size_t symbols;   /* V */
+    rill_view logits; /* [R, V] logits */
+    size_t symbols;   /* V, the vocabulary size */
     rill_constant bias;
-    rill_view add; /* [R, V] added before the softmax; negative rows add nothing */
+    rill_view add; /* [R, V] added to the logits before the softmax; rows with a negative index add nothing */
     rill_vocab_subset vocab_subset;
     rill_column vocab_subset_slot;
     int32_t first_action;
-    /* write the best symbol to this column instead of returning choices (none: first_action); M is 1 */
+    /* write the best action of each row (symbol + first_action) to this column, instead of returning choices; M is then 1. A row without
+     * choices, because of NaN, gets first_action */
     rill_column tag_column;
     int32_t raw; /* 1: return x itself, without softmax */
 } rill_best_choices;
-/* widths: V */
+/* Width 0 in the list below is V. */
 #define RILL_BEST_OPERANDS(X)                                               \
     X(BEST, logits, 1, 0, RILL_OWN_SPACE | RILL_SUBSET)                     \
     X(BEST, add, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT | RILL_UNCOUNTED) \
@@ -338,12 +347,13 @@ enum { RILL_MIX_MODELS = 32 };
 typedef struct rill_mix {
     int32_t models;
     rill_view logits[RILL_MIX_MODELS];
-    rill_constant bias[RILL_MIX_MODELS]; /* none with vocabulary subsets, which have their own biases */
+    /* one bias per model; none with vocabulary subsets, which have their own biases */
+    rill_constant bias[RILL_MIX_MODELS];
     rill_vocab_subset vocab_subset[RILL_MIX_MODELS];
     rill_column vocab_subset_slot;
     size_t symbols;
 } rill_mix;
-/* widths: V */
+/* Width 0 in the list below is V. */
 #define RILL_MIX_OPERANDS(X) X(MIX, logits, 1, 0, RILL_REPEATED | RILL_OWN_SPACE | RILL_SUBSET)
 RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op);
 
@@ -361,7 +371,7 @@ RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_sp
     X(EMBED, embed, rill_embedding, width, 1)         \
     X(SUM, sum, rill_sum, width, 1)                   \
     X(COPY, copy, rill_copy, width, 0)
-/* The flops of products, scans and attention follow from their weights and memory. */
+/* The number of floating-point operations of products, scans and attention follows from the sizes of their weights and memory. */
 #define RILL_OPERATIONS(X)                 \
     RILL_ROW_OPERATIONS(X)                 \
     X(PRODUCT, product, rill_product, , 0) \

@@ -11,7 +11,7 @@
 
 RILL_C_BEGIN
 
-/* The type of values, and of the member at `offset` if values are stored in a struct. */
+/* The type of an option's values. If the values are stored in a struct, it is also the type of the member at `offset`. */
 typedef enum rill_option_type {
     RILL_OPTION_INT = 1, /* int32_t: a whole number, min to max */
     RILL_OPTION_REAL,    /* double: min to max; accepts "1/6" and, if max is infinite, "inf" */
@@ -51,10 +51,12 @@ enum { RILL_OPTION_MAX = 64 };
 /* Return the row with this name or alias, "-" and "_" being equivalent; NULL if there is none or `table` is NULL. */
 RILL_API const rill_option *rill_option_find(const rill_option *table, const char *name);
 
-/* Return the i-th name of the option, 0 for its own, from 1 on its aliases; NULL if it has no more. `out`: memory for an alias. */
+/* Return name number i of the option: 0 is its main name, the numbers from 1 on are its aliases; NULL: it has no such name. `out`: memory
+ * for an alias. */
 RILL_API const char *rill_option_name(const rill_option *option, int i, char out[RILL_OPTION_MAX]);
 
-/* The option name nearest to a word, for "did you mean". Zero-initialise; `name` stays "" until rill_option_nearer() finds a near name. */
+/* The option name that is nearest to a misspelt word, for "did you mean". Zero-initialise it; `name` stays "" until rill_option_nearer()
+ * finds a near name. */
 typedef struct rill_option_near {
     char name[RILL_OPTION_MAX];
     size_t distance;
@@ -83,14 +85,15 @@ RILL_API rill_status rill_option_read(rill_context *ctx, const rill_option *opti
 /* Return 1 if two texts stand for the same value of the option, as "1" and "1.0" do, else 0. */
 RILL_API int rill_option_same_value(const rill_option *option, const char *a, const char *b);
 
-/* Type of a value in a JSON document or a script. */
+/* The type of a value that was read from a JSON document or a script. */
 typedef enum rill_value_kind {
     RILL_VALUE_NULL,
-    RILL_VALUE_BOOLEAN, /* integer: 0 or 1 */
+    RILL_VALUE_BOOLEAN, /* a boolean, stored in the member `integer` as 0 or 1 */
     RILL_VALUE_INTEGER,
     RILL_VALUE_REAL,
     RILL_VALUE_TEXT,
-    RILL_VALUE_OTHER, /* text: a noun for messages, "a list" */
+    /* a value of another type, described in the member `text` by a noun for messages, such as "a list" */
+    RILL_VALUE_OTHER,
 } rill_value_kind;
 
 typedef struct rill_value {
@@ -101,8 +104,8 @@ typedef struct rill_value {
     size_t length; /* bytes of `text`, without its NUL */
 } rill_value;
 
-/* Convert a value of a JSON document or a script to the text that rill_option_read() accepts, which then checks it. For a number, a text is
- * accepted too; for a whole number, 4.0; for a switch, true, false, 1 and 0.
+/* Convert a value of a JSON document or a script to the text that rill_option_read() accepts, which then checks it. An option that takes a
+ * number also accepts a text; one that takes a whole number also 4.0; a switch accepts true, false, 1 and 0.
  *   *text: value->text, or `buffer`
  *   RILL_OK · RILL_ERR_OPTION (the option takes no value of this type; recorded: name, what was found and what was expected) */
 RILL_API rill_status rill_option_text(rill_context *ctx, const rill_option *option, const rill_value *value,
@@ -112,8 +115,8 @@ RILL_API rill_status rill_option_text(rill_context *ctx, const rill_option *opti
  * else 0. */
 RILL_API int rill_is_options_key(const char *key);
 
-/* Write the value of the row's member of `from` to `out`, in the form that rill_option_read() accepts; "" for an unset word. Not for texts.
- * Returns the written text. */
+/* Write the value that the option has in the struct `from` to `out`, in the form that rill_option_read() accepts; "" for an unset word. Not
+ * for options whose values are texts. Returns the written text. */
 RILL_API const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX]);
 
 /* Return a sentence that says why the name is refused and what to use instead; NULL if the name is not a refused one. Names are refused

@@ -10,9 +10,9 @@
 
 RILL_C_BEGIN
 
-/* Kinds of arithmetic with separate peaks. */
+/* Kinds of arithmetic; the peak performance of each is measured separately. */
 typedef enum rill_arithmetic {
-    RILL_ARITHMETIC_F32 = 0, /* also bf16 weights: they are multiplied in fp32 */
+    RILL_ARITHMETIC_F32 = 0, /* fp32; also used with bf16 weights, which are multiplied in fp32 */
     RILL_ARITHMETIC_INT8 = 1,
     RILL_ARITHMETICS = 2,
 } rill_arithmetic;
@@ -25,7 +25,7 @@ typedef struct rill_op_profile {
     double seconds; /* summed over threads */
     double flops, bytes;
     rill_arithmetic arithmetic;
-    int64_t launches; /* number of kernels and matrix products launched, on a GPU */
+    int64_t launches; /* on a GPU: number of launched kernels and matrix products */
 } rill_op_profile;
 
 /* Measured peak performance of one thread. */

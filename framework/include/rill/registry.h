@@ -15,7 +15,7 @@ typedef struct rill_heuristic rill_heuristic;
 typedef struct rill_scorer rill_scorer;
 typedef struct rill_scheduler rill_scheduler;
 
-/* Register every built-in domain, heuristic, scorer and scheduler. Once per context.
+/* Register every built-in domain, heuristic, scorer and scheduler. Call it once per context.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (already registered) */
 RILL_API rill_status rill_register_builtins(rill_context *ctx);
 
@@ -61,7 +61,7 @@ RILL_API const rill_heuristic *rill_find_heuristic(const rill_context *ctx, cons
 RILL_API const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name);
 RILL_API const rill_scheduler *rill_find_scheduler(const rill_context *ctx, const char *name);
 
-/* The i-th registered table, in order of registration, or NULL past the last one. */
+/* Return the table that was registered as number i, counted from 0; NULL past the last one. */
 RILL_API const rill_domain *rill_domain_at(const rill_context *ctx, size_t i);
 RILL_API const rill_heuristic *rill_heuristic_at(const rill_context *ctx, size_t i);
 RILL_API const rill_scorer *rill_scorer_at(const rill_context *ctx, size_t i);

@@ -7,8 +7,8 @@
 
 RILL_C_BEGIN
 
-/* Read the next input: *text (valid until the next call) and *length. `may_block` is 0 while other inputs are being decoded; the reader
- * must then return RILL_AGAIN instead of waiting.
+/* Read the next input: set *text, which stays valid until the next call, and *length in bytes. `may_block` is 0 while other inputs are
+ * being decoded; the reader must then return RILL_AGAIN instead of waiting.
  *   RILL_OK · RILL_AGAIN · RILL_END_OF_INPUT · RILL_ERR_INPUT with *text = a message: this input is bad, and the run continues ·
  *   another negative status: inputs read so far are decoded and written, then the run ends with this status */
 typedef rill_status (*rill_read_fn)(void *user, int may_block, const char **text, size_t *length);

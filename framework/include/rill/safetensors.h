@@ -30,7 +30,7 @@ typedef struct rill_file_tensor {
     const char *dtype;                   /* "F32", ...; a constant */
     int rank;                            /* 0..RILL_TENSOR_MAX_RANK */
     int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] */
-    size_t begin, end;                   /* byte offsets in the data section */
+    size_t begin, end;                   /* the tensor's bytes are [begin, end) of the file's data section */
     int read;                            /* 1: rill_tensor_file_read() has been called for this tensor */
 } rill_file_tensor;
 
@@ -58,11 +58,11 @@ RILL_API void rill_tensor_file_close(rill_tensor_file *tensors); /* NULL is allo
 /* Return the tensor of that name; NULL if there is none, and then no error is recorded. Borrowed until close. */
 RILL_API const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *tensors, const char *name);
 
-/* Number of tensors, and the i-th by name in byte order. */
+/* Return the number of tensors (rill_tensor_file_count), or tensor number i in byte order of the names (rill_tensor_file_tensor). */
 RILL_API size_t rill_tensor_file_count(const rill_tensor_file *tensors);
 RILL_API const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *tensors, size_t i);
 
-/* *same = 1 if the two tensors have equal type, shape and bytes, else 0.
+/* Set *same to 1 if two tensors of the files have equal type, shape and bytes, else to 0.
  *   RILL_OK · RILL_ERR_IO */
 RILL_API rill_status rill_tensor_file_same_values(const rill_tensor_file *tensors, const rill_file_tensor *a,
                                                   const rill_file_tensor *b, int *same);

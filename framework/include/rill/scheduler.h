@@ -35,7 +35,8 @@ typedef struct rill_sched_view {
     double refill;
     int64_t waiting;   /* inputs waiting to be admitted */
     int64_t timesteps; /* timesteps of the run so far */
-    int32_t k;         /* setting k: maximum number of candidates of an item, unless its request sets another k */
+    /* setting k: maximum number of candidates in an item's beam, unless the item's request sets another k */
+    int32_t k;
 } rill_sched_view;
 
 typedef struct rill_scheduler {
@@ -49,12 +50,13 @@ typedef struct rill_scheduler {
     /* Write the indexes of the items to expand to order[0..n), highest priority first, without duplicates; *count is their number.
      * Mandatory. */
     rill_status (*choose)(void *self, const rill_sched_view *view, int32_t *order, int32_t *count);
-    /* Number of inputs to admit now; the engine caps it at max_items - n and at the inputs waiting. Called before each timestep except
-     * during a flush. Mandatory. */
+    /* Set *admit to the number of inputs to admit now. The engine reduces it to max_items - n and to the number of waiting inputs. Called
+     * before each timestep except during a flush. Mandatory. */
     rill_status (*refill)(void *self, const rill_sched_view *view, int32_t *admit);
-    /* (optional) */
+    /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
-    /* Number of inputs to encode ahead of admission, so that later refills find them ready. (optional; default 0) */
+    /* Return the number of inputs to encode in advance, in addition to the inputs admitted now, so that later refills find them ready.
+     * (optional; default 0) */
     int32_t (*encode_ahead)(void *self, const rill_sched_view *view);
     /* 1: overdue items go first, so that no input waits long; 0: the order of choose() is kept exactly, unless
      * rill_engine_setup.overdue_first is set */

@@ -43,7 +43,7 @@ typedef struct rill_scorer_rows {
      * received */
     const rill_model *model;
     const char *const *text;   /* [n] the row's input as submitted; NUL-terminated */
-    const size_t *text_length; /* [n] */
+    const size_t *text_length; /* [n] bytes of each text */
     /* [n, state_bytes] the scorer's states of the rows' hypotheses (rill_scorer.state_bytes), without padding between them. In: the state
      * of the row's parent hypothesis; zeros for an item's first hypothesis. Out: the state of the row's hypothesis, passed to its children.
      * NULL if state_bytes is 0. */
@@ -52,7 +52,7 @@ typedef struct rill_scorer_rows {
 
 /* An output of an input; members as in rill_output (engine.h). */
 typedef struct rill_found_output {
-    const int32_t *ids; /* [n_ids], the end action included */
+    const int32_t *ids; /* [n_ids] the actions (token ids), the end action included */
     int32_t n_ids;
     double path_score, score, logp;
     int truncated;
@@ -74,7 +74,7 @@ typedef struct rill_scorer {
     uint32_t abi_version; /* RILL_ABI_VERSION */
     uint32_t struct_size; /* sizeof(rill_scorer) */
     const char *name;
-    const char *arguments; /* syntax of the arguments */
+    const char *arguments; /* syntax of the arguments, for help, e.g. "W" */
     const char *summary;
 
     /* Make an instance from the arguments after "NAME:"; `table` is this rill_scorer. (optional) */
@@ -127,13 +127,14 @@ RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int3
 /* After rill_modifiers_divide_banks(): assign the action to a bank. It becomes a candidate wherever the model ranks it, even beyond the
  * best M choices of the row. The last assignment of an action wins. */
 RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *modifiers, int32_t row, int32_t action, int32_t bank);
-/* Add bits to the row's end rule. */
+/* Add bits of a rill_end_rule to the row's end rule, which says whether hypotheses may end. */
 RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t row, rill_end_rule rule);
 /* Add `value` to every action of the row except the end action. */
 RILL_API rill_status rill_modifiers_reward(rill_modifiers *modifiers, int32_t row, float value);
 /* Add `value` to the end action. */
 RILL_API rill_status rill_modifiers_end_reward(rill_modifiers *modifiers, int32_t row, float value);
-/* Keep at most the best m >= 1 choices of the row: the setting max_candidates, for one row and phase. It can only lower that setting;
+/* Keep at most the best m >= 1 choices of the row. This is the setting max_candidates for one row in this phase. It can only lower that
+ * setting;
  * the smallest limit wins. */
 RILL_API rill_status rill_modifiers_limit_children(rill_modifiers *modifiers, int32_t row, int32_t m);
 

@@ -23,8 +23,9 @@ RILL_C_BEGIN
 typedef struct rill_option_source rill_option_source;
 
 typedef enum rill_origin {
-    RILL_FROM_USER = 0, /* overridden options are not reported */
-    /* dropped options are reported (rill_search_config.ignored), since the search differs from the one that the file describes */
+    RILL_FROM_USER = 0, /* options of a user; those that another source overrides are not reported */
+    /* options of a file; those that are dropped are reported (rill_search_config.ignored), since the search differs from the one that the
+     * file describes */
     RILL_FROM_FILE = 1,
 } rill_origin;
 
@@ -73,10 +74,11 @@ RILL_API void rill_option_source_set_budget(rill_option_source *source, rill_bud
 /* Set a function that defines the equivalence classes of cube pruning (rill_engine_setup.cube_key). */
 RILL_API void rill_option_source_set_cube_key(rill_option_source *source, rill_key_fn key, void *user);
 
-/* Return the source's value of a setting, output option or domain option, valid until the option is set again; "function" for a budget
- * function; NULL: unset. */
+/* Return the source's value of a setting, output option or domain option, valid until the option is set again. It is "function" if a
+ * function sets the budget, and NULL if the option is unset. */
 RILL_API const char *rill_option_source_get(const rill_option_source *source, const char *name);
-RILL_API int rill_option_source_has_chain(const rill_option_source *source, rill_chain chain); /* set, even if empty */
+/* return 1 if the list is set, even if it is empty */
+RILL_API int rill_option_source_has_chain(const rill_option_source *source, rill_chain chain);
 RILL_API const rill_chain_entry *rill_option_source_chain(const rill_option_source *source, rill_chain chain,
                                                           int32_t *n);
 /* Return 1 if the source sets any search option (a setting, heuristics, scorers), else 0. */
@@ -95,7 +97,7 @@ RILL_API rill_status rill_option_source_check(const rill_option_source *source);
 RILL_API rill_status rill_option_source_set_worker_copy(rill_option_source *source, int32_t worker,
                                                         rill_option_source *worker_copy);
 
-/* Return the value of an option in the first source that sets it; NULL: no source sets it. */
+/* Return the value of an option in the first of the n sources that sets it; NULL: no source sets it. */
 RILL_API const char *rill_option_sources_get(const rill_option_source *const *sources, int n, const char *name);
 
 /* Collect the values of domain options set in any source, each from the first source that sets it, for rill_open_options. *out is an array
@@ -104,7 +106,7 @@ RILL_API const char *rill_option_sources_get(const rill_option_source *const *so
 RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *sources,
                                                        int n, rill_pair **out, int32_t *n_out);
 
-/* The combined configuration. */
+/* The configuration that results from combining the sources. */
 typedef struct rill_search_config {
     rill_engine_setup *setup;      /* setup for rill_engine_create(); the caller adds trace, fields and clock */
     const rill_settings *resolved; /* setup's settings with presets applied, as an engine resolves them */
@@ -126,11 +128,12 @@ RILL_API rill_status rill_search_config_make(rill_search_config **out, rill_cont
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ARGUMENT (requests of requests make more than 8 default sources) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run,
                                                 rill_context *ctx, const rill_option_source *own, int gives_way);
-/* rill_search_config_make() with the worker's copies of the configuration's sources (rill_option_source_set_worker_copy). If the worker has
- * no copies, *out is NULL. `ctx`: the worker's context. */
+/* Make the configuration again for a worker, with the worker's copies of its sources (rill_option_source_set_worker_copy). *out is NULL if
+ * the worker has no copies. `ctx`: the worker's context. */
 RILL_API rill_status rill_search_config_worker_copy(const rill_search_config *config, rill_context *ctx, int32_t worker,
                                                     rill_search_config **out);
-/* Append a scorer to the configuration, and to worker copies made later; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */
+/* Append a scorer to the configuration, and to worker copies that are made later. The texts are borrowed.
+ *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_add_scorer(rill_search_config *config, const char *name, const char *arguments);
 RILL_API void rill_search_config_free(rill_search_config *config); /* NULL is allowed */
 

@@ -11,11 +11,12 @@
 
 RILL_C_BEGIN
 
-/* Bytes that a struct reserves for a rill_settings member, so that rill_settings can grow. */
+/* Size in bytes that structs reserve for a member of type rill_settings, so that rill_settings can grow without moving the members after
+ * it. */
 enum { RILL_SETTINGS_SPACE = 1024 };
 
-/* docs/search.md explains the values. 0 selects the default of the method or preset or, if neither has one, rill's default, which is the
- * value 1. */
+/* Values of settings; docs/search.md explains each. 0 stands for the default of the method or preset. If neither has a default, it stands
+ * for rill's default, which is the value 1. */
 typedef enum rill_finish {
     RILL_FINISH_DEFAULT = 0,
     RILL_FINISH_TOP = 1,
@@ -49,28 +50,28 @@ typedef struct rill_settings {
     /* N: maximum number of items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
     int32_t max_items;
     int32_t budget; /* maximum number of hypotheses expanded per timestep; 0 = no limit */
-    /* inputs are admitted when at most this share of N is in flight, 0..1; < 0 = the method's default (1/6; top-up 1/2) */
+    /* inputs are admitted when at most this share (0..1) of max_items is in flight; < 0 = the method's default (1/6; top-up 1/2) */
     double refill;
     /* M: maximum number of children per hypothesis; 0 = 2k if `finish` is "immediate", else k */
     int32_t max_candidates;
-    rill_finish
-        finish; /* when an ended candidate leaves the beam as an output; 0 = "top", in translation under the method
-                         * fixed "immediate" (RILL_FIXED_AS_FAIRSEQ) */
+    /* when an ended candidate leaves the beam as an output; 0 = "top", but for translation models under the method "fixed" 0 = "immediate"
+     * (RILL_FIXED_AS_FAIRSEQ) */
+    rill_finish finish;
     int32_t stop_after; /* number of outputs after which an item stops; 0 = k, under stop top 1 */
     double patience;    /* stop_after = round(k * patience); 0 = unset; cannot be combined with stop_after */
     int32_t min_length; /* minimum number of actions before the end action */
     int32_t max_length; /* maximum number of actions; 0 = the input's own limit, else the model's */
-    /* alpha: outputs are ordered by path_score / length^alpha; 0 = by the sum of log-probabilities, 1 = by their mean */
+    /* alpha: outputs are ordered by path_score / length^alpha. 0 = the sum of log-probabilities, 1 = their mean per action */
     double length_penalty;
     int32_t n_best;      /* maximum number of outputs returned per input; 0 = 1 */
     rill_sort sort;      /* order in which inputs are admitted within a window of the input stream */
     int32_t sort_window; /* number of inputs in that window; 0 = the larger of N and 1,000 */
-    /* after this many timesteps finish all items in flight before admitting more; 0 = never */
+    /* after this many timesteps admit no input until all items in flight have finished; 0 = never */
     int32_t flush_every;
     int32_t unordered; /* 1: deliver results in order of completion, not of input */
     int32_t check;     /* 1: check that heuristics and scorers give the same result for each item alone */
-    /* Maximum number of states of all items together; 0 = no limit. An input that exceeds it even alone fails; the outputs of other inputs
-     * do not change. docs/search.md explains this and the following settings. */
+    /* Maximum number of states of all items together; 0 = no limit. An input that needs more states even when it is decoded alone fails;
+     * the outputs of other inputs do not change. docs/search.md explains this and the following settings. */
     int32_t max_nodes;
     /* limit in bytes for states and inputs in flight, computed from the sizes in rill_domain_info; 0 = no limit */
     int64_t memory;
@@ -79,14 +80,14 @@ typedef struct rill_settings {
     int32_t stop;      /* rill_stop: when an item with stop_after outputs stops */
     int32_t at_limit;  /* rill_at_limit: what happens to live candidates at the length limit */
     int32_t count_end; /* 1: the length in the penalties counts the end action */
-    /* A: outputs have at most A times the input's size plus max_length actions; 0 = max_length alone */
+    /* A: outputs have at most A * (the input's size) + max_length actions; 0 = max_length alone limits them */
     double max_length_factor;
     double word_penalty; /* W: outputs are ordered by (path_score - W length) / length^alpha */
     /* subtracted from the score of the unknown-token action (<unk>); infinity = never chosen */
     double unknown_penalty;
     int32_t distinct; /* 1: drop an output whose text equals the text of a better output */
     uint64_t given;   /* bit set of the rows of rill_setting_table() that rill_settings_set() has set */
-    /* heuristics leave an item at least this many candidates, including its outputs; 0 = no minimum */
+    /* minimum number of candidates, outputs included, that heuristics leave an item; 0 = no minimum */
     int32_t min_width;
     int32_t require_end;       /* 1: drop outputs truncated by a limit, a deadline or a heuristic's stop */
     int32_t cube;              /* rill_cube: cube pruning, which expands one hypothesis per class; 0 = none */
@@ -134,7 +135,8 @@ RILL_API double rill_settings_final_score(const rill_settings *settings, double 
  * RILL_OPTION_TEXT. */
 RILL_API const rill_option *rill_setting_table(void);
 
-/* The value of a field as text, in the form that rill_settings_set() reads; `option`: a row of the table. Returns `out`. */
+/* Write the value of a field to `out` as text, in the form that rill_settings_set() reads. `option`: a row of rill_setting_table(). Returns
+ * `out`. */
 RILL_API const char *rill_settings_get(const rill_settings *settings, const rill_option *option,
                                        char out[RILL_OPTION_MAX]);
 

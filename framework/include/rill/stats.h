@@ -11,7 +11,7 @@ typedef struct rill_seconds {
     double encode; /* seconds in the domain's encode(), including the allocation of states */
     double step;   /* seconds in the domain's step() */
     double score;  /* seconds in the domain's score() */
-    /* seconds in admission (without encode), the scheduler and the budget function, and in collecting rows */
+    /* seconds in admission without encode(), in the scheduler, in the budget function, and in collecting rows */
     double choose;
     double select;   /* seconds in validating and merging choices, and in making outputs */
     double prune;    /* seconds in heuristics, and in further calls of them for the setting `check` */
@@ -29,17 +29,17 @@ typedef struct rill_stats {
     int64_t inputs; /* inputs finished */
     int64_t failed; /* finished inputs that failed */
     int64_t timesteps;
-    int64_t expansions;             /* live candidates expanded */
-    int64_t refills;                /* admissions of at least one input */
-    int64_t longest_item_timesteps; /* maximum timesteps of any item */
+    int64_t expansions;             /* live hypotheses expanded, summed over all timesteps */
+    int64_t refills;                /* number of refills, in which at least one input was admitted */
+    int64_t longest_item_timesteps; /* largest number of timesteps of any item */
     int64_t candidates;             /* candidates after merging, before pruning */
     int64_t pruned;                 /* candidates dropped by heuristics */
     int64_t outputs;                /* outputs found */
     int64_t truncated;              /* outputs ended by the length limit */
-    /* times the scheduler was overruled because an item had been passed over, or left unexpanded, too long */
+    /* how often the scheduler was overruled, because an item had been passed over or left unexpanded for too long */
     int64_t passed_over_first;
-    /* sum over depths d of ceil(W_d / budget), W_d the live candidates expanded at depth d: a lower bound on the timesteps of a scheduler
-     * that expands the least advanced items first; 0 without a budget, or with a budget function */
+    /* sum over lengths d of ceil(W_d / budget), where W_d counts the live hypotheses of length d that were expanded. It is a lower bound on
+     * the timesteps of a scheduler that expands the least advanced items first; 0 without a budget, or with a budget function */
     int64_t depth_bound;
     int64_t nodes_in_use, nodes_peak, nodes_capacity; /* ids of model states: in use, maximum in use, reserved */
     /* nodes of the hypothesis tree; the peak may include some hypotheses of the previous timestep */
@@ -79,7 +79,7 @@ typedef struct rill_trace_hypothesis {
     double path_score; /* sum of log-probabilities and scorers' bonuses */
 } rill_trace_hypothesis;
 
-/* Events of a trace. Arrays are valid during the call. */
+/* Kinds of events in a trace. An event's arrays are valid only during the call. */
 typedef enum rill_trace_kind {
     RILL_TRACE_ADMITTED,
     RILL_TRACE_TIMESTEP,
@@ -90,20 +90,20 @@ typedef enum rill_trace_kind {
 typedef struct rill_trace_event {
     rill_trace_kind kind;
     int64_t timestep; /* timestep of the run, from 0 */
-    /* RILL_TRACE_ADMITTED, RILL_TRACE_FINISHED, RILL_TRACE_RESTARTED */
+    /* for the kinds RILL_TRACE_ADMITTED, RILL_TRACE_FINISHED and RILL_TRACE_RESTARTED: the item */
     int64_t item_id;
     int32_t slot;
     int32_t item_timesteps; /* FINISHED, RESTARTED: timesteps of the item */
-    int32_t outputs;        /* FINISHED */
-    rill_status status;     /* FINISHED */
-    /* RILL_TRACE_TIMESTEP */
+    int32_t outputs;        /* FINISHED: number of outputs */
+    rill_status status;     /* FINISHED: status of the result */
+    /* The members from here on are set for the kind RILL_TRACE_TIMESTEP; `worker` is set for all kinds. */
     int32_t n; /* number of items (inputs in flight) that the timestep expands */
     int32_t in_flight;
     int64_t rows;                 /* number of live hypotheses that the timestep expands, in its first phase */
     const int64_t *items;         /* [n] ids of the selected items' inputs */
     const int32_t *depths;        /* [n] number of timesteps of the item before this one */
-    const int32_t *widths_before; /* [n] live candidates before expansion */
-    const int32_t *widths_merged; /* [n] candidates before pruning */
+    const int32_t *widths_before; /* [n] live hypotheses of the item before it is expanded */
+    const int32_t *widths_merged; /* [n] candidates of the item after merging, before heuristics prune them */
     const int32_t *widths_after;  /* [n] candidates of the new beam, live and ended; 0 when the item is done */
     rill_seconds seconds;         /* seconds of each stage since the end of the previous timestep */
     /* index of the worker whose event this is, and whose timesteps `timestep` counts (rill/workers.h); 0 with one worker */
@@ -115,7 +115,7 @@ typedef struct rill_trace_event {
     /* With rill_engine_setup.trace_hypotheses: the candidates of the timestep, without those of items in exact search and without
      * outputs that the setting at_limit = best-ended adds. */
     int32_t n_hypotheses;
-    const rill_trace_hypothesis *hypotheses; /* [n_hypotheses] phase by phase */
+    const rill_trace_hypothesis *hypotheses; /* [n_hypotheses] the candidates, phase after phase */
 } rill_trace_event;
 
 typedef void (*rill_trace_fn)(void *user, const rill_trace_event *event);

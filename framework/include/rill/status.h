@@ -25,7 +25,7 @@ typedef enum rill_status {
     RILL_ERR_INPUT = -8,         /* this input cannot be decoded; others can */
     RILL_ERR_NO_HYPOTHESIS = -9, /* every hypothesis of this input was dropped; others continue */
     RILL_ERR_PLUGIN = -10,       /* a domain, heuristic, scorer or scheduler returned an illegal result */
-    RILL_ERR_STOPPED = -11,      /* a user's callback requested a stop */
+    RILL_ERR_STOPPED = -11,      /* a user's callback or rill_engine_stop() requested the stop */
     RILL_ERR_CHECK = -12,        /* the setting `check` found a result that depends on other items */
     RILL_ERR_CANCELLED = -13,    /* this input was cancelled */
     RILL_ERR_DEADLINE = -14,     /* this input's deadline came before it had any output */

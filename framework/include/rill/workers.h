@@ -41,11 +41,10 @@ typedef struct rill_workers rill_workers;
 
 typedef struct rill_workers_options {
     size_t struct_size;
-    /* number of workers, 1 to 1024; 0: one worker for each listed device. If there are fewer workers than devices, the first devices are
-     * used */
+    /* number of workers, 1 to 1024; 0: one for each listed device. With fewer workers than devices, the first devices are used */
     int32_t workers;
-    /* A mark: workers share the tables registered before it was taken; NULL: all tables. Tables of scripts belong to one thread: take the
-     * mark before scripts are loaded, and load them again in `prepare`. */
+    /* The workers share the tables (domains, scorers ...) that were registered before this mark was taken; NULL: all tables. A script's
+     * tables belong to one thread. So take the mark before scripts are loaded, and load the scripts again in `prepare`. */
     const rill_registry_mark *shared;
     /* (optional) Register more tables in a worker's context before the model is opened or shared, for example by loading scripts. Called
      * by rill_workers_open() for each worker with its own context; a single worker without `apart` has the caller's context and skips it.
@@ -67,11 +66,11 @@ RILL_API void rill_workers_close(rill_workers *workers); /* NULL is allowed */
 
 /* The number of workers. */
 RILL_API int32_t rill_workers_count(const rill_workers *workers);
-/* The model; if it was opened several times, the first worker's. */
+/* Return the model; if it was opened several times, the first worker's model. */
 RILL_API rill_model *rill_workers_model(const rill_workers *workers);
 /* The compute device of a worker's model: rill_domain_info.device, which may be NULL. */
 RILL_API const char *rill_workers_device(const rill_workers *workers, int32_t index);
-/* A worker's context: the names of heuristics, scorers and schedulers in its setup are looked up here. */
+/* Return a worker's context, in which the names of heuristics, scorers and schedulers in the worker's setup are looked up. */
 RILL_API rill_context *rill_workers_context(const rill_workers *workers, int32_t index);
 
 /* Make the engines. setups: [count] one for each worker, with equal settings, each as for rill_engine_create().
