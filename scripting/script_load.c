@@ -36,7 +36,7 @@ typedef struct chunk {
     size_t length;
 } chunk;
 
-/* Skip a byte order mark and a first line "#!...". The newline is not skipped, so that line numbers are right. */
+/* Skip a byte order mark and a first line "#!...". The newline of that line is kept, so that line numbers in messages are right. */
 static void skip_bom_and_shebang(chunk *c)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -47,7 +47,7 @@ static void skip_bom_and_shebang(chunk *c)
     c->length -= skipped;
 }
 
-/* Store the script's name as Lua's messages show it. The path is on top of the stack. */
+/* Store the script's name in the form that Lua's messages use. The path is on top of the stack. */
 static void store_chunk_name(lua_State *L, rill_script *s)
 {
     lua_Debug record;
@@ -73,7 +73,7 @@ static void destroy_deferred(void *script)
     script_destroy(script);
 }
 
-/* If running the script fails, everything it registered is unregistered before its tables are freed. */
+/* Load a script from a text. If running the script fails, everything that it registered is unregistered before its tables are freed. */
 rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                   size_t length, const rill_script_options *options)
 {

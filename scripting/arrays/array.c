@@ -76,7 +76,7 @@ void *array_scratch(lua_State *L, size_t count, size_t size)
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
-/* Instructions that copying an element between a table and an array counts in the script's limit. */
+/* Instructions charged to the script's limit when an element is copied between a Lua table and an array. */
 enum { ELEMENT_WORK = 2 };
 
 static void push_element(lua_State *L, const array *a, int32_t i)
@@ -90,7 +90,7 @@ static void push_element(lua_State *L, const array *a, int32_t i)
     }
 }
 
-/* Return the element index, counted from 0, that the Lua value at stack index 2 gives, counted from 1. */
+/* Return the index of an array element, counted from 0. The Lua value at stack index 2 has this index, counted from 1. */
 static int32_t element_index(lua_State *L, const array *a)
 {
     int is_integer = 0;
@@ -128,8 +128,8 @@ void array_check_writable(lua_State *L, const array *a)
     if (!a->writable) luaL_error(L, "this array can only be read; a:copy() makes a writable copy");
 }
 
-/* Return the index of the first invalid element of x[0, n), or n. A mark (ARRAY_U8) must be 0 or 1, a width (other types) at least 0. NaN
- * is never valid. */
+/* Return the index of the first invalid element of x[0, n); n: all are valid. Elements are either marks (type ARRAY_U8), which must be 0 or
+ * 1, or widths (other types), which must be at least 0. NaN is never valid. */
 static int32_t find_invalid_mark(const double *x, int32_t n, array_type type)
 {
     int32_t i = 0;
@@ -150,7 +150,7 @@ void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n
                type == ARRAY_U8 ? "an element of a mask must be 0, 1 or a boolean" : "a width must be 0 or more");
 }
 
-/* Return the value at stack index 3. Raises unless it is an integer in [min, max]. */
+/* Return the value at stack index 3, which is to be assigned to an element. Raises unless it is an integer in [min, max]. */
 static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, lua_Integer max)
 {
     lua_Integer x;
@@ -213,7 +213,7 @@ static int refuse_order(lua_State *L)
 
 /* --- methods --------------------------------------------------------------------------------------------------------- */
 
-/* __tostring: "cells float64[117] {-1.25, -3.5, ...}". */
+/* Implements __tostring, with a result such as "cells float64[117] {-1.25, -3.5, ...}". */
 static int describe(lua_State *L)
 {
     enum { SHOWN = 8 };
@@ -282,8 +282,8 @@ static void fill_from_table(lua_State *L, const array *a)
     }
 }
 
-/* rill.array(x): an array from a table of numbers or booleans; or, from an array, a plain copy that stays valid
- * after the call. */
+/* rill.array(x): make an array from a table of numbers or booleans. If x is an array, make a plain copy, which stays valid after the engine
+ * call. */
 static int from_values(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -312,8 +312,8 @@ static int zeros(lua_State *L)
 
 /* --- functions for other modules ---------------------------------------------------------------------------------- */
 
-/* Check the length: an array of items has as many elements as the call in progress has items (inputs), an array of cells
- * as many as the call has cells (candidates or rows). */
+/* Check the length of an array. An array of items must have as many elements as the engine call in progress has items (inputs); an array of
+ * cells as many as the call has cells (candidates or rows). */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
 {
     int32_t expected = level == ARRAY_ITEMS ? s->frame.items : level == ARRAY_CELLS ? s->frame.cells : n;
@@ -364,21 +364,24 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
 enum { MAX_MASK_PLACES = 64, MAX_KEPT_MASKS = 4096, PLACE_TEXT = LUA_IDSIZE + 16 };
 
 typedef struct place {
-    char text[PLACE_TEXT];       /* FILE:LINE */
-    int used, unused;            /* number of calls in which all masks of this line were used; in which some were not */
-    int call_masks, call_unused; /* masks that this line made in the call in progress; how many of them are unused */
+    char text[PLACE_TEXT]; /* position of the script line, "FILE:LINE" */
+    /* used: number of calls in which all masks made by this line were used; unused: in which some were not */
+    int used, unused;
+    /* call_masks: number of masks that this line made in the call in progress; call_unused: number of these that are still unused */
+    int call_masks, call_unused;
 } place;
 
 typedef struct script_watch {
-    int kept_table;               /* registry reference of the list of masks, in order of creation */
-    uint8_t kept[MAX_KEPT_MASKS]; /* [n_kept] index into `place` of the line that made each mask */
+    int kept_table; /* registry reference of the list of masks made so far, in order of creation */
+    /* [n_kept] for each mask in the list, the line that made it, as an index into `place` */
+    uint8_t kept[MAX_KEPT_MASKS];
     int n_kept;
     place place[MAX_MASK_PLACES];
     int n;
 } script_watch;
 
-/* Return the index in w->place of the script line that called the running C function. Adds the line if it is new.
- * Returns -1 if no script line called it, or if the list is full. */
+/* Return the index in w->place of the script line that called the running C function. The line is added if it is new. Returns -1 if no
+ * script line called the function, or if w->place is full. */
 static int find_place(lua_State *L, script_watch *w)
 {
     char text[PLACE_TEXT];
@@ -405,8 +408,8 @@ void script_watch_mask(lua_State *L, rill_script *s)
     w->kept[w->n_kept++] = (uint8_t)place_index;
 }
 
-/* At the end of an engine call, count the used and unused masks of each line. Nested calls have ended before, so the
- * masks of this call are the last in the list. `counts` 0: the call failed, so its masks are dropped without counting. */
+/* Count the used and unused masks of each script line, at the end of an engine call. Nested calls have ended earlier, so the masks of this
+ * call are the last in the list. `counts`: 1: count them; 0: the call failed, so its masks are only dropped. */
 static void count_unused_masks(rill_script *s, int counts)
 {
     script_watch *w = s->watch;
@@ -493,10 +496,10 @@ void script_open_arrays(lua_State *L)
     static const luaL_Reg functions[] = {{"array", from_values}, {"zeros", zeros}, {NULL, NULL}};
     rill_script *s = script_from_lua(L);
     luaL_setfuncs(L, functions, 0);
-    lua_newtable(L); /* metatable */
+    lua_newtable(L); /* the metatable of arrays */
     s->array_mark = lua_topointer(L, -1);
     luaL_setfuncs(L, metamethods, 0);
-    lua_newtable(L); /* methods */
+    lua_newtable(L); /* the table of the arrays' methods */
     lua_pushcclosure(L, index_array, 1);
     lua_setfield(L, -2, "__index");
     lua_pushliteral(L, "array");

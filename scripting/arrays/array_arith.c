@@ -13,7 +13,8 @@
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* Read the operand at `index` and return 1. If the value is no operand, return 0 where operand_read() would raise. */
+/* Read the value at `index` as an operand (a number, a boolean or an array) and return 1. If the value is none of these, return 0;
+ * operand_read() would raise. */
 static int operand_try(lua_State *L, const rill_script *s, int index, int booleans, operand *out)
 {
     int type = lua_type(L, index);
@@ -46,9 +47,8 @@ static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_le
                       array_level_names[level]);
 }
 
-/* Prepare the operand for an operation over n elements of `level`. In an operation over cells, each element of an array
- * of items is repeated for the item's cells. A plain array fits any level if its length is n. Raises if the lengths do
- * not fit. */
+/* Prepare an operand for an operation over n elements of `level`. In an operation over cells, each element of an array of items is repeated
+ * for all cells of the item. A plain array of n elements fits any level. Raises if the operand's length does not fit. */
 static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
@@ -87,8 +87,8 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* Repeat each item's value for all cells of the item (its segment). Most segments are short, so at least ARRAY_PAD copies
- * are written for each segment; the next segment overwrites those that are too many. */
+/* Write the elements of an array of items to `out`, each repeated for all cells of its item (its segment). Most segments are short, so at
+ * least ARRAY_PAD copies are written for each segment; the next segment overwrites the copies that are too many. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;
@@ -109,14 +109,15 @@ static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_
     o->segment = j;
 }
 
-/* Return elements [from, from + n) of the operand as doubles, n <= ARRAY_BLOCK: in the buffer, or in the array
- * itself. Read blocks in order, with one buffer per operand; reading may restart at the first block. */
+/* Return elements [from, from + n) of the operand as doubles, n <= ARRAY_BLOCK. They are in `buffer`, or in the array itself if it has
+ * doubles. Read the blocks of an operand in order and with the same buffer; reading may restart at the first block. */
 static const double *operand_block(operand *o, const rill_script *s, int32_t from, int32_t n,
                                    double buffer[ARRAY_BLOCK + ARRAY_PAD])
 {
     if (o->a == NULL) {
         for (int32_t i = 0; from == 0 && i < n; i++)
-            buffer[i] = o->number; /* the constant is written once, since later blocks are no longer than the first */
+            /* write the constant for the first block only: the buffer keeps it, and later blocks are no longer */
+            buffer[i] = o->number;
     } else if (o->spread) {
         spread_block(o, s->frame.offset, from, n, buffer);
     } else if (o->a->type == ARRAY_F64) {
@@ -175,7 +176,7 @@ void array_narrow(const array *to, int32_t from, int32_t n, const double *restri
         break;
     case ARRAY_U8: {
         uint8_t *restrict mask = (uint8_t *)to->data + from;
-        /* Convert through double and int32: compilers vectorise these conversions, but no comparison that yields a
+        /* Convert the comparison to double and int32 first: compilers vectorise these conversions, but not a comparison that yields a
          * byte. */
         for (int32_t i = 0; i < n; i++) mask[i] = (uint8_t)(int32_t)(x[i] != 0 ? 1.0 : 0.0);
         break;
@@ -190,16 +191,16 @@ static int has_nan(const double *x, int32_t n)
     return count > 0;
 }
 
-/* Copy from an array of the same type and length. Unlike arithmetic, this is exact for int64, too. */
+/* Copy the elements of an array of the same type and length. Unlike arithmetic, copying is exact for int64 too. */
 static void assign_same(const array *to, const array *from)
 {
     if (to->type != ARRAY_U8) {
         if (to->n > 0) memmove(to->data, from->data, (size_t)to->n * array_sizes[to->type]);
         return;
     }
-    const uint8_t *x = from->data; /* native functions may write mask values other than 0 and 1 */
+    const uint8_t *x = from->data; /* mask elements may have other values than 0 and 1, written by native functions */
     uint8_t *mask = to->data;
-    const int32_t n = to->n; /* a local copy, since the compiler must assume that the loop writes to to->n */
+    const int32_t n = to->n; /* local, because the compiler must assume that the loop's writes change to->n */
     for (int32_t i = 0; i < n; i++) mask[i] = x[i] != 0;
 }
 
@@ -231,7 +232,8 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
 {
     double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
     operand o;
-    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return; /* script_array_store() refuses the value */
+    /* return: script_array_store() will refuse the value */
+    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return;
     if (o.a != NULL && o.a->type == ARRAY_U8) return;
     const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
                      (o.a->n == n && o.a->level <= level);
@@ -256,7 +258,7 @@ void script_array_store(lua_State *L, int index, array_type type, void *data, in
     assign(L, s, &to, &x);
 }
 
-/* a:set(x): assign x to every element; returns the array. */
+/* a:set(x): assign x to every element of the array, and return the array. */
 static int set_all(lua_State *L)
 {
     const rill_script *s = script_from_lua(L);
@@ -340,7 +342,7 @@ static double modulo(double x, double y)
 
 static double greater(double x, double y)
 {
-    double more = x > y ? x : y; /* y if one is NaN */
+    double more = x > y ? x : y; /* the larger number; y if one of both is NaN */
     return y != y ? x : more;
 }
 
@@ -352,7 +354,7 @@ static double lesser(double x, double y)
 
 static double raise_to(double x, double y)
 {
-    return y == 2 ? x * x : pow(x, y); /* Lua computes x^2 in the same way */
+    return y == 2 ? x * x : pow(x, y); /* Lua computes x^2 as x * x too */
 }
 
 #define EACH(expression)                                       \
@@ -361,7 +363,7 @@ static double raise_to(double x, double y)
     } while (0)
 #define EACH_MASK(condition) EACH((condition) ? 1.0 : 0.0)
 
-/* Compute an operation whose result is a mask, as doubles 0 and 1. */
+/* Compute an operation that yields a mask. The mask's elements are written as the doubles 0 and 1. */
 static void compute_mask(operation op, const double *x, const double *y, double *restrict out, int32_t n)
 {
     switch (op) {
@@ -402,7 +404,8 @@ static void compute(operation op, const double *x, const double *y, const double
     case OP_SPREAD: EACH(x[i]); break;
     case OP_WHERE:
         for (int32_t i = 0; i < n; i++) {
-            double yes = y[i], no = z[i]; /* reads both, so that the compiler emits a select and no branch */
+            /* read both values, so that the compiler emits a select instruction and no branch */
+            double yes = y[i], no = z[i];
             out[i] = x[i] != 0 ? yes : no;
         }
         break;
@@ -410,14 +413,15 @@ static void compute(operation op, const double *x, const double *y, const double
     }
 }
 
-enum { BYTES_PER_UNIT = 4 }; /* so many elements of a mask count as one instruction in the script's limit */
+enum { BYTES_PER_UNIT = 4 }; /* this many elements of a mask are charged as one instruction to the script's limit */
 
 /* --- all blocks --------------------------------------------------------------------------------------------------- */
 
-/* Buffers for operands converted to double. A scalar operand is written only for the first block. */
+/* Buffers of the three operands, for their elements as doubles. If an operand is a number, its buffer is filled only once, for the first
+ * block. */
 typedef double operand_buffers[3][ARRAY_BLOCK + ARRAY_PAD];
 
-/* Compute elements [from, from + n) of the result into `out`. */
+/* Compute elements [from, from + n) of an operation's result into `out`. */
 static void run_block(operation op, operand *in, const rill_script *s, int32_t from, int32_t n, operand_buffers buffer,
                       double *out)
 {
@@ -426,8 +430,8 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
     compute(op, x[0], x[1], x[2], out, n);
 }
 
-/* Apply a logical operation (and, or, xor, not) to masks byte by byte, without conversion to doubles; this case is the most
- * frequent. Returns 1, or 0 if the operation is not logical or some operand is not a mask. */
+/* Apply a logical operation (and, or, xor, not) to masks, byte by byte and without conversion to doubles; this is the most frequent case.
+ * Returns 0 if the operation is not logical or an operand is not a mask; else 1. */
 static int run_bytes(operation op, const operand *in, const array *out)
 {
     const int count = operations[op].operands;
@@ -454,7 +458,7 @@ static int run_bytes(operation op, const operand *in, const array *out)
     return 1;
 }
 
-/* Apply an operation to numbers alone, as in rill.max(1, 2), and push the resulting number. */
+/* Apply an operation whose operands are all numbers, as in rill.max(1, 2), and push the resulting number. */
 static int run_number(lua_State *L, operation op, operand *in)
 {
     double out[1];
@@ -468,13 +472,14 @@ static void read_operands(lua_State *L, const rill_script *s, operation op, oper
 {
     for (int i = 0; i < operations[op].operands; i++) {
         if (op == OP_CLAMP && i > 0 && lua_isnoneornil(L, i + 1))
-            in[i] = (operand){NULL, i == 1 ? -HUGE_VAL : HUGE_VAL, 0, 0}; /* the missing bound of clamp: no limit */
+            /* a bound that clamp() was not given: there is no limit */
+            in[i] = (operand){NULL, i == 1 ? -HUGE_VAL : HUGE_VAL, 0, 0};
         else
             in[i] = operand_read(L, s, i + 1, operations[op].booleans);
     }
 }
 
-/* Apply an operation to the Lua arguments. Upvalue 1 is the operation. */
+/* Apply an operation to the Lua arguments, and push the result. Upvalue 1 is the operation. */
 static int apply(lua_State *L)
 {
     rill_script *s = script_from_lua(L);

@@ -17,13 +17,14 @@
 
 typedef struct segments {
     int32_t n;
-    int32_t base;          /* offset[0]: segment j is [offset[j] - base, offset[j + 1] - base) of the array */
-    const int32_t *offset; /* [n + 1] */
+    /* the number at which the offsets begin, offset[0]: segment j has the array's elements [offset[j] - base, offset[j + 1] - base) */
+    int32_t base;
+    const int32_t *offset; /* [n + 1] start of each segment, and the end of the last one */
     int32_t single_offset[2];
 } segments;
 
-/* Get the segments of the array. An array of cells has the segments of the call in progress, one per item; any other
- * array is one segment. */
+/* Get the segments of an array. An array of cells has one segment per item of the engine call in progress; any other array is one
+ * segment. */
 static void get_segments(segments *out, const rill_script *s, const array *a)
 {
     if (a->level == ARRAY_CELLS) {
@@ -80,7 +81,8 @@ static double min_of(const double *x, int32_t n)
 static double logsumexp(const double *x, int32_t n)
 {
     double max = max_of(x, n), total = 0;
-    if (isinf(max)) { /* empty, all -inf, or with an element inf: the result is the maximum, unless an element is NaN */
+    /* the segment is empty, has only -infinity, or has an element infinity: the result is this maximum, or NaN if an element is NaN */
+    if (isinf(max)) {
         for (int32_t i = 0; i < n; i++)
             if (x[i] != x[i]) return x[i];
         return max;
@@ -96,7 +98,7 @@ static int32_t count(const double *x, int32_t n)
     return found;
 }
 
-/* Return the index, counted from 1, of the maximum of sign * x; the first of equal elements. */
+/* Return the index, counted from 1, of the largest element of sign * x; of equal elements the first. */
 static int32_t arg_extreme(const double *x, int32_t n, double sign)
 {
     int32_t best = -1;
@@ -125,7 +127,7 @@ static double reduce(reduction how, const double *x, int32_t n)
     return 0;
 }
 
-/* Push x as a Lua integer if the element type is an integer type and x is an integer, else as a float. */
+/* Push x as a Lua integer if the array has an integer type and x is whole, else as a Lua float. */
 static void push_number(lua_State *L, array_type type, double x)
 {
     if (type != ARRAY_F64 && type != ARRAY_F32 && x >= -0x1p53 && x <= 0x1p53 && x == (double)(lua_Integer)x)
@@ -186,8 +188,8 @@ static int is_before(const double *x, int32_t a, int32_t b)
 }
 
 enum {
-    RUN = 16,       /* the merge sort starts with runs of so many elements, sorted by insertion */
-    SORT_WORK = 16, /* instructions that sorting counts per element in the script's limit */
+    RUN = 16,       /* the merge sort starts with runs of this many elements, each sorted by insertion */
+    SORT_WORK = 16, /* instructions charged to the script's limit per sorted element */
 };
 
 static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)
@@ -254,7 +256,7 @@ static void walk_segment(walk how, const double *x, int32_t n, double *out)
     }
 }
 
-/* Apply a cumulative operation. Upvalue 1 is the operation. */
+/* Apply a cumulative operation to an array. Upvalue 1 is the operation. */
 static int apply_walk(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -275,7 +277,7 @@ static int apply_walk(lua_State *L)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Scratch arrays for sort_descending(), large enough for the longest segment: on the C stack if they fit, else in a
+/* Scratch arrays for sort_descending(), large enough for the longest segment. They are on the C stack if they fit there, else in a
  * userdata. */
 typedef struct sorter {
     int32_t *order, *scratch;
@@ -294,7 +296,7 @@ static void sorter_open(lua_State *L, sorter *o, const segments *g)
     o->scratch = o->order + longest;
 }
 
-/* a:index(): positions 1, 2, 3 ... within each segment. */
+/* a:index(): the position of each element in its segment, 1, 2, 3 ... */
 static int index_segments(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -338,8 +340,8 @@ static int rank(lua_State *L)
 
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
-/* Return the keys as integers in [0, *size), or NULL if they are not integers or their range is too large for a
- * table of counts. They are in the operand's own memory, in `local`, or in a userdata. */
+/* Return the keys as integers in [0, *size). Returns NULL if they are not integers, or if their range is too large for a table of counts.
+ * The integers are in the operand's own memory, in `local`, or in a userdata that is pushed. */
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {
@@ -377,8 +379,7 @@ static void count_in_table(lua_State *L, const segments *g, const int32_t *keys,
     }
 }
 
-/* count_by() for arbitrary keys, by sorting: equal keys become adjacent, in their original order. NaN differs from
- * every key. */
+/* Implements count_by() for any keys by sorting them, which makes equal keys adjacent and keeps their order. NaN differs from every key. */
 static void count_in_order(lua_State *L, const segments *g, const double *keys, int32_t *out)
 {
     sorter o;

@@ -18,24 +18,24 @@ typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 }
 typedef enum array_level {
     ARRAY_PLAIN, /* n values that do not belong to items or cells */
     ARRAY_ITEMS, /* one value per item (input) of the engine call */
-    ARRAY_CELLS, /* one value per cell (candidate or row); the cells of an item form a segment */
+    ARRAY_CELLS, /* one value per cell (candidate or row) of the engine call; the cells of an item form a segment */
 } array_level;
 
-/* What may be assigned to elements of an array. */
+/* What a script may assign to the elements of an array. */
 typedef enum array_writing {
     ARRAY_READ_ONLY,
-    ARRAY_ANY,   /* any number in the type's range */
-    ARRAY_MARKS, /* 0 and 1 in a mask, widths >= 0 in other types: script_array_check_marks() */
+    ARRAY_ANY, /* any number in the type's range */
+    /* marks or widths (script_array_check_marks()): a mask accepts 0 and 1, other types accept numbers >= 0 */
+    ARRAY_MARKS,
 } array_writing;
 
-/* Push an array over engine memory, which is valid until script_end(). An engine call must be in progress. For the
- * levels items and cells, n must equal the call's number of items or cells, and data[0] must be the first element of
- * the first segment. */
+/* Push an array whose elements are in engine memory; it is valid until script_end(). An engine call must be in progress. For the levels
+ * items and cells, n must be the call's number of items or cells, and data[0] the first element of the first segment. */
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable);
 
-/* Push a zeroed array owned by the script. Returns its n elements, to be filled by the caller; they live as long as
- * the array. An array of items or cells is valid only during the call in progress. */
+/* Push an array of zeros that the script owns. Returns its n elements for the caller to fill; they live as long as the array. An array of
+ * items or cells is valid only during the engine call in progress. */
 void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level);
 
 /* Return 1 if the value at `index` is an array, even one of another call. Raises nothing. */
@@ -45,13 +45,13 @@ int script_array_is(lua_State *L, int index);
  * with `writable`, can only be read. */
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
 
-/* Assign the value at `index` (a number, a boolean or an array) to data[0, n), broadcast by the call's segments.
- * Integers are rounded down and saturate; masks get 0 or 1. Raises if NaN would be stored as an integer. */
+/* Assign the value at `index` (a number, a boolean or an array) to data[0, n). A number, or an array of items, is repeated for all elements
+ * or all cells of each item. Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would be stored as
+ * an integer. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level);
 
-/* Raise unless the value at `index` can be assigned to a mask (ARRAY_U8: 0 and 1) or to widths (other types: >= 0).
- * NaN is invalid for both. `name` is the assigned field, for the message. Other errors are left to
- * script_array_store(). */
+/* Raise unless the value at `index` can be assigned to marks (type ARRAY_U8: 0 and 1) or to widths (other types: >= 0). NaN is invalid for
+ * both. `name`: the field that is assigned, for the message. All other errors are left to script_array_store(). */
 void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name);
 
 /* --- arrays whose elements C reads ------------------------------------------------------------------------------------ */
@@ -63,7 +63,7 @@ typedef struct array {
     uint8_t type;     /* array_type */
     uint8_t level;    /* array_level */
     uint8_t writable; /* array_writing */
-    uint8_t used;     /* 1: some operation has read the array; array.c reports masks that are never read */
+    uint8_t used;     /* 1: some operation has read the array; the user gets a report of masks that are never read */
 } array;
 
 /* Return the array at `index`, or NULL if the value is no array. The array may be one of another call. */
@@ -74,7 +74,7 @@ array *array_check(lua_State *L, const rill_script *s, int index);
 
 enum { ARRAY_LOCAL = 512 }; /* maximum number of elements on the C stack, in functions that need all elements at once */
 
-/* Return all elements of an array as doubles: in the array itself, in `local`, or in memory that is pushed. */
+/* Return all elements of an array as doubles. They are in the array itself, in `local`, or in memory that is pushed. */
 const double *array_doubles(lua_State *L, const array *a, double local[ARRAY_LOCAL]);
 
 /* --- views ------------------------------------------------------------------------------------------------------------ */
@@ -83,18 +83,18 @@ const double *array_doubles(lua_State *L, const array *a, double local[ARRAY_LOC
  * an error. */
 typedef struct script_view {
     uint64_t stamp;
-    void *data;       /* the engine's struct, whose members the fields are */
+    void *data;       /* the engine struct; the view's fields are its members */
     const void *call; /* further data of the call, for methods; NULL: none */
 } script_view;
 
 typedef enum view_field_kind {
-    VIEW_INT32, /* a member of that type */
+    VIEW_INT32, /* a member of type int32_t in the engine struct */
     VIEW_INT64,
     VIEW_DOUBLE,
-    VIEW_ARRAY, /* a pointer to an array; those of ARRAY_MARKS can be assigned as a whole, too */
-    VIEW_ITEMS, /* the call's number of items */
-    VIEW_CELLS, /* the call's number of cells */
-    VIEW_READ,  /* a value that the field's function read() pushes */
+    VIEW_ARRAY, /* a member that points to an array; an array of ARRAY_MARKS can also be assigned as a whole */
+    VIEW_ITEMS, /* the number of items in the engine call */
+    VIEW_CELLS, /* the number of cells in the engine call */
+    VIEW_READ,  /* a value that the field's function read() computes and pushes */
 } view_field_kind;
 
 typedef struct script_view_field {
@@ -108,23 +108,25 @@ typedef struct script_view_field {
 } script_view_field;
 
 typedef struct script_view_method {
-    const char *name;       /* NULL ends a list of methods */
-    lua_CFunction function; /* gets its view by script_view_self(), and `number` by script_view_number() */
+    const char *name; /* NULL ends a list of methods */
+    /* the method; it gets its view by script_view_self(), and `number` by script_view_number() */
+    lua_CFunction function;
     int number;
 } script_view_method;
 
 typedef struct script_view_class {
-    const char *word;     /* "candidates" */
+    const char *word;     /* name of the class for messages, such as "candidates" */
     const char *variable; /* name of the view in the documentation, for messages: "b" */
     const script_view_field *fields;
     const script_view_method *methods;
-    size_t n_offset; /* offset of the int32_t that is the length of the fields of level ARRAY_PLAIN */
+    /* byte offset in the engine struct of the int32_t that is the length of arrays of level ARRAY_PLAIN */
+    size_t n_offset;
 } script_view_class;
 
 /* Create the metatable of the class; called once per Lua state. */
 void script_view_open(lua_State *L, const script_view_class *kind);
 
-/* Push a view that belongs to the call in progress. */
+/* Push a view of an engine struct; it belongs to the engine call in progress. */
 void script_view_push(lua_State *L, const script_view_class *kind, void *data, const void *call);
 
 /* For methods: return the view at stack index 1. Raises if it is not a view of this class, or if its call has
@@ -132,18 +134,18 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
 const script_view *script_view_self(lua_State *L);
 /* For methods: return the member `number` of the method's script_view_method. */
 int script_view_number(lua_State *L);
-/* For methods: a pointer to the first cell of the item whose number is at stack index 2; the next element is the first cell of the next
- * item. Raises if the number is out of range. */
+/* For methods: return a pointer p for the item whose number is at stack index 2: the item has the cells [p[0], p[1]). Raises if the number
+ * is out of range. */
 const int32_t *script_view_cells(lua_State *L);
-/* The method view:range(item): the numbers of the item's first and last cell. */
+/* Implements the method view:range(item), which returns the numbers of the item's first and last cell. */
 int script_view_range(lua_State *L);
 
 /* For functions that are no methods: return the view of class `kind` at `index`. Raises if the value is not such a view, or
  * if its call has returned. */
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
 
-/* Make the struct's arrays begin at one item: advance the pointers of arrays of items by `item`, the item's number, and those
- * of arrays of cells by `cell`, the number of the item's first cell. */
+/* Advance the struct's pointers so that its arrays begin at one item. Pointers to arrays of items are advanced by `item`, the item's
+ * number; pointers to arrays of cells by `cell`, the number of the item's first cell. */
 void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell);
 
 /* --- opening ---------------------------------------------------------------------------------------------------------- */
@@ -158,7 +160,7 @@ void script_watch_free(rill_script *s);
 /* === for the files of scripting/arrays only =========================================================================== */
 
 extern const char *const array_type_names[];  /* names of the types as scripts see them, by array_type */
-extern const char *const array_level_names[]; /* names of the levels in the plural, by array_level */
+extern const char *const array_level_names[]; /* plural names of the levels for messages, by array_level */
 extern const uint8_t array_sizes[];           /* bytes of an element, by array_type */
 
 /* Push a new array owned by the script, with uninitialised elements. Raises when out of memory. */
@@ -167,11 +169,11 @@ array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array
 /* Push a userdata with memory for `count` elements of `size` bytes, valid while it is on the stack. */
 void *array_scratch(lua_State *L, size_t count, size_t size);
 
-/* Raise if the array can only be read. */
+/* Raise if scripts may only read the array. */
 void array_check_writable(lua_State *L, const array *a);
-/* Raise if the array has a level and its length is not that of the call in progress. */
+/* Raise if the array is one of items or cells and its length is not that of the engine call in progress. */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level);
-/* Raise unless x[0, n) are marks (ARRAY_U8) or widths (other types); `name` is what they are assigned to. */
+/* Raise unless x[0, n) are marks (type ARRAY_U8) or widths (other types). `name`: the field that they are assigned to, for the message. */
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
 
 /* Add the function `fn` under `name` to the metatable of arrays, to their methods, or to the table `rill`, which is on top of the stack.
@@ -190,41 +192,41 @@ void script_watch_mask(lua_State *L, rill_script *s);
 /* --- array_arith.c: elements as blocks of doubles ------------------------------------------------------------------- */
 
 enum {
-    ARRAY_BLOCK = 256, /* elements of a block: three blocks of operands and one of results fit the first-level cache */
-    ARRAY_PAD = 4,     /* so many elements beyond a block's end may be overwritten */
+    /* number of elements in a block: three blocks of operands and one of results fit the first-level cache */
+    ARRAY_BLOCK = 256,
+    ARRAY_PAD = 4, /* the memory of so many elements after the end of a block may be overwritten */
 };
 
 /* One argument of an operation over n elements. */
 typedef struct operand {
-    const array *a; /* NULL: the argument is `number` */
+    const array *a; /* the array; NULL: the argument is the number in `number` */
     double number;
-    /* 1: an array of items in an operation over cells, whose elements are repeated over their segments */
+    /* 1: `a` is an array of items in an operation over cells: each element is repeated for all cells of its item */
     int spread;
-    int32_t segment; /* if `spread` is 1: the segment of the next block's first element */
+    int32_t segment; /* if `spread` is 1: number of the segment that contains the first element of the next block */
 } operand;
 
-/* Level and length of an operation's result: those of the operand with the highest level, cells before items before plain.
- * n is -1 if no operand is an array. */
+/* Level and length of an operation's result. They are those of the operand with the highest level, where cells are above items and items
+ * above plain. n is -1 if no operand is an array. */
 typedef struct shape {
     int32_t n;
     array_level level;
 } shape;
 
-/* Read the argument at `index`. Raises unless it is a number, an array that is valid now or, with `booleans`, a
- * boolean. */
+/* Read the argument at `index`. Raises unless it is a number, an array that is valid now, or a boolean if `booleans` is 1. */
 operand operand_read(lua_State *L, const rill_script *s, int index, int booleans);
 
-/* Check that the operands have compatible levels and lengths, and return the result's. Raises if they have not. */
+/* Return the level and length of the result of an operation on these operands. Raises if the operands do not fit each other. */
 shape operand_join(lua_State *L, operand *in, int count);
 
-/* out[0, n) = elements [from, from + n). */
+/* Write elements [from, from + n) of the array to out[0, n) as doubles. */
 void array_widen(const array *a, int32_t from, int32_t n, double *out);
 
-/* Elements [from, from + n) of the array = x[0, n). Integers are rounded down and saturated; masks get 1 where x is
- * not 0. */
+/* Write x[0, n) to elements [from, from + n) of the array. Integers are rounded down and clamped to the type's range; a mask gets 1 where x
+ * is not 0. */
 void array_narrow(const array *to, int32_t from, int32_t n, const double *restrict x);
 
-/* Return the operand, broadcast to n elements, as doubles: in the array itself, in `local`, or in memory that is pushed. */
+/* Return an operand repeated to n elements, as doubles. They are in the array itself, in `local`, or in memory that is pushed. */
 const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, int32_t n, double local[ARRAY_LOCAL]);
 
 #endif

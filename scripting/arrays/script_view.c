@@ -106,8 +106,8 @@ static void push_field(lua_State *L, const script_view_class *kind, const script
     }
 }
 
-/* Look up the name at stack index 2 in the view's class. For a field, push its index and return LUA_TNUMBER; for a method, push the
- * function and return LUA_TFUNCTION. Raises if the class has no such name. */
+/* Look up the name at stack index 2 in the view's class. If it is a field, push its index and return LUA_TNUMBER; if it is a method, push
+ * the method's function and return LUA_TFUNCTION. Raises if the class has no such name. */
 static int find_name(lua_State *L, const script_view_class *kind)
 {
     lua_pushvalue(L, 2);

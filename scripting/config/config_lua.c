@@ -12,7 +12,7 @@
 #include "rill/search_config.h"
 #include "run_config.h"
 
-/* The addresses of these constants are registry keys: of the copies of Lua's library tables, and of the table `own`. */
+/* Lua registry keys, by the addresses of these constants: globals_key of the copies of Lua's library tables, own_key of the table `own` */
 static const char globals_key, own_key;
 
 static const struct {
@@ -24,7 +24,7 @@ static const struct {
 
 /* --- settings and options ------------------------------------------------------------------------------------------- */
 
-/* Return the message why the setting cannot have this value; NULL if it can. */
+/* Return the message that says why the setting cannot have this value; NULL if it can. */
 static const char *setting_problem(lua_State *L, const char *name, const char *value)
 {
     rill_settings trial;
@@ -64,9 +64,8 @@ static rill_value value_at(lua_State *L, int index)
     }
 }
 
-/* own.value(name, value): the option's value as text; or nil and a message if the value is invalid. The message
- * omits the option's name, since the configuration key already states it. Options of domains are checked later
- * (rill_option_source_set()). */
+/* own.value(name, value): return the option's value as text; if the value is invalid, nil and a message. The message omits the option's
+ * name, which the configuration key already states. Options of domains are checked later (rill_option_source_set()). */
 static int own_value(lua_State *L)
 {
     char buffer[RILL_OPTION_MAX];
@@ -91,22 +90,22 @@ static int own_value(lua_State *L)
     return 2;
 }
 
-/* own.is_options_key(name): true if the name is a misspelling of "options", or another program's name for it, such
- * as "settings". */
+/* own.is_options_key(name): return true if the name is a misspelling of "options", or the name that another program uses for it, such as
+ * "settings". */
 static int own_is_options_key(lua_State *L)
 {
     lua_pushboolean(L, rill_is_options_key(lua_tostring(L, 1)));
     return 1;
 }
 
-/* own.domains(): number of registered domains. */
+/* own.domains(): return the number of registered domains. */
 static int own_domains(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)rill_registry_size(script_from_lua(L)->ctx).domains);
     return 1;
 }
 
-/* own.settings(): names of all settings, in the order of rill_setting_table(). */
+/* own.settings(): return the names of all settings, in the order of rill_setting_table(). */
 static int own_settings(lua_State *L)
 {
     script_push_settings(L);
@@ -125,7 +124,8 @@ const rill_script_parameter *rill_script_parameter_table(void)
     return PARAMETERS;
 }
 
-/* own.parameters(): two tables: sweep parameter -> heuristic whose argument it is; and short name -> setting. */
+/* own.parameters(): return two tables about parameters of sweeps. The first maps a parameter to the heuristic whose argument it is, the
+ * second maps a short name to the setting it stands for. */
 static int own_parameters(lua_State *L)
 {
     lua_newtable(L);
@@ -139,7 +139,7 @@ static int own_parameters(lua_State *L)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* own.nearest(kind, word): the name in rill.names[kind] that is most similar to `word`, or nil. */
+/* own.nearest(kind, word): return the name in rill.names[kind] that is most similar to `word`; nil if none is similar. */
 static int own_nearest(lua_State *L)
 {
     rill_option_near near = {.name = ""};
@@ -157,7 +157,7 @@ static int own_nearest(lua_State *L)
     return 1;
 }
 
-/* own.gone(name): message about an option that was removed, or nil. */
+/* own.gone(name): return the message about an option that was removed from rill; nil if there was no such option. */
 static int own_gone(lua_State *L)
 {
     const char *why = rill_refused_option("setting", lua_tostring(L, 1));
@@ -171,13 +171,13 @@ static int own_is_heuristic(lua_State *L)
     return 1;
 }
 
-/* Push the name of the heuristic, scorer, scheduler or domain at index 1, which is an object, a bare function or a
- * native function; functions are registered first. The string at index 2 is the expected kind. */
+/* Push the name of the heuristic, scorer, scheduler or domain at stack index 1. The value is a declared object, a Lua function or a native
+ * function; functions are registered first. The string at index 2 is the expected kind. */
 static int find_declared_name(lua_State *L)
 {
     static const struct {
         const char *word;
-        /* how a bare function of this kind is declared; NULL: a bare function cannot be of this kind */
+        /* declaration used for a Lua function of this kind; NULL: a function alone cannot be of this kind */
         const script_declaration *function_declaration;
     } kinds[] = {{"heuristic", &script_heuristic_declaration},
                  {"scorer", &script_scorer_declaration},
@@ -204,7 +204,7 @@ static int find_declared_name(lua_State *L)
     return 1;
 }
 
-/* own.who(value, kind): the name of the object or function; or nil and an error message. */
+/* own.who(value, kind): return the name of an object or a function; if it has none, nil and an error message. */
 static int own_who(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -220,7 +220,7 @@ static int own_who(lua_State *L)
     return 2;
 }
 
-/* rill.sweep(grid [, function]): an object for the key `sweep`. */
+/* rill.sweep(grid [, function]): return an object for the key `sweep` of a configuration. */
 static int make_sweep(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -270,7 +270,7 @@ void script_config_lua_add(lua_State *L, const luaL_Reg *functions)
 
 /* --- calling ------------------------------------------------------------------------------------------------------ */
 
-/* Push the table `own`; at first use run the Lua code, which adds its functions to it. */
+/* Push the table `own`. At its first use the Lua code is run, which adds its functions to `own`. */
 static void push_own(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key);
@@ -288,7 +288,7 @@ static void push_own(lua_State *L)
     lua_setfield(L, -2, "is_complete");
 }
 
-/* Insert the function own.NAME below the `arguments` values on top of the stack. */
+/* Insert the function own.NAME below the topmost `arguments` values of the stack. */
 static void insert_internal(lua_State *L, const char *name, int arguments)
 {
     push_own(L);
@@ -339,7 +339,7 @@ int script_config_line(rill_script *s, const char *text, size_t length, const ch
     return p.line;
 }
 
-/* Find the line of `key` in the script's file. If the file cannot be read, the message has no line. */
+/* Find the line of `key` in the script's file, and record a message with it. If the file cannot be read, the message has no line. */
 rill_status script_config_fail(rill_script *s, const char *key, const char *sentence)
 {
     char line[32] = "", why[SCRIPT_MESSAGE_MAX];

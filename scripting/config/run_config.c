@@ -14,7 +14,7 @@
 #include "run_config.h"
 
 typedef struct config_owner {
-    rill_script_config config; /* first member, since callers hold a pointer to it */
+    rill_script_config config; /* first member, since callers get a pointer to it */
     rill_script *script;
     int reference;
 } config_owner;
@@ -23,12 +23,13 @@ typedef struct config_owner {
 
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
-    const char *name; /* key in the configuration and in the table that own.read() returns */
-    /* name of the function in read.lua that reads it; "": a setting or `options`, read separately; NULL: not a key
-     * of configurations */
+    const char *name; /* the key in the configuration, and in the table that own.read() returns */
+    /* name of the function in read.lua that reads the key's value; "": the key is a setting or `options`, which are read separately; NULL:
+     * the name is not a key of configurations */
     const char *read;
     field_type type;
-    size_t offset, count; /* offsets in the struct: of the value or the list, and of the list's length */
+    /* byte offsets in rill_script_config. offset: of the value or the list; count: of the list's length */
+    size_t offset, count;
 } field;
 
 /* All keys of a configuration, in the order in which they are checked, with the members that store their values. */
@@ -67,7 +68,7 @@ enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 static_assert(sizeof(rill_script_pair) == 2 * sizeof(char *) && sizeof(rill_chain_entry) == 2 * sizeof(char *),
               "pairs are lists of texts");
 
-/* Convert the list on top of the stack to an array of its strings. The list keeps strings and array alive. */
+/* Convert the list on top of the stack to an array of its strings. The Lua list keeps the strings and the array alive. */
 static const char **read_texts(lua_State *L)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -81,8 +82,8 @@ static const char **read_texts(lua_State *L)
     return texts;
 }
 
-/* Convert the list of lists on top of the stack to an array; each inner list holds a parameter's name and its
- * values. *points: the number of grid points. */
+/* Convert the list of lists on top of the stack to an array of sweep parameters. Each inner list has a parameter's name and its values.
+ * *points: the number of grid points. */
 static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -99,7 +100,7 @@ static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
     return axes;
 }
 
-/* Store the value on top of the stack in the member that `f` describes. */
+/* Store the value on top of the stack in the configuration, in the member that `f` describes. */
 static void store_field(lua_State *L, const field *f, rill_script_config *config)
 {
     char *target = (char *)config + f->offset;
@@ -119,8 +120,8 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
 
 /* --- keys ---------------------------------------------------------------------------------------------------------- */
 
-/* Append a key to the list on top of the stack: name, reader and owner. `option_owner`: the name of a domain, or
- * "outputs", if the key is one of their options; NULL: the key is no option. */
+/* Append a key to the list on top of the stack, as three values: its name, its reader (a function in read.lua) and its owner.
+ * `option_owner`: the name of a domain, or "outputs", if the key is one of their options; NULL: the key is no option. */
 static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
 {
     const char *const texts[] = {name, read, option_owner};
@@ -143,7 +144,7 @@ static const char *option_reader(const rill_option *row)
     }
 }
 
-/* Add options as keys, with their names and aliases as Lua identifiers. */
+/* Append options to the list of keys, with their names and aliases spelt as Lua identifiers. */
 static void add_options(lua_State *L, const rill_option *row, const char *option_owner)
 {
     char spelt[SCRIPT_NAME_MAX], alias[RILL_OPTION_MAX];
@@ -153,7 +154,7 @@ static void add_options(lua_State *L, const rill_option *row, const char *option
             add_key(L, script_lua_name(name, spelt), option_reader(row), option_owner);
 }
 
-/* Add the options of outputs and of all registered domains. */
+/* Append the options of outputs and of all registered domains to the list of keys. */
 static void add_other_options(lua_State *L)
 {
     const rill_domain *d;
@@ -162,7 +163,7 @@ static void add_other_options(lua_State *L)
         add_options(L, d->options, d->name);
 }
 
-/* own.option_rows(): a list in the form of own.keys(), with the options that are not settings but are valid in "options". */
+/* own.option_rows(): return a list in the form of own.keys(), with the options that are valid in "options" but are not settings. */
 static int own_option_rows(lua_State *L)
 {
     lua_newtable(L);
@@ -171,8 +172,8 @@ static int own_option_rows(lua_State *L)
     return 1;
 }
 
-/* own.keys(): a list with three values for each configuration key: its name, the function in read.lua that reads it,
- * and the owner if the key is an option of outputs or of a domain, else false. */
+/* own.keys(): return a list with three values for each configuration key: its name, the function in read.lua that reads it, and its owner.
+ * The owner is a domain, or "outputs", if the key is one of their options, else false. */
 static int own_keys(lua_State *L)
 {
     lua_newtable(L);
@@ -183,7 +184,7 @@ static int own_keys(lua_State *L)
     return 1;
 }
 
-/* Return 1 if the key is an alias of an option. */
+/* Return 1 if the key is an alias of an option, else 0. */
 static int is_alias(lua_State *L, const char *key)
 {
     char spelt[SCRIPT_NAME_MAX];
@@ -231,8 +232,8 @@ static rill_status create_config(lua_State *L, const char *reader, int arguments
     return status;
 }
 
-/* Read a configuration with own.read(), whose arguments are the `arguments` values on top of the stack. *out: the
- * configuration; unchanged after a failure. Raises Lua errors. */
+/* Read a configuration by calling own.read() with the topmost `arguments` values of the stack. *out: the configuration; unchanged after a
+ * failure. Raises Lua errors. */
 static rill_status take_config(lua_State *L, int arguments, rill_script_config **out)
 {
     return create_config(L, "read", arguments, out);
@@ -244,10 +245,10 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-/* Make the configuration of one sweep point from four values on the stack, which own.apply() gets: the parameters are
- * applied to the script's table. If the third value is a function, it then edits the table. The fourth value is the list
- * of names that gives the parameters' order; nil: sorted by name. *out: replaced, and its old configuration freed;
- * unchanged after a failure. Raises Lua errors. */
+/* Make the configuration of one sweep point. The four values on the stack are the arguments of own.apply(), which applies the parameters to
+ * the script's table. If the third value is a function, it then edits the table. The fourth value is a list of names, the order of the
+ * parameters; nil: they are sorted by name. *out: replaced, and the old configuration freed; unchanged after a failure. Raises Lua
+ * errors. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
@@ -268,7 +269,7 @@ static rill_status take_point(lua_State *L, rill_script_config **out)
 
 /* --- results of the script ---------------------------------------------------------------------------------------- */
 
-/* Push the value that the script returned; nil if it returned none. */
+/* Push the value that the script returned; nil if it returned no value. */
 static void push_result(lua_State *L)
 {
     const rill_script *s = script_from_lua(L);
@@ -279,9 +280,9 @@ static void push_result(lua_State *L)
 }
 
 typedef struct config_reading {
-    /* name of the function in read.lua that reads the table returned by the script; NULL: read a point of its sweep */
+    /* name of the function in read.lua that reads the table returned by the script; NULL: read grid point `index` of its sweep */
     const char *reader;
-    int64_t index; /* index of that grid point */
+    int64_t index; /* index of a grid point, used if `reader` is NULL */
     rill_script_config *config;
     rill_status status;
 } config_reading;
@@ -332,22 +333,23 @@ typedef struct script_tuning {
     void *user;
     rill_script_config *config; /* configuration of the latest attempt */
     int busy;                   /* 1: an attempt is in progress */
-    rill_status status;         /* status of the first failed attempt */
-    /* userdata through which try() finds this struct; set to NULL when the search ends */
+    rill_status status;         /* status of the first attempt that failed; 0: none */
+    /* userdata by which the script's function try() finds this struct; its pointer is set to NULL when the search ends */
     struct script_tuning **lua_handle;
 } script_tuning;
 
-static const char tuning_key = 0; /* registry key (by address) of `lua_handle`, which must outlive the search */
+/* registry key (by address) of the userdata `lua_handle`, which must outlive the search */
+static const char tuning_key = 0;
 
-/* Push the measures as a table. If the settings of a point contradict each other, its measures are the worst
- * possible, so that a search that compares numbers avoids it. A measure that is NaN is omitted. */
+/* Push the measures of a tried configuration as a table. If its settings contradict each other, the measures are the worst possible values,
+ * so that a search that compares numbers avoids this point. A measure that is NaN is omitted. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;
     const struct {
         const char *name;
         double value;
-        int64_t count; /* value to push if `value` is NaN; -1: none */
+        int64_t count; /* the integer to push if `value` is NaN; -1: push nil */
     } measures[] = {
         {"quality", bad ? 0 : m->quality, -1},
         {"exact", bad ? 0 : m->exact, -1},
@@ -371,8 +373,8 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]): decode with the configuration of a point and return the measures. It finds
- * its search through a userdata that is cleared when the search ends, because a script may call `try` later. */
+/* try(point [, function(config, point)]): decode with the configuration of a point, and return the measures. A script may call `try` after
+ * the search has ended, so `try` finds the search through a userdata that is then cleared. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));
@@ -430,8 +432,8 @@ rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, vo
 /* Names and arguments of heuristics, scorers and schedulers are only checked when an engine is created, long after the configuration was
  * read. After such an error each entry of the configuration is tried alone, to find the entry whose line the message must name. */
 
-/* Return 1 if the entry's plugin exists and accepts the entry's arguments, else 0. The code is the same for
- * heuristics, scorers and schedulers. */
+/* Return 1 if the plugin of this configuration entry exists and accepts the entry's arguments, else 0. A macro, since the code is the same
+ * for heuristics, scorers and schedulers. */
 #define RETURN_WORKS(type, find)                                              \
     do {                                                                      \
         const type *table = find(ctx, entry->name);                           \
@@ -450,8 +452,8 @@ static int entry_works(rill_context *ctx, script_kind kind, const rill_chain_ent
     RETURN_WORKS(rill_scheduler, rill_find_scheduler);
 }
 
-/* Put file, line and key before the context's message: those of the first entry whose name is in the message and
- * that also fails alone. */
+/* Find the first entry of the configuration whose name is in the context's message and that also fails when it is created alone. Put the
+ * entry's file, line and key before the message. */
 void rill_script_config_locate_error(rill_script *script, const rill_script_config *config)
 {
     static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "scheduler"};

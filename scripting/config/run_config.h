@@ -5,25 +5,26 @@
 #include "rill/script_config.h"
 #include "tables/tables.h"
 
-/* Add rill.sweep to the table `rill`, and store the copies of Lua's library tables for the Lua code. script_open_config() comes after. */
+/* Add rill.sweep to the table `rill`, and store copies of Lua's library tables for the Lua code of this folder. Call it before
+ * script_open_config(). */
 void script_open_config_lua(lua_State *L);
 void script_open_config(lua_State *L); /* run_config.c */
 
 /* --- config_lua.c ------------------------------------------------------------------------------------------------- */
 
-/* Add C functions to the table `own`, which the Lua code gets. */
+/* Add C functions to the table `own`, through which the Lua code of this folder calls C. */
 void script_config_lua_add(lua_State *L, const luaL_Reg *functions);
 
-/* Call the function own.NAME with the `arguments` values on top of the stack. A mistake in the configuration is
- * recorded in the context: no results, and RILL_ERR_OPTION. A wrong call by the script, and every other error,
- * raises a Lua error. */
+/* Call the function own.NAME with the topmost `arguments` values of the stack. If it finds a mistake in the configuration, the mistake is
+ * recorded in the context, nothing is pushed, and RILL_ERR_OPTION is returned. Any other error, such as a wrong call by the script, raises
+ * a Lua error. */
 rill_status script_internal_call(lua_State *L, const char *name, int arguments, int results);
 
 /* Record the message "FILE:LINE: KEY: sentence", with the line if it can be found. Returns RILL_ERR_OPTION. */
 rill_status script_config_fail(rill_script *s, const char *key, const char *sentence);
 
-/* Return the line of the Lua source that sets the key ("options.k", "heuristics[2]") of the returned table, or the
- * line of its nearest parent; 0: unknown. */
+/* Return the line of the Lua source that sets a key ("options.k", "heuristics[2]") of the returned table. If no line sets it, return the
+ * line of the nearest enclosing key; 0: unknown. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
 
 /* --- script_load.c ------------------------------------------------------------------------------------------------ */

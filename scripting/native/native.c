@@ -21,14 +21,14 @@
 
 /* --- libraries ---------------------------------------------------------------------------------------------------- */
 
-/* Push and return the path of a library's file. A relative name is searched in the script's directory. A name
- * without a slash that is not found there is left to the system's search. */
+/* Push and return the path of a library's file. A relative name is searched in the script's directory. If it is not found there and has no
+ * slash, the system searches for it. */
 static const char *find_library(lua_State *L, const char *name)
 {
     const char *script = script_from_lua(L)->path, *slash = strrchr(script, '/');
     if (name[0] == '/') return lua_pushstring(L, name);
     lua_pushlstring(L, script, slash != NULL ? (size_t)(slash - script) + 1 : 0);
-    /* The "./" prevents dlopen() from searching the system's directories. */
+    /* "./" keeps dlopen() from searching the system's directories */
     const char *path = lua_pushfstring(L, "%s%s%s", slash != NULL ? "" : "./", lua_tostring(L, -1), name);
     return strchr(name, '/') != NULL || access(path, F_OK) == 0 ? path : lua_pushstring(L, name);
 }
@@ -65,7 +65,7 @@ static int open_library(lua_State *L)
     library->next = s->native->libraries;
     s->native->libraries = library;
     *handle = library;
-    luaL_setmetatable(L, NATIVE_LIBRARY); /* last, so that no method finds *handle unset */
+    luaL_setmetatable(L, NATIVE_LIBRARY); /* set last, so that no method finds *handle uninitialised */
     return 1;
 }
 
@@ -92,8 +92,8 @@ static void read_signature(lua_State *L, int index, signature *out)
         luaL_error(L, "signature \"%s\", column %d: %s", text, (int)error.column, error.message);
 }
 
-/* Prepare libffi's call interface. It points to the argument types inside the native_function, so each copy of a
- * function prepares its own. */
+/* Prepare libffi's call interface for a function. The interface points to the argument types inside the native_function, so each copy of a
+ * native_function must prepare its own. */
 static void prepare_call(lua_State *L, native_function *f)
 {
     for (int i = 0; i < f->signature.n; i++) f->types[i] = native_ffi_type(f->signature.argument[i]);
@@ -123,7 +123,7 @@ static int bind(lua_State *L)
     f->library = library;
     f->n_open = f->signature.n;
     prepare_call(L, f);
-    /* dlsym() returns a pointer to an object; ISO C allows to copy its bytes to a pointer to a function. */
+    /* dlsym() returns a pointer to an object; ISO C allows copying its bytes to a function pointer, but no cast */
     void *address = dlsym(library->handle, symbol);
     if (address == NULL)
         return luaL_error(L, "%s has no function \"%s\": it must be exported, with C linkage", library->path, symbol);
@@ -182,7 +182,7 @@ static int call(lua_State *L)
 
 /* --- fixing arguments --------------------------------------------------------------------------------------------- */
 
-/* Raise if the argument is valid only during one engine call: it cannot be fixed for later calls. */
+/* Raise if the argument is valid only during one engine call, because it then cannot be fixed for later calls. */
 static void refuse_call_bound(lua_State *L, const native_function *f, int argument, int index)
 {
     signature_type type = f->signature.argument[argument];
@@ -193,8 +193,8 @@ static void refuse_call_bound(lua_State *L, const native_function *f, int argume
             f->name, argument + 1);
 }
 
-/* function:with(arguments...): fix the last arguments. Values are converted now. The new function keeps strings and
- * arrays alive, since it stores pointers to them. */
+/* function:with(arguments...): make a function with the last arguments fixed. The values are converted now. The new function stores
+ * pointers to strings and arrays, and keeps these alive. */
 static int fix_arguments(lua_State *L)
 {
     const native_function *from = native_check_function(L, 1);
@@ -235,10 +235,10 @@ static int fix_arguments(lua_State *L)
 typedef struct native_callback {
     struct native_callback *prev;
     rill_script *script;
-    int function; /* registry reference of the Lua function */
+    int function; /* registry reference of the Lua function that is called */
     int has_arrays;
     signature signature;
-    ffi_closure *closure; /* NULL: libffi could not allocate it */
+    ffi_closure *closure; /* the closure that C calls; NULL: libffi could not allocate it */
     ffi_cif cif;
     ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
 } callback;
@@ -285,7 +285,7 @@ static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *u
     (void)cif;
     if (s->native->failed.status == RILL_OK) {
         script_frame frame;
-        /* script_begin() makes the caller's views invalid, so only callbacks with array arguments call it. */
+        /* Only callbacks with array arguments call script_begin(), because it makes the caller's views invalid. */
         if (c->has_arrays) frame = script_begin(s, NULL, 0);
         rill_status status = script_protect(s, run_callback, &call);
         if (c->has_arrays) script_end(s, frame);
@@ -296,7 +296,8 @@ static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *u
     }
     const signature_type type = c->signature.result;
     size_t size = native_ffi_type(type)->size;
-    if (type < SIGNATURE_FLOAT && size < sizeof(ffi_arg)) size = sizeof(ffi_arg); /* libffi reads a whole register */
+    /* libffi reads the result as a whole register */
+    if (type < SIGNATURE_FLOAT && size < sizeof(ffi_arg)) size = sizeof(ffi_arg);
     if (type != SIGNATURE_VOID) memcpy(result, &call.result, size);
 }
 
@@ -314,8 +315,8 @@ static void check_callback_signature(lua_State *L, callback *c)
     }
 }
 
-/* libffi initialises its allocator at first use without a lock. pthread_once() prevents two threads from doing so at
- * once. */
+/* libffi initialises its allocator at its first use and takes no lock for it. pthread_once() keeps two threads from doing so at the same
+ * time. */
 static pthread_once_t allocator = PTHREAD_ONCE_INIT;
 
 static void set_up_allocator(void)
@@ -349,7 +350,8 @@ static int make_callback(lua_State *L)
     callback *c = rill_calloc(s->ctx, 1, sizeof *c);
     if (c == NULL) return script_raise(L, rill_fail_memory(s->ctx, sizeof *c, "a closure"));
     c->prev = s->native->latest;
-    s->native->latest = c; /* linked before anything can raise, so that free_callbacks() finds it */
+    /* linked into the list before anything can raise, so that free_callbacks() frees it in any case */
+    s->native->latest = c;
     c->script = s;
     read_signature(L, 1, &c->signature);
     check_callback_signature(L, c);
@@ -387,8 +389,8 @@ void script_native_free(rill_script *s)
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.array("int32", 10): an array of zeros; rill.ffi.array("int32", values): an array from a table or an
- * array, each of whose values is checked. */
+/* rill.ffi.array("int32", 10) makes an array of zeros; rill.ffi.array("int32", values) makes an array from a table or another array, and
+ * checks that each value fits the type. */
 static int make_array(lua_State *L)
 {
     static const char *const names[] = {"double", "float", "int32", "int64", "uint8", NULL};
@@ -432,7 +434,7 @@ static int refuse_sandboxed(lua_State *L)
         "rill.ffi calls native code, which the sandbox cannot limit: --unsafe-scripts enables it for scripts you trust");
 }
 
-/* Set rill.ffi of a sandboxed script to a table that raises an explanation on any access. */
+/* Set rill.ffi in a sandboxed script: a table that raises an error with an explanation when the script uses it. */
 static void open_refusal(lua_State *L)
 {
     static const luaL_Reg events[] = {{"__index", refuse_sandboxed}, {"__newindex", refuse_sandboxed},

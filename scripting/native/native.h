@@ -28,39 +28,42 @@ typedef union native_value {
 typedef struct native_library {
     struct native_library *next;
     void *handle;
-    size_t size; /* bytes of this block */
+    size_t size; /* size of this block in bytes */
     char path[]; /* the path as the script wrote it */
 } native_library;
 
 /* Libraries and callbacks of a script: rill_script.native. */
 struct script_native {
     native_library *libraries;
-    struct native_callback *latest; /* list of callbacks, newest first */
-    /* Numbers of callbacks and registered functions made so far. They are limited, because these objects live as
-     * long as the script, and Lua's memory limit does not count libffi's closures. */
+    /* the latest callback made, the head of a list in which each callback links to the previous one */
+    struct native_callback *latest;
+    /* Numbers of callbacks and of registered functions made so far. Both are limited: these objects live as long as the script, and Lua's
+     * memory limit does not count libffi's closures. */
     int callbacks, tables;
-    /* The failure of a callback. The bound function that called the callback raises it, or the plugin's call fails the run. Until then all
-     * callbacks return 0 at once. */
+    /* A failure in a callback, which cannot be returned through native code. It is raised when the native function that called the callback
+     * returns; if the engine called that function as a plugin, it fails the run. Until then all callbacks return 0 at once. */
     script_late failed;
 };
 
-/* A bound C function; its user value 1 is a table that keeps the fixed arguments' data alive. */
+/* A C function that a script has bound. Its Lua user value 1 is a table that keeps the data of fixed arguments alive. */
 typedef struct native_function {
     void (*code)(void);
     signature signature;
     ffi_cif cif;
     ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
-    int n_open;                                  /* number of arguments that a call passes; the later ones are fixed */
-    native_value fixed[SIGNATURE_MAX_ARGUMENTS]; /* [n_open, signature.n) values of the fixed arguments */
+    /* number of arguments that a call passes; the arguments after these are fixed */
+    int n_open;
+    /* values of the fixed arguments, at the indexes [n_open, signature.n) */
+    native_value fixed[SIGNATURE_MAX_ARGUMENTS];
     const native_library *library;
-    void *table; /* native_table of the plugin as which this function is registered; NULL: it is not registered */
+    void *table; /* the native_table of the plugin as which this function is registered; NULL: it is not registered */
     char name[NATIVE_NAME_MAX];
 } native_function;
 
 #define NATIVE_FUNCTION "rill.ffi.function"
 #define NATIVE_LIBRARY "rill.ffi.library"
 
-/* Return the element type of an array argument. Both enumerations have the same order. */
+/* Return the element type of an array argument. Works because array_type and signature_type list the element types in the same order. */
 static inline array_type native_elements(signature_type type)
 {
     return (array_type)(type - SIGNATURE_DOUBLES);
@@ -70,29 +73,29 @@ static inline array_type native_elements(signature_type type)
 
 ffi_type *native_ffi_type(signature_type type);
 
-/* Read the Lua value at `index` as argument number `argument` (from 1; 0: the result) of `function`, whose name
- * messages show. Pointers in *out point into the Lua value. Raises. */
+/* Read the Lua value at `index` as an argument of a native function. `argument`: its number, from 1; 0: the value is a result. `function`:
+ * the function's name for messages. Pointers in *out point into the Lua value. Raises if the value does not fit the type. */
 void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,
                  native_value *out);
 
-/* Push a result; nothing for void. Returns the number of values pushed. May raise when out of memory. */
+/* Push the result of a native function; void pushes nothing. Returns the number of values pushed. May raise when out of memory. */
 int native_push(lua_State *L, signature_type type, const native_value *value);
 
-/* Return a value of an integer type. */
+/* Return a value of any integer type as an int64_t. */
 int64_t native_integer(signature_type type, const native_value *value);
 
 /* --- native.c ----------------------------------------------------------------------------------------------------- */
 
 native_function *native_check_function(lua_State *L, int index);
 
-/* Add 1 to *n, a number of objects that live as long as the script. Raises at the limit; `what` is the plural for
- * the message. */
+/* Add 1 to *n, the number of objects of a kind that live as long as the script. Raises if there are too many; `what` is the plural of the
+ * kind, for the message. */
 void native_count_object(lua_State *L, int *n, const char *what);
 
 /* --- for the modules above ----------------------------------------------------------------------------------------- */
 
-/* script_native_is() returns 1 if the value is a function that rill.ffi bound. script_native_register() registers
- * such a function as a plugin, once for each function, and stores the plugin's name. Raises Lua errors. */
+/* script_native_is() returns 1 if the value is a C function that rill.ffi bound, else 0. script_native_register() registers such a function
+ * as a plugin, unless it already is one, and stores the plugin's name. Raises Lua errors. */
 int script_native_is(lua_State *L, int index);
 void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 

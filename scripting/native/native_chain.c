@@ -14,14 +14,14 @@
 
 #include "native.h"
 
-/* A bound function registered as a plugin: a userdata that the registry keeps until the script ends, since the
- * context refers to its plugin struct. */
+/* A bound C function that is registered as a plugin. It is a userdata that the Lua registry keeps until the script ends, since the context
+ * refers to its plugin struct. */
 typedef struct native_table {
     union {
         rill_heuristic heuristic;
         rill_scorer scorer;
         rill_scheduler scheduler;
-    } as; /* first member, so a pointer to the plugin's struct is a pointer to this struct */
+    } as; /* must be first, so that a pointer to the plugin's struct is a pointer to this native_table */
     rill_script *script;
     native_function *function;
     const char *word; /* name of the kind, such as "heuristic" */
@@ -32,7 +32,7 @@ typedef struct native_table {
 typedef struct kind {
     const char *word, *shape;
     int n;
-    signature_type argument[3]; /* [n] types of the arguments that the engine passes */
+    signature_type argument[3]; /* [n] types of the arguments that the engine passes to a plugin of this kind */
 } kind;
 
 static const kind kinds[] = {
@@ -48,7 +48,7 @@ static const kind kinds[] = {
 /* --- the engine's calls ------------------------------------------------------------------------------------------- */
 
 /* Return the status of a native function's result, and record a message if it failed. A message that a function such
- * as rill_modifiers_add() recorded in the context is kept. (The engine has cleared older ones.) */
+ * as rill_modifiers_add() recorded in the context is kept. (The engine has cleared older messages before the call.) */
 static rill_status check_native_result(const native_table *t, int64_t result)
 {
     rill_context *ctx = t->script->ctx;
@@ -63,7 +63,7 @@ static rill_status check_native_result(const native_table *t, int64_t result)
                      known ? rill_status_name(status) : "", known ? ")" : "");
 }
 
-/* Call the function with n arguments from the engine, followed by the fixed arguments. */
+/* Call the native function: the first n arguments come from the engine, the fixed arguments follow. */
 static rill_status call_function(const native_table *t, int n, const void *const *given_values)
 {
     native_function *f = t->function;
@@ -96,7 +96,7 @@ static rill_status choose(void *self, const rill_sched_view *sched_view, int32_t
     return call_function(self, 3, (const void *const[]){sched_view, order, count});
 }
 
-/* The native_table itself serves as the instance. */
+/* Create an instance of the plugin, which is the native_table itself. Arguments are refused. */
 static rill_status create(const void *table, rill_context *ctx, const char *arguments, void **self)
 {
     const native_table *t = table;
@@ -147,8 +147,8 @@ static void check_chain_signature(lua_State *L, const native_function *f, script
                    k->word);
 }
 
-/* Name the plugin "native-SYMBOL". Characters that a name may not contain become "-". If the name is taken, a number is
- * appended. */
+/* Choose a name for the plugin: "native-SYMBOL", with each character that a name may not contain replaced by "-". If the name is taken, a
+ * number is appended. */
 static void choose_name(native_table *t, script_kind wanted)
 {
     enum { LONGEST = 28 };

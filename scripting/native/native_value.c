@@ -8,7 +8,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "as native.h says");
 
-/* For each C type of numbers, by signature_type: libffi's type and, for integers, the range. */
+/* For each number type of C, indexed by signature_type: libffi's type and, for integers, the range of values. */
 static const struct {
     ffi_type *type;
     lua_Integer min, max;
@@ -22,7 +22,7 @@ static const struct {
     [SIGNATURE_U8] = {&ffi_type_uint8, 0, UINT8_MAX},
     [SIGNATURE_U16] = {&ffi_type_uint16, 0, UINT16_MAX},
     [SIGNATURE_U32] = {&ffi_type_uint32, 0, UINT32_MAX},
-    [SIGNATURE_U64] = {&ffi_type_uint64, 0, INT64_MAX}, /* larger ones are floats in Lua */
+    [SIGNATURE_U64] = {&ffi_type_uint64, 0, INT64_MAX}, /* larger values are floats in Lua */
     [SIGNATURE_FLOAT] = {&ffi_type_float, 0, 0},
     [SIGNATURE_DOUBLE] = {&ffi_type_double, 0, 0},
 };
@@ -34,7 +34,7 @@ ffi_type *native_ffi_type(signature_type type)
 
 /* --- Lua to C ----------------------------------------------------------------------------------------------------- */
 
-/* The Lua value being read, and its position for messages. */
+/* The Lua value that is being read, with its position in the call for messages. */
 typedef struct place {
     lua_State *L;
     int index;
@@ -55,7 +55,7 @@ static int raise_type_error(const place *p, const char *expected)
                       found);
 }
 
-/* Return the value as an integer. Raises unless it is in the type's range; the message states the bounds. */
+/* Return the value as an integer. Raises unless it is in the type's range; the message has the bounds. */
 static lua_Integer read_integer(const place *p)
 {
     lua_Integer value = 0, low = numbers[p->type].min, high = numbers[p->type].max;
@@ -64,7 +64,7 @@ static lua_Integer read_integer(const place *p)
     return value;
 }
 
-/* Return the value as a uint64. Lua's integers end at 2^63; larger numbers are floats, as native_push() makes them. */
+/* Return the value as a uint64. Lua's integers end below 2^63; native_push() makes larger numbers floats, so floats are accepted too. */
 static uint64_t read_uint64(const place *p)
 {
     lua_Integer value;
@@ -115,7 +115,7 @@ static const void *read_struct(const place *p)
     switch (p->type) {
     case SIGNATURE_CANDIDATES: return script_candidates_check(p->L, p->index);
     case SIGNATURE_SCHED_VIEW: return script_sched_view_check(p->L, p->index);
-    default: /* scripts pass `rows` for both arguments, rows* and modifiers* */
+    default: /* rows* or modifiers*: scripts pass the view `rows` for both */
         rows = script_rows_check(p->L, p->index, &modifiers);
         return p->type == SIGNATURE_MODIFIERS ? (const void *)modifiers : rows;
     }
@@ -182,7 +182,7 @@ int native_push(lua_State *L, signature_type type, const native_value *value)
     case SIGNATURE_STRING: lua_pushstring(L, value->pointer); break; /* nil for NULL */
     default:
         if (type == SIGNATURE_U64 && value->u64 > INT64_MAX)
-            /* push the nearest float, since a Lua integer would be negative */
+            /* push the nearest float: as a Lua integer this value would be negative */
             lua_pushnumber(L, (lua_Number)value->u64);
         else if (type < SIGNATURE_FLOAT)
             lua_pushinteger(L, native_integer(type, value));

@@ -20,16 +20,16 @@
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* The signature_type of an integer of so many bytes. */
+/* The signature_type of a signed integer with this many bytes. */
 #define SIGNED_TYPE(bytes) \
     ((bytes) == 1 ? SIGNATURE_I8 : (bytes) == 2 ? SIGNATURE_I16 : (bytes) == 4 ? SIGNATURE_I32 : SIGNATURE_I64)
 #define UNSIGNED_TYPE(bytes) (SIGNED_TYPE(bytes) + (SIGNATURE_U8 - SIGNATURE_I8))
 
 /* The types that a signature may contain, indexed by signature_type. */
 static const struct {
-    const char *name;     /* the type in its shortest spelling */
-    const char *words[3]; /* words that name the type; for a pointer to an engine struct, words that name the struct */
-    signature_type pointer; /* the type of a pointer to it; SIGNATURE_VOID: there is none */
+    const char *name;       /* the type in its shortest spelling */
+    const char *words[3];   /* words that name the type; for a pointer to an engine struct: the names of the struct */
+    signature_type pointer; /* the type of a pointer to this type; SIGNATURE_VOID: there is none */
 } types[] = {
     [SIGNATURE_VOID] = {"void", {"void"}, SIGNATURE_POINTER},
     [SIGNATURE_BOOL] = {"bool", {"bool", "_Bool"}, SIGNATURE_VOID},
@@ -57,14 +57,14 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types, WORDS_OF_TYPE = 3 };
 
-/* Words for a type that depends on the machine. */
+/* Words for integer types whose size depends on the machine. */
 static const struct {
     const char *word;
     signature_type type;
 } sized_words[] = {{"size_t", UNSIGNED_TYPE(sizeof(size_t))}, {"rill_status", SIGNED_TYPE(sizeof(int))}};
 enum { SIZED_WORDS = sizeof sized_words / sizeof *sized_words };
 
-/* Words that combine with each other to a type. */
+/* Words that are combined to form a type, such as "unsigned long int". */
 enum { SIGNED, UNSIGNED, SHORT, INT, LONG, CHAR, DOUBLE, COMBINING };
 static const char *const combining[COMBINING] = {"signed", "unsigned", "short", "int", "long", "char", "double"};
 
@@ -78,12 +78,13 @@ const char *signature_word(size_t i)
 }
 
 typedef struct type_words {
-    size_t start;         /* position of the first word other than const */
-    size_t end;           /* position after the last word */
-    int constant;         /* 1: the word const occurred */
-    int single;           /* the signature_type of a word that is a complete type; -1: none */
-    int count[COMBINING]; /* occurrences of each word of combining[] */
-    int n_combining;      /* sum of count */
+    size_t start; /* position of the first word of the type, not counting "const" */
+    size_t end;   /* position after the last word of the type */
+    int constant; /* 1: the word const occurred */
+    /* the signature_type of a word that is a complete type on its own, such as "int32"; -1: there is no such word */
+    int single;
+    int count[COMBINING]; /* how often each word of combining[] occurred */
+    int n_combining;      /* total number of combining words */
 } type_words;
 
 typedef struct reader {
@@ -116,7 +117,7 @@ static int consume(reader *r, char c)
     return found;
 }
 
-/* Return the length of the word at the current position; 0 if no word begins there. */
+/* Return the number of bytes of the word at the current position; 0 if no word begins there. */
 static size_t word_length(reader *r)
 {
     skip_spaces(r);
@@ -144,7 +145,7 @@ __attribute__((format(printf, 3, 4))) static int fail_parse(reader *r, size_t po
     return -1;
 }
 
-/* Bytes [start, end) of the signature for a message: shortened, without control characters. */
+/* Bytes [start, end) of the signature as shown in a message: shortened if long, and without control characters. */
 typedef struct excerpt {
     char text[40];
 } excerpt;
@@ -168,7 +169,7 @@ static int fail_word(reader *r, size_t pos, size_t n)
                       make_excerpt(r, pos, pos + n).text);
 }
 
-/* Fail because `expected` is missing at the current position. */
+/* Fail with the message that `expected` was expected at the current position. */
 static int fail_expected(reader *r, const char *expected)
 {
     skip_spaces(r);
@@ -185,7 +186,7 @@ static int fail_expected(reader *r, const char *expected)
 
 /* --- one type ----------------------------------------------------------------------------------------------------- */
 
-/* Return the signature_type that the word of n bytes at the current position names alone, or -1. */
+/* Return the signature_type of the word at the current position, which has n bytes; -1: this word alone is not a type. */
 static int find_type(const reader *r, size_t n)
 {
     for (int type = 0; type < TYPES; type++)
@@ -203,7 +204,7 @@ static int find_combining(const reader *r, size_t n)
     return -1;
 }
 
-/* Collect words until one cannot belong to this type. */
+/* Collect the words of a type, up to the first word that cannot belong to it. */
 static int gather_words(reader *r, type_words *w)
 {
     *w = (type_words){.single = -1};
@@ -230,7 +231,8 @@ static int gather_words(reader *r, type_words *w)
     return 0;
 }
 
-/* Set *out to the type that the words before any "*" mean. C allows any order, and each word once except "long". */
+/* Set *out to the type that the collected words mean, without a "*" that may follow. As in C, the words may have any order, and only "long"
+ * may occur twice. */
 static int type_from_words(reader *r, const type_words *w, signature_type *out)
 {
     if (w->single >= 0) {
@@ -258,7 +260,7 @@ static int is_struct(signature_type type)
     return type >= SIGNATURE_CANDIDATES && type <= SIGNATURE_SCHED_VIEW;
 }
 
-/* Replace *type, the type that `w` means, by the type of a pointer to it. */
+/* Replace *type, the type that the words in `w` mean, by the type of a pointer to it. */
 static int make_pointer(reader *r, const type_words *w, signature_type *type)
 {
     if (w->n_combining == 1 && w->count[CHAR]) {
@@ -289,7 +291,8 @@ static int read_type(reader *r, signature_type *out, int *constant, size_t *star
     }
     if (make_pointer(r, &w, out) != 0) return -1;
     size_t n = word_length(r);
-    if (n > 0 && word_is(r, n, "const")) r->pos += n; /* callers need not know that the pointer itself is const */
+    /* skip a "const" after the "*": whether the pointer itself is constant does not matter to callers */
+    if (n > 0 && word_is(r, n, "const")) r->pos += n;
     if (next_is(r, '*')) return fail_parse(r, r->pos, "pointers to pointers are not supported: use void*");
     *constant = w.constant && *out >= SIGNATURE_CANDIDATES;
     if (*out == SIGNATURE_ROWS || *out == SIGNATURE_SCHED_VIEW) *constant = 1;

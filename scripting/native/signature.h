@@ -51,14 +51,14 @@ typedef enum signature_type {
 
 enum { SIGNATURE_MAX_ARGUMENTS = 32, SIGNATURE_TEXT = 512 };
 
-/* Return the i-th word that a type may contain; NULL past the last. */
+/* Return word number i of all words that a type may contain; NULL past the last one. */
 const char *signature_word(size_t i);
 
 typedef struct signature {
     signature_type result;
     int n;
-    signature_type argument[SIGNATURE_MAX_ARGUMENTS]; /* [n] types of the arguments */
-    uint32_t constant;                                /* bit i: argument i is a pointer to const */
+    signature_type argument[SIGNATURE_MAX_ARGUMENTS]; /* [n] types of the function's arguments */
+    uint32_t constant;                                /* bit set: bit i is 1 if argument i is a pointer to const */
 } signature;
 
 typedef struct signature_error {
@@ -66,10 +66,10 @@ typedef struct signature_error {
     char message[400];
 } signature_error;
 
-/* Parse `length` bytes of `text`. Returns 0, or -1 with *error filled and *out undefined. */
+/* Parse a signature of `length` bytes. Returns 0, or -1 with *error filled in and *out undefined. */
 int signature_parse(const char *text, size_t length, signature *out, signature_error *error);
 
-/* Return the type's spelling in signatures, such as "int32*": a constant string. */
+/* Return how a signature spells this type, such as "int32*". The string is constant. */
 const char *signature_type_name(signature_type type);
 
 /* Write the signature in its shortest spelling; SIGNATURE_TEXT bytes hold any signature. Parsing the result gives

@@ -18,35 +18,38 @@
 
 #include "limits.h"
 
-/* Integers that a script passes are clamped to [0, MAX_CALL_COST], so that sums of costs cannot overflow. */
+/* Integers that a script passes are clamped to [0, MAX_CALL_COST] before costs are computed from them, so that sums of costs cannot
+ * overflow. */
 #define MAX_CALL_COST (INT64_MAX / 4)
 
-/* Bytes of text per instruction charged. Reading a number is the most expensive work per byte: two or three
- * nanoseconds per digit. */
+/* Bytes of text that are charged as one instruction. The most expensive work per byte is reading a number: two or three nanoseconds per
+ * digit. */
 enum { BYTES_PER_UNIT = 4 };
 
-/* How the work of one library function is counted in the script's limit of instructions. */
+/* How much one library function charges to the script's limit of instructions. */
 typedef struct script_work {
     const char *name;
-    /* position of the text argument that only `cost` charges for, or one of the constants below */
+    /* position of the text argument that is exempt from the charge per byte, because only `cost` charges for it; or a constant below */
     int text;
-    int64_t (*cost)(lua_State *L); /* returns the cost of that argument and of the result; NULL: none */
+    /* returns the charge for the exempt argument and for the result; NULL: there is none */
+    int64_t (*cost)(lua_State *L);
 } script_work;
 
-/* Values of script_work.text. NO_ARGUMENT: every text argument is charged per byte. EVERY_ARGUMENT: none is, since the function
- * does not read its texts. */
+/* Values of script_work.text. NO_ARGUMENT: no argument is exempt, so each text argument is charged per byte. EVERY_ARGUMENT: all are
+ * exempt, since the function does not read its texts. */
 enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 };
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* Instructions that an access to an element and a comparison count in the script's limit; bytes of compared texts per instruction. */
+/* Charges to the script's limit of instructions: ELEMENT_COST for an access to an element, COMPARE_COST for a comparison, and one for each
+ * COMPARED_PER_UNIT bytes of compared texts. */
 enum { ELEMENT_COST = 10, COMPARE_COST = 2, COMPARED_PER_UNIT = 16 };
 
 static const char *const read_fields[] = {"__index", NULL}, *const write_fields[] = {"__newindex", NULL};
 static const char *const length_fields[] = {"__index", "__len", NULL};
 static const char *const change_fields[] = {"__index", "__newindex", "__len", NULL};
 
-/* Raise unless the argument is a table, or an object whose metatable has all of these fields. */
+/* Raise unless the argument is a table, or an object whose metatable has all of these fields (a NULL-terminated list). */
 static void check_list(lua_State *L, int index, const char *const *fields)
 {
     if (lua_istable(L, index)) return;
@@ -66,7 +69,7 @@ static lua_Integer list_length(lua_State *L, const char *const *fields)
     return luaL_len(L, 1);
 }
 
-/* to_list[to] = from_list[from], for lists at the given stack indexes. */
+/* Copy a list element: to_list[to] = from_list[from]. to_list and from_list are stack indexes of the lists. */
 static void copy_element(lua_State *L, int from_list, lua_Integer from, int to_list, lua_Integer to)
 {
     script_charge(L, ELEMENT_COST);
@@ -158,7 +161,7 @@ static int counted_unpack(lua_State *L)
     }
 }
 
-/* The default comparison of table.sort, with a charge. Comparing two texts takes time proportional to the shorter
+/* The default comparison of table.sort, which charges to the script's limit. Comparing two texts takes time proportional to the shorter
  * one. */
 static int counted_less(lua_State *L)
 {
@@ -172,8 +175,8 @@ static int counted_less(lua_State *L)
     return 1;
 }
 
-/* Called before table.sort: if the script gives no comparison function, add one that charges for each comparison.
- * Returns 0, because the comparisons are charged later. */
+/* Called before table.sort. If the script passes no comparison function, a default one is added that charges for each comparison. Returns
+ * 0, because nothing is charged at this point. */
 static int64_t sort_order(lua_State *L)
 {
     if (lua_gettop(L) == 0 || !lua_isnoneornil(L, 2)) return 0;
@@ -193,20 +196,20 @@ static int64_t arguments_cost(lua_State *L, int except)
     return bytes / BYTES_PER_UNIT + n;
 }
 
-/* Return the cost of converting the argument to a number: 0 unless it is a text. */
+/* Return the cost of converting the argument to a number: 0 unless the argument is a text. */
 static int64_t number_cost(lua_State *L, int index)
 {
     return lua_type(L, index) == LUA_TSTRING ? (int64_t)lua_rawlen(L, index) / BYTES_PER_UNIT : 0;
 }
 
-/* Cost of select(n, ...), whose n may be a text. */
+/* Cost of select(n, ...), where n may be a text that must be read as a number. */
 static int64_t select_cost(lua_State *L)
 {
     return number_cost(L, 1);
 }
 
-/* Cost of table.insert(list, pos, value), whose pos may be a text. With two arguments the second is the value, which
- * costs nothing. */
+/* Cost of table.insert(list, pos, value), where pos may be a text that must be read as a number. With two arguments the second is the
+ * value, which costs nothing. */
 static int64_t insert_cost(lua_State *L)
 {
     return lua_gettop(L) == 3 ? number_cost(L, 2) : 0;
@@ -220,8 +223,8 @@ static int64_t clamped_integer(lua_State *L, int index)
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Return the position in a text of `length` bytes that the argument at `index` gives: `otherwise` if it is missing,
- * counted from the end if it is negative, clamped to [0, length]. */
+/* Return the position in a text of `length` bytes that the argument at `index` means. A missing argument means `otherwise`, and a negative
+ * one counts from the end. The position is clamped to [0, length]. */
 static int64_t text_position(lua_State *L, int index, int64_t length, int64_t otherwise)
 {
     lua_Integer place = lua_isnoneornil(L, index) ? otherwise : lua_tointeger(L, index);
@@ -229,8 +232,8 @@ static int64_t text_position(lua_State *L, int index, int64_t length, int64_t ot
     return place < 0 ? 0 : place < length ? place : length;
 }
 
-/* Return the number of bytes between the positions given by arguments 2 and 3, in the text at index 1. `first` and
- * `last` are the defaults; a negative `last` stands for the first position. */
+/* Return the number of bytes of the text at index 1 between the positions in arguments 2 and 3. `first` and `last` are their default
+ * values; a negative `last` means that the second position is equal to the first. */
 static int64_t span_length(lua_State *L, int64_t first, int64_t last)
 {
     int64_t length = (int64_t)lua_rawlen(L, 1), span;
@@ -240,7 +243,7 @@ static int64_t span_length(lua_State *L, int64_t first, int64_t last)
     return span > 0 ? span : 0;
 }
 
-/* Cost of string.byte and utf8.codepoint(s, i, j): one character per position from i to j, which defaults to i. */
+/* Cost of string.byte(s, i, j) and utf8.codepoint(s, i, j), which read the characters from position i to position j; j defaults to i. */
 static int64_t places_cost(lua_State *L)
 {
     int64_t span = span_length(L, 1, -1);
@@ -254,13 +257,13 @@ static int64_t utf8_len_cost(lua_State *L)
     return span_length(L, 1, INT64_MAX) / BYTES_PER_UNIT;
 }
 
-/* Cost of string.rep(s, n, separator). It allocates the whole result first, so a result beyond the memory limit
- * fails at once and costs nothing. */
+/* Cost of string.rep(s, n, separator). A result beyond the memory limit costs nothing: the function allocates the whole result first, so it
+ * fails at once. */
 static int64_t rep_cost(lua_State *L)
 {
     int64_t n = clamped_integer(L, 2), each = (int64_t)(lua_rawlen(L, 1) + (lua_isstring(L, 3) ? lua_rawlen(L, 3) : 0)),
             bytes;
-    if (each == 0 && n > 0) { /* the library would loop n times to append nothing */
+    if (each == 0 && n > 0) { /* repeating nothing n times: the library would loop n times, so n is set to 0 */
         lua_pushinteger(L, 0);
         lua_replace(L, 2);
     }
@@ -285,7 +288,7 @@ static int64_t format_cost(lua_State *L)
     return cost;
 }
 
-/* Cost of string.pack(format, ...) beyond its arguments: "cN" pads a text to N bytes. */
+/* Cost of string.pack(format, ...) in addition to its arguments: "cN" pads a text to N bytes. */
 static int64_t pack_cost(lua_State *L)
 {
     const char *format = lua_tostring(L, 1);
@@ -303,7 +306,7 @@ static int64_t pack_cost(lua_State *L)
     return bytes / BYTES_PER_UNIT;
 }
 
-/* Cost of string.unpack(format, text, pos): a string in the text may extend to its end. */
+/* Cost of string.unpack(format, text, pos): a string that is unpacked may extend to the end of the text. */
 static int64_t unpack_cost(lua_State *L)
 {
     const char *format = lua_tostring(L, 1);
@@ -314,8 +317,8 @@ static int64_t unpack_cost(lua_State *L)
 
 /* --- the wrapper -------------------------------------------------------------------------------------------------- */
 
-/* The wrapper of a library function: upvalue 2 is its script_work, upvalue 3 the original function. The original
- * runs in this call's frame, so if it has an upvalue, upvalue 1 is a copy of that. */
+/* Wraps a library function, to charge for its work. Upvalue 2 is its script_work, upvalue 3 the original function. The original runs in the
+ * frame of this call, so upvalue 1 must be a copy of the original's upvalue, if it has one. */
 static int call_charged(lua_State *L)
 {
     const script_work *work = lua_touserdata(L, lua_upvalueindex(2));
@@ -363,7 +366,7 @@ static const script_work *find_work(const script_work *table, const char *name)
     return table->name != NULL ? table : &default_work;
 }
 
-/* Wrap each C function in the table on top of the stack; `table` lists the functions with a special rule. */
+/* Wrap each C function in the table on top of the stack. `table` lists the functions that have their own rule for the cost. */
 static void charge_functions(lua_State *L, const script_work *table)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
@@ -384,7 +387,7 @@ static void charge_functions(lua_State *L, const script_work *table)
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
-/* Source text that is passed to the compiler in pieces, each charged when the compiler requests it. Compile time can
+/* Source text that is passed to the compiler in pieces. Each piece is charged when the compiler requests it. Compile time can
  * grow much faster than the text: a name is searched in all enclosing functions, and jumps are appended to a list
  * that is walked. So charging a piece also checks the clock. */
 typedef struct compile_source {
@@ -404,8 +407,8 @@ static const char *next_piece(lua_State *L, void *user, size_t *size)
     return piece;
 }
 
-/* Return the cost of the text's "goto" statements. The compiler compares each with all pending ones, so the cost is
- * the square of their number. */
+/* Return the cost of the "goto" statements in the text. The compiler compares each of them with all that are pending, so the cost is the
+ * square of their number. */
 static int64_t goto_cost(const char *text, size_t length)
 {
     static const char word[] = "goto";
@@ -449,7 +452,7 @@ void script_open_work(lua_State *L)
         charge_functions(L, libraries[i].work);
         lua_pop(L, 1);
     }
-    /* a string, to get the metatable of strings, which has functions for arithmetic on strings */
+    /* push a string, to get the metatable of all strings, which has functions for arithmetic on strings */
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
     charge_functions(L, no_work);

@@ -11,14 +11,14 @@
 
 #include "limits.h"
 
-/* Lua before 5.4.6 does not limit nested coroutine.close() calls in close handlers, each of which takes some of the
- * C stack. */
+/* MAX_NESTED_CLOSES limits nested coroutine.close() calls in close handlers, each of which takes some of the C stack: Lua before 5.4.6 has
+ * no limit for them. */
 enum { MAX_NESTED_CLOSES = 50, SWITCH_COST = 10, CATCH_COST = 5 };
 
 /* --- catching errors ---------------------------------------------------------------------------------------------- */
 
-/* Called after a script has caught an error: restores the running thread, which the error left changed, and raises
- * again if a limit is exhausted. */
+/* Called after a script has caught an error. Restores script->L, the running thread, which the error has left changed. If a limit is
+ * exhausted, raises the error again. */
 static void after_catch(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -26,7 +26,7 @@ static void after_catch(lua_State *L)
     if (s->is_exhausted) script_raise_exhausted(L);
 }
 
-/* If the error is a refused growth of the stack, replace it on top of the stack by Lua's message for stack overflow. */
+/* If the error on top of the stack means that the Lua stack was not allowed to grow, replace it by Lua's message "stack overflow". */
 static void name_overflow(lua_State *L, int status)
 {
     if (status != LUA_ERRMEM || script_from_lua(L)->heap.failed_limit != 3) return;
@@ -54,8 +54,8 @@ static int guarded_pcall(lua_State *L)
     return finish_call(L, status, 0);
 }
 
-/* Error handler of xpcall; upvalue 1 is the script's handler. Errors from the hook arrive with hooks off, so no
- * script code may run for them. */
+/* Error handler of xpcall; upvalue 1 is the handler that the script passed. No script code may run for an error that the limits' hook
+ * raised: such errors arrive while hooks are off. */
 static int guarded_handler(lua_State *L)
 {
     if (script_from_lua(L)->is_exhausted) return 1;
@@ -92,7 +92,7 @@ static lua_State *check_coroutine(lua_State *L, int index)
 static int guarded_create(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
-    /* The hook does not count the instructions of a coroutine's last, unfinished interval: charge a whole interval now. */
+    /* charge a whole interval in advance, because the hook does not count the instructions of a coroutine's last, unfinished interval */
     script_charge(L, SCRIPT_STRIDE);
     lua_State *co = lua_newthread(L);
     lua_pushvalue(L, 1);
@@ -100,7 +100,7 @@ static int guarded_create(lua_State *L)
     return 1;
 }
 
-/* Resume `co` with the topmost `arguments` values of L. Leaves the results on L and returns their number; on failure
+/* Resume coroutine `co` with the topmost `arguments` values of L. On success leaves the results on L and returns their number. On failure
  * leaves the error on L and returns -1. */
 static int resume(lua_State *L, lua_State *co, int arguments)
 {
@@ -141,8 +141,8 @@ static int guarded_resume(lua_State *L)
     return results + 1;
 }
 
-/* Close the to-be-closed variables of a suspended or dead coroutine. Returns LUA_OK, or another status with the error
- * on top of `co`. */
+/* Close the to-be-closed variables of a coroutine that is suspended or dead. Returns LUA_OK, or another status with the error on top of the
+ * stack of `co`. */
 static int close_variables(lua_State *L, lua_State *co)
 {
     rill_script *s = script_from_lua(L);
@@ -185,7 +185,7 @@ static int guarded_wrap(lua_State *L)
     return 1;
 }
 
-/* Return 1 if the coroutine is suspended or dead; others cannot be closed. */
+/* Return 1 if the coroutine is suspended or dead, else 0. Other coroutines cannot be closed. */
 static int may_be_closed(lua_State *L, lua_State *co)
 {
     lua_Debug frame;
@@ -225,7 +225,7 @@ static int guarded_setmetatable(lua_State *L)
     return 1;
 }
 
-/* getmetatable() for tables only; metatables of rill's objects stay hidden from scripts. */
+/* getmetatable(), restricted to tables, so that scripts cannot access the metatables of rill's objects. */
 static int guarded_getmetatable(lua_State *L)
 {
     luaL_checkany(L, 1);
@@ -236,7 +236,7 @@ static int guarded_getmetatable(lua_State *L)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* load(text [, name [, mode [, environment]]]) accepts source text only, since Lua does not verify bytecode. */
+/* load(text [, name [, mode [, environment]]]): accepts only source text, no bytecode, because Lua does not verify bytecode. */
 static int guarded_load(lua_State *L)
 {
     size_t length;
@@ -268,8 +268,8 @@ static int guarded_collectgarbage(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* math.randomseed(): without arguments the seed is 0, not the time, so that runs are reproducible. Upvalue 1 is the
- * original function. */
+/* math.randomseed(): a call without arguments sets the seed 0, not the time, so that runs are reproducible. Upvalue 1 is the original
+ * function. */
 static int guarded_randomseed(lua_State *L)
 {
     if (lua_gettop(L) == 0) lua_pushinteger(L, 0);

@@ -15,7 +15,7 @@
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-/* Work is counted in quarters of an instruction. It is subtracted from the script's limit in blocks of 1000 instructions. */
+/* Work is counted in units of a quarter of an instruction. It is charged to the script's limit in blocks of 1000 instructions. */
 enum { UNITS = 4, BLOCK = 1000 * UNITS, CALL_COST = 10 * UNITS, ITEM_COST = UNITS, BYTES_PER_UNIT = 16 };
 
 static void charge_work(pattern_match *m)
@@ -31,7 +31,7 @@ static inline void count_work(pattern_match *m, int64_t work)
     if (m->work >= BLOCK) charge_work(m);
 }
 
-/* Return the cost of copying or comparing n bytes. */
+/* Return the cost, in quarters of an instruction, of copying or comparing n bytes. */
 static inline int64_t bytes_cost(size_t n)
 {
     return (int64_t)(1 + n / BYTES_PER_UNIT);
@@ -39,7 +39,7 @@ static inline int64_t bytes_cost(size_t n)
 
 /* --- matching ----------------------------------------------------------------------------------------------------- */
 
-/* Return the first position in [s, end) whose character is not in the set, or `end`. */
+/* Return the first position in [s, end) whose character is not in the set; `end` if all are in it. */
 static inline const char *set_run_end(const uint64_t *set, const char *s, const char *end)
 {
     while (s < end && set_has(set, *s)) s++;
@@ -64,8 +64,8 @@ static int at_frontier(const pattern_match *m, const uint64_t *set, const char *
     return !set_has(set, s > m->subject ? s[-1] : '\0') && set_has(set, s < m->end ? *s : '\0');
 }
 
-/* Backtrack to the latest open choice. Return the item to continue with and set *s to its position, or return NULL
- * if no choice is open. */
+/* Backtrack to the latest choice that is still open. Return the item to continue with, and set *s to the position in the subject; return
+ * NULL if no choice is open. */
 static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_choice **top, const char **s)
 {
     while (*top != m->choices) {
@@ -84,14 +84,14 @@ static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_cho
     return NULL;
 }
 
-/* Match the pattern at s. Return the end of the match, or NULL if there is none. */
+/* Match the whole pattern at position s. Return the end of the match, or NULL if there is none. */
 static const char *match_at(pattern_match *m, const char *s)
 {
     const char *const end = m->end;
     const pattern_item *item = m->items;
     pattern_choice *top = m->choices;
     while (item != NULL) {
-        const char *stop = NULL; /* end of this item's match; NULL: no match */
+        const char *stop = NULL; /* end of the current item's match; NULL: it does not match */
         count_work(m, ITEM_COST);
         switch ((item_kind)item->kind) {
         case ITEM_SINGLE:
@@ -204,8 +204,8 @@ static void push_capture(pattern_match *m, int number)
         lua_pushinteger(m->L, m->from[number] - m->subject + 1);
 }
 
-/* Push all captures and return their number. A pattern without captures pushes the whole match if match_if_none is
- * 1. */
+/* Push all captures and return their number. If the pattern has no captures, the whole match is pushed instead, provided that match_if_none
+ * is 1. */
 static int push_captures(pattern_match *m, int match_if_none)
 {
     int n = m->captures > 0 ? m->captures : match_if_none;
@@ -216,7 +216,7 @@ static int push_captures(pattern_match *m, int match_if_none)
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
-/* A buffer on the C stack for patterns of at most LOCAL_ITEMS bytes, which saves a userdata. */
+/* Patterns of at most LOCAL_ITEMS bytes are compiled into a buffer on the C stack, which saves creating a userdata. */
 enum { LOCAL_ITEMS = 24 };
 typedef struct pattern_buffer {
     pattern_item items[LOCAL_ITEMS + 1];
@@ -228,8 +228,8 @@ static size_t items_size(size_t length)
     return (length + 1) * sizeof(pattern_item) + length * sizeof(pattern_choice);
 }
 
-/* Compile the pattern at stack index 2 for the subject at index 1 and initialise the rest of *m; the caller has set
- * m->L and m->work. `buffer` has items_size() bytes. */
+/* Compile the pattern at stack index 2 and initialise *m for matching the subject at index 1. The caller has already set m->L and m->work.
+ * `buffer` has items_size() bytes. */
 static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
 {
     lua_State *L = m->L;
@@ -244,14 +244,14 @@ static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
     pattern_compile(m, buffer, pattern + m->anchored, pattern + length);
 }
 
-/* As prepare_match(), with the buffer `near` if the pattern is short enough, else with a userdata that is pushed. */
+/* As prepare_match(), with a buffer for the items: `near` if the pattern is short enough, else a userdata that is pushed. */
 static void prepare_local_match(pattern_match *m, pattern_buffer *near)
 {
     size_t length = lua_rawlen(m->L, 2);
     prepare_match(m, length <= LOCAL_ITEMS ? near : lua_newuserdatauv(m->L, items_size(length), 0), 1);
 }
 
-/* Return the start position that the argument at `index` gives, or NULL if it is past the end of the subject. */
+/* Return the position in the subject that the argument at `index` means, or NULL if it is after the end of the subject. */
 static const char *start_position(lua_State *L, int index, const char *subject, size_t length)
 {
     lua_Integer position = luaL_optinteger(L, index, 1), size = (lua_Integer)length;
@@ -270,7 +270,7 @@ static int is_plain(const char *pattern, size_t length)
     return 1;
 }
 
-/* Return the first occurrence of `text` in [s, end), or NULL. Works in blocks, to count the bytes examined. */
+/* Return the first occurrence of `text` in [s, end), or NULL. The search proceeds in blocks, so that the examined bytes are counted. */
 static const char *find_plain(pattern_match *m, const char *s, const char *end, const char *text, size_t length)
 {
     enum { STEP = 64 * BYTES_PER_UNIT };
@@ -333,7 +333,7 @@ static int counted_match(lua_State *L)
 
 /* --- gmatch ------------------------------------------------------------------------------------------------------- */
 
-/* State of the iterator of gmatch: its upvalue 1, with the pattern's items. Upvalue 2 is the subject. */
+/* State of a gmatch iterator, in its upvalue 1 together with the pattern's items. Upvalue 2 is the subject. */
 typedef struct gmatch_state {
     pattern_match match;
     const char *next; /* where the next search starts; NULL: no more matches */
@@ -343,7 +343,7 @@ typedef struct gmatch_state {
 static int next_match(lua_State *L)
 {
     gmatch_state *walk = lua_touserdata(L, lua_upvalueindex(1));
-    walk->match.L = L; /* the iterator may run in another coroutine than the one that created it */
+    walk->match.L = L; /* set anew: the iterator may run in another coroutine than the one that created it */
     int found = walk->next != NULL && search(&walk->match, walk->next);
     charge_work(&walk->match);
     if (!found) return 0;
@@ -387,7 +387,7 @@ static void append_capture(pattern_match *m, luaL_Buffer *out, int number)
     }
 }
 
-/* Append the replacement `text` with captures for %0 to %9. */
+/* Append the replacement `text`, in which %0 to %9 stand for captures, to the result. */
 static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_t length)
 {
     const char *end = text + length, *percent;
@@ -407,8 +407,8 @@ static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_
     add_bytes(m, out, text, (size_t)(end - text));
 }
 
-/* Append the value that the table or function at index 3 gives for the match; if it is false or nil, append the
- * match itself. */
+/* Append the replacement of a match: the value that the table or function at index 3 gives for it; if that is false or nil, the match
+ * itself. */
 static void add_replacement(pattern_match *m, luaL_Buffer *out)
 {
     lua_State *L = m->L;

@@ -7,18 +7,18 @@
 enum { PATTERN_CAPTURES = 32, SET_WORDS = 256 / 64 };
 
 typedef enum item_kind {
-    ITEM_SINGLE, /* one character of the set */
+    ITEM_SINGLE, /* matches one character of the set */
     ITEM_OPTION,
-    ITEM_STAR, /* zero or more characters of the set, greedy */
-    ITEM_PLUS, /* one or more characters of the set, greedy */
-    ITEM_LAZY, /* zero or more characters of the set, lazy */
-    ITEM_OPEN, /* capture `number` begins */
+    ITEM_STAR, /* matches zero or more characters of the set, as many as possible */
+    ITEM_PLUS, /* matches one or more characters of the set, as many as possible */
+    ITEM_LAZY, /* matches zero or more characters of the set, as few as possible */
+    ITEM_OPEN, /* begins capture `number` */
     ITEM_CLOSE,
-    ITEM_POSITION,      /* capture `number` is this position in the subject */
-    ITEM_BACKREFERENCE, /* the text of capture `number` */
-    ITEM_BALANCE,       /* a balanced match of `open` and `close` */
+    ITEM_POSITION,      /* stores the position in the subject as capture `number` */
+    ITEM_BACKREFERENCE, /* matches the text of capture `number` again */
+    ITEM_BALANCE,       /* matches a balanced text between the characters `open` and `close` */
     ITEM_FRONTIER,
-    ITEM_END, /* the end of the subject */
+    ITEM_END, /* matches only at the end of the subject */
     ITEM_ERROR,
     ITEM_DONE,
 } item_kind;
@@ -26,17 +26,17 @@ typedef enum item_kind {
 typedef struct pattern_item {
     union {
         uint64_t set[SET_WORDS]; /* a bit for each of the 256 characters: 1 if it is in the set */
-        const char *error;       /* ITEM_ERROR: a format string that may print `number` */
+        const char *error;       /* ITEM_ERROR only: a format string for the message, which may print `number` */
     };
     uint8_t kind, number;
     char open, close;
 } pattern_item;
 
-/* A backtracking point: an item that could match a different length. */
+/* A place to backtrack to: an item that could match a text of another length. */
 typedef struct pattern_choice {
     const pattern_item *item; /* the item whose match can be shortened or, if lazy, extended */
-    const char *pos;          /* end of the item's match in the current attempt */
-    const char *min_pos;      /* greedy items: end of the item's shortest match */
+    const char *pos;          /* end of the text that the item matches in the current attempt */
+    const char *min_pos;      /* greedy items only: end of the shortest text that the item can match */
 } pattern_choice;
 
 typedef enum capture_state { CAPTURE_OPEN, CAPTURE_CLOSED, CAPTURE_POSITION } capture_state;
@@ -45,11 +45,11 @@ typedef enum capture_state { CAPTURE_OPEN, CAPTURE_CLOSED, CAPTURE_POSITION } ca
  * alive. */
 typedef struct pattern_match {
     lua_State *L;
-    int64_t work; /* work not yet subtracted from the script's limit, in 1 / UNITS of an instruction */
+    int64_t work; /* work that is not charged to the script's limit yet, in units of 1 / UNITS instruction */
     const char *subject, *end;
     const pattern_item *items;
     pattern_choice *choices;
-    const uint64_t *first; /* characters with which a match can begin; NULL: any character */
+    const uint64_t *first; /* set of the characters with which a match can begin; NULL: any character */
     int anchored;
     int captures;
     const char *start, *stop; /* the latest match; `stop` is NULL before the first match */

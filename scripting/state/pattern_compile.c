@@ -18,10 +18,10 @@ static void add_range(uint64_t *set, unsigned char first, unsigned char last)
     for (unsigned c = first; c <= last; c++) add_byte(set, c);
 }
 
-/* Add the characters that '%' and a letter stand for: a class, the complement of a class, or the character itself. */
+/* Add the characters that '%' followed by `letter` stands for: a class, the complement of a class, or the character itself. */
 static void add_class(uint64_t *set, char letter)
 {
-    /* Bits of the first 128 characters; no class contains other characters. */
+    /* The classes as bit sets of the first 128 characters; no class contains other characters. */
     static const struct {
         char lower, upper;
         uint64_t members[2];
@@ -57,7 +57,7 @@ static void invert(uint64_t *set)
     for (int k = 0; k < SET_WORDS; k++) set[k] = ~set[k];
 }
 
-/* Read the members of a set "[...]" from p on, which follows the '['. Returns the position after the ']', or NULL if
+/* Read the members of a set "[...]"; p is the position after the '['. Returns the position after the ']', or NULL if
  * there is no ']'.
  *
  * The ']' is found before ranges are read, as in Lua: "[a-]" contains a hyphen, and the range of "[+-%]]" ends in
@@ -94,7 +94,7 @@ static const char *bad_item(pattern_item *item, const char *error, const char *e
     return end;
 }
 
-/* Each of the following functions makes an item from the text at p and returns the start of the next item's text. */
+/* The following functions each make an item from the pattern's text at p, and return the position at which the next item's text begins. */
 
 static const char *compile_opening(pattern_match *m, pattern_item *item, const char *p, const char *end)
 {
@@ -124,7 +124,7 @@ static const char *compile_reference(const pattern_match *m, pattern_item *item,
     if (number < 0 || number >= m->captures || m->states[number] == CAPTURE_OPEN)
         return bad_item(item, "invalid capture index %%%d", end);
     item->number = (uint8_t)number;
-    /* ITEM_SINGLE has an empty set, which never matches */
+    /* a position capture cannot be matched again: ITEM_SINGLE with an empty set never matches */
     item->kind = m->states[number] == CAPTURE_POSITION ? ITEM_SINGLE : ITEM_BACKREFERENCE;
     return p + 2;
 }

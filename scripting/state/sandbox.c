@@ -35,7 +35,7 @@ static const char *const utf8_names[] = {"char", "charpattern", "codepoint", "co
 static const char *const coroutine_names[] = {
     "close", "create", "isyieldable", "resume", "running", "status", "wrap", "yield", NULL,
 };
-/* Left out because they affect the whole process: exit, and setlocale, which changes how numbers are read. */
+/* Functions of `os` that scripts may use. Others affect the whole process: exit, or setlocale, which changes how numbers are read. */
 static const char *const os_names[] = {
     "clock", "date", "difftime", "execute", "getenv", "remove", "rename", "time", "tmpname", NULL,
 };
@@ -43,7 +43,7 @@ static const char *const os_names[] = {
 typedef struct library {
     const char *name;
     lua_CFunction open;
-    const char *const *names; /* names to keep; NULL: all */
+    const char *const *names; /* names of the library's functions to keep; NULL: all */
     int unsafe;
 } library;
 
@@ -64,7 +64,7 @@ static int is_listed(const char *const *names, const char *name)
     return *names != NULL;
 }
 
-/* Remove the names that are not in `names` from the table on top of the stack. */
+/* Remove all names that are not in the list `names` from the table on top of the stack. */
 static void remove_unlisted(lua_State *L, const char *const *names)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
@@ -72,7 +72,7 @@ static void remove_unlisted(lua_State *L, const char *const *names)
         if (is_listed(names, lua_tostring(L, -1))) continue;
         lua_pushvalue(L, -1);
         lua_pushnil(L);
-        lua_rawset(L, -4); /* lua_next() allows clearing fields */
+        lua_rawset(L, -4); /* setting existing fields to nil is allowed during lua_next() */
     }
 }
 
@@ -101,7 +101,8 @@ static void open_standard(lua_State *L, int unsafe)
 int script_whole_number(lua_State *L, int index, lua_Integer min, lua_Integer max, lua_Integer *out)
 {
     int is_whole = 0;
-    if (lua_type(L, index) == LUA_TNUMBER) *out = lua_tointegerx(L, index, &is_whole); /* which accepts strings, too */
+    /* the type is checked first, because lua_tointegerx() accepts strings too */
+    if (lua_type(L, index) == LUA_TNUMBER) *out = lua_tointegerx(L, index, &is_whole);
     return is_whole && *out >= min && *out <= max;
 }
 
@@ -152,7 +153,7 @@ void script_push_integers(lua_State *L, const int32_t *values, int32_t n)
 
 /* --- names --------------------------------------------------------------------------------------------------------- */
 
-static const char all_names[] = "rill.names"; /* registry key of the table that maps a kind to its list */
+static const char all_names[] = "rill.names"; /* registry key of the table that maps each kind to its list of names */
 
 static void push_list(lua_State *L, const char *kind)
 {
@@ -165,7 +166,7 @@ void script_name_add(lua_State *L, const char *kind, const char *name)
 {
     push_list(L, kind);
     lua_Integer pos = (lua_Integer)lua_rawlen(L, -1) + 1;
-    for (; pos > 1; pos--) { /* insertion sort: lists are short */
+    for (; pos > 1; pos--) { /* insertion sort, since the lists are short */
         lua_rawgeti(L, -1, pos - 1);
         if (strcmp(lua_tostring(L, -1), name) < 0) {
             lua_pop(L, 1);
@@ -213,7 +214,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 enum { LINE_COST = 100, BYTES_PER_UNIT = 8 };
-enum { MISSING_NAME_COST = 100 }; /* instructions that a nearest-name search counts in the script's limit */
+enum { MISSING_NAME_COST = 100 }; /* instructions charged to the script's limit for the search of a nearest name */
 
 static void log_line(rill_script *s, const char *line)
 {
@@ -228,7 +229,7 @@ static void print_line(rill_script *s, const char *line)
         log_line(s, line);
 }
 
-/* Print the text on top of the stack, line by line. */
+/* Print the text on top of the stack, one line after the other. */
 static void print_lines(lua_State *L, void (*print_one)(rill_script *s, const char *line))
 {
     rill_script *s = script_from_lua(L);
@@ -291,7 +292,7 @@ static int missing_global(lua_State *L)
     return 1;
 }
 
-/* Return the field of the table at `index` whose name is most similar to `name`, or NULL. */
+/* Return the name of the field, in the table at `index`, that is most similar to `name`; NULL if none is similar. */
 static const char *nearest_field(lua_State *L, int index, const char *name)
 {
     enum { MAX_FIELD_NAMES = 64 };
@@ -315,7 +316,8 @@ static int refuse_field(lua_State *L)
     return luaL_error(L, "cannot assign rill.%s: the table rill is read-only", luaL_tolstring(L, 2, NULL));
 }
 
-/* Give the table on top of the stack a protected metatable with these functions. */
+/* Give the table on top of the stack a protected metatable, in which `missing` handles reading an absent field, and `refuse` handles
+ * assigning one. */
 static void set_protected_metatable(lua_State *L, lua_CFunction missing, lua_CFunction refuse)
 {
     lua_createtable(L, 0, 3);
@@ -355,7 +357,7 @@ static void set_names(lua_State *L)
     lua_setfield(L, -2, "settings");
 }
 
-/* Create and push the table `rill` with version, dead, log and the lists of names. */
+/* Create and push the table `rill`, with the fields version, dead and log, and the lists of names. */
 static void open_rill(lua_State *L)
 {
     lua_newtable(L);
@@ -368,7 +370,8 @@ static void open_rill(lua_State *L)
     set_names(L);
 }
 
-/* Add rill.names to `rill`. Scripts get a copy, because error messages suggest names from the original. */
+/* Add rill.names to the table `rill`. It is a copy, because error messages suggest names from the original, which scripts must not
+ * change. */
 void script_open_names(lua_State *L)
 {
     luaL_getsubtable(L, LUA_REGISTRYINDEX, all_names);

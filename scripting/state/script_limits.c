@@ -16,7 +16,7 @@
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
 #endif
 
-static const char exhausted_key; /* registry key (by address) of the message of the exceeded limit */
+static const char exhausted_key; /* registry key (by address) of the message about the exceeded limit */
 
 /* --- seconds ------------------------------------------------------------------------------------------------------ */
 
@@ -27,8 +27,8 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Return 1 if the call in progress has used up its CPU seconds. CPU time is never faster than wall time, so the CPU
- * clock is not read until the remaining time has passed on the wall clock. */
+/* Return 1 if the call in progress has used up its CPU seconds, else 0. CPU time cannot pass faster than wall time. So the CPU clock is
+ * read only after the remaining time has passed on the wall clock. */
 static int is_out_of_time(rill_script *s)
 {
     if (s->options.seconds <= 0) return 0;
@@ -44,7 +44,8 @@ static int is_out_of_time(rill_script *s)
 
 static void start_clock(rill_script *s)
 {
-    enum { FIRST_CLOCK_CHECK = 10000000 }; /* nanoseconds; most calls end earlier and never read the CPU clock */
+    /* nanoseconds until the clock is first checked; most calls end earlier and never read the CPU clock */
+    enum { FIRST_CLOCK_CHECK = 10000000 };
     s->cpu_start = -1;
     if (s->options.seconds > 0) s->next_clock_check = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_CLOCK_CHECK;
 }
@@ -63,8 +64,8 @@ int script_frame_is_internal(const lua_Debug *frame)
     return *frame->what == 'C' || strcmp(frame->source, SCRIPT_INTERNAL) == 0;
 }
 
-/* Store the file and line of the latest function call, for the message of a stack overflow: a stack that cannot grow
- * leaves no traceback. */
+/* Store the file and line of the latest function call for the message of a stack overflow, since a stack that cannot grow leaves no
+ * traceback. */
 static void note_caller(rill_script *s, lua_State *L)
 {
     enum { CALLER_LEVELS = 3 };
@@ -80,7 +81,7 @@ static void note_caller(rill_script *s, lua_State *L)
 
 static void count_hook(lua_State *L, lua_Debug *record);
 
-/* Set the number of instructions between two calls of the count hook; keep the call hook if it is on. */
+/* Set the number of instructions between two calls of the hook that counts them. A hook at function calls stays on. */
 static void set_stride(lua_State *L, int stride)
 {
     lua_sethook(L, count_hook, LUA_MASKCOUNT | (lua_gethookmask(L) & LUA_MASKCALL), stride);
@@ -90,15 +91,14 @@ static void count_hook(lua_State *L, lua_Debug *record)
 {
     rill_script *s = script_from_lua(L);
     int stride = lua_gethookcount(L);
-    /* An earlier call that was stopped set this coroutine's interval to 1; the coroutine is still alive, so restore
-     * it. */
+    /* This coroutine's interval was set to 1 by an earlier call that a limit stopped. That call has ended, so restore the interval. */
     if (stride == 1 && !s->is_exhausted) set_stride(L, s->stride);
     s->instructions -= record->event == LUA_HOOKCOUNT ? stride : 1;
     if (record->event != LUA_HOOKCOUNT && s->heap.max_stack_slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
     if (s->instructions <= 0 || s->is_exhausted || is_out_of_time(s)) script_raise_exhausted(L);
 }
 
-/* Push "FILE:LINE: " of the innermost running function that is code of the script. */
+/* Push the position "FILE:LINE: " in the innermost running function that belongs to the script. */
 static void push_place(lua_State *L)
 {
     lua_Debug frame;
@@ -128,8 +128,8 @@ int script_raise_exhausted(lua_State *L)
                 lua_tostring(L, -1), s->options.seconds);
         lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     }
-    /* Raise the stored message, so that the position is the one where the limit was reached, even if the script
-     * caught the first error. */
+    /* Raise the stored message: its position is the one at which the limit was first reached, even if the script has caught that error
+     * since. */
     lua_rawgetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     return lua_error(L);
 }
@@ -187,6 +187,6 @@ void script_start_limits(rill_script *s, lua_State *L)
 
 void script_open_limits(lua_State *L)
 {
-    lua_pushboolean(L, 0); /* create the registry entry now, so that setting it later needs no memory */
+    lua_pushboolean(L, 0); /* create the registry entry now, so that no memory is needed when it is set */
     lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
 }

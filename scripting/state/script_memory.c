@@ -29,7 +29,8 @@
 #define WITHOUT_CHUNKS 1
 #endif
 #ifndef WITHOUT_CHUNKS
-/* 1: allocate each block from the context, so that the address sanitizer sees its bounds and lifetime */
+/* 1: allocate each block from the context, so that the address sanitizer sees its bounds and its lifetime; 0: carve small blocks from
+ * chunks */
 #define WITHOUT_CHUNKS 0
 #endif
 
@@ -44,28 +45,28 @@ enum {
     SLACK = 256 << 10,
     ALLOC_BYTES_PER_UNIT = 64,
     COLLECT_BYTES_PER_UNIT = 16,
-    CLOCK_CHECK_BYTES = 64 << 10, /* allocating a block of at least so many bytes checks the clock */
+    CLOCK_CHECK_BYTES = 64 << 10, /* allocating a block of this many bytes or more checks the clock */
     STACK_SLOT_BYTES = 16,        /* bytes of a stack slot */
     TEXT_SHARE = 16,
     MIN_TEXT_LIMIT = 1 << 20,
 };
 
-/* A free block: entry of the free list of its size class. */
+/* A free block, which is an entry in the free list of its size class. */
 struct script_block {
     script_block *next;
 };
 
-/* Header of a chunk of CHUNK bytes. */
+/* The header of a chunk, which is a block of CHUNK bytes from which small blocks are carved. */
 struct script_chunk {
     script_chunk *next;
-    size_t carved; /* bytes from the start of the chunk, header included, that have been allocated at least once */
-    size_t unused; /* during release_unused_chunks(): bytes in free blocks */
+    size_t carved; /* bytes from the start of the chunk, header included, that were ever allocated */
+    size_t unused; /* bytes in free blocks of the chunk; used only during release_unused_chunks() */
 };
 
 enum { HEADER = (sizeof(script_chunk) + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT };
 
 /* Return the index of the size class of a block of `size` bytes. Class sizes grow by BLOCK_ALIGNMENT up to
- * FINE_CLASSES_MAX, then by COARSE_CLASS_STEP up to MAX_CARVED_BLOCK. A timestep's arrays are usually below that. */
+ * FINE_CLASSES_MAX, then by COARSE_CLASS_STEP up to MAX_CARVED_BLOCK. The arrays of a timestep are usually smaller than that. */
 static size_t size_class(size_t size)
 {
     return size <= FINE_CLASSES_MAX
@@ -146,7 +147,7 @@ static void release_empty_chunks(rill_script *s)
     }
 }
 
-/* Return unused chunks to the context. Takes time proportional to the number of free blocks. */
+/* Return unused chunks to the context. Takes time proportional to the number of free blocks in all chunks. */
 static void release_unused_chunks(rill_script *s)
 {
     script_heap *heap = &s->heap;
@@ -160,8 +161,8 @@ static void release_unused_chunks(rill_script *s)
     unlink_empty_chunk_blocks(heap, &index);
     rill_free(s->ctx, index.chunk, index.n * sizeof *index.chunk);
     release_empty_chunks(s);
-    /* count_unused() counted the uncarved bytes of the newest chunk as unused, so the chunk may be released: carve no block
-     * from it. The next call counts it again. */
+    /* count_unused() counted the bytes of the newest chunk that were never carved as unused, so this chunk may have been released. Carve no
+     * more blocks from it; the next call counts these bytes again. */
     heap->bump = heap->bump_end = NULL;
     s->instructions -= (int64_t)(heap->context_bytes / ALLOC_BYTES_PER_UNIT);
 }
@@ -198,7 +199,7 @@ static void *alloc_from_context(rill_script *s, size_t size)
 
 /* --- Lua's blocks --------------------------------------------------------------------------------------------------- */
 
-/* Turn the unused bytes of the newest chunk into free blocks, largest first. */
+/* Turn the unused bytes of the newest chunk into free blocks, the largest possible ones first. */
 static void free_chunk_rest(script_heap *heap)
 {
     while (heap->bump < heap->bump_end) {
@@ -287,7 +288,7 @@ static uintptr_t frame_address(const lua_Debug *frame)
     return address;
 }
 
-/* Return the number of used slots of the thread's stack, except a few at its bottom. */
+/* Return the number of stack slots that the thread uses, not counting a few at the bottom of the stack. */
 static size_t slots_in_use(lua_State *L)
 {
     lua_Debug inner, outer;
@@ -326,8 +327,8 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
     if (n <= SMALL_STACK_REQUEST) return lua_checkstack(L, n > 0 ? (int)n : 0);
     const size_t used = slots_in_use(L), max_slots = SCRIPT_MAX_SLOTS - STACK_RESERVE;
     if (used > max_slots || (size_t)n > max_slots - used) return 0;
-    /* If doubling would exceed the maximum, grow the stack to the maximum instead. If it has the maximum size
-     * already, Lua 5.4.7 does not grow it, although n slots may be free. */
+    /* If doubling the stack would exceed its maximum, grow it to the maximum instead. In Lua 5.4.7 this fails if the stack has its maximum
+     * size already, even if n slots are free; then request n slots. */
     if (!lua_checkstack(L, used + (size_t)n > max_slots / 2 ? (int)(max_slots - used) : (int)n) &&
         !lua_checkstack(L, (int)n))
         return 0;
@@ -351,7 +352,7 @@ static void *refuse_request(rill_script *s, size_t size, int why)
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     rill_script *s = user;
-    /* without an old block, Lua passes the new object's type in old_size */
+    /* if there is no old block, Lua passes the type of the new object in old_size */
     const int is_text = block == NULL && old_size == LUA_TSTRING;
     const int is_untyped = block == NULL && old_size == 0;
     if (block == NULL) old_size = 0;

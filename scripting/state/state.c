@@ -12,7 +12,7 @@ static const char raised_key; /* registry key (by address) of the message of the
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Push the message of the error value at index 1. */
+/* Push the message that describes the error value at stack index 1. */
 static void describe_error(lua_State *L)
 {
     if (lua_isstring(L, 1)) {
@@ -91,18 +91,18 @@ rill_status script_late_take(script_late *late, rill_context *ctx)
     return status < 0 ? rill_fail(ctx, status, "%s", late->message) : RILL_OK;
 }
 
-/* Return 1 if the message reports that Lua is out of memory: such an error becomes an ordinary one when it leaves a
- * coroutine. */
+/* Return 1 if the message says that Lua is out of memory, else 0. The status does not tell: when such an error leaves a coroutine, it
+ * becomes an ordinary error. */
 static int is_about_memory(const char *message)
 {
-    static const char words[] = "not enough memory"; /* the text that Lua uses */
+    static const char words[] = "not enough memory"; /* the words of Lua's message */
     const char *phrase = strstr(message, words);
     return phrase != NULL && (phrase == message || phrase[-1] == ' ') &&
            (phrase[sizeof words - 1] == '\n' || !phrase[sizeof words - 1]);
 }
 
-/* Return the status for a Lua error: the status passed to script_raise() if the error's message contains the message
- * raised then (so the script did not catch it, or raised it again), else RILL_ERR_PLUGIN. */
+/* Return the status for a Lua error. It is the status passed to script_raise() if the error's message contains the message raised then,
+ * because the script did not catch that error, or raised it again. Otherwise it is RILL_ERR_PLUGIN. */
 static rill_status error_status(rill_script *s, const char *message)
 {
     rill_status status = RILL_ERR_PLUGIN;
@@ -124,7 +124,7 @@ static const char *last_place(const char *message, size_t *place)
     return pos;
 }
 
-/* Record the message. Lua shortens long paths in it; the script's full path replaces the shortened one. */
+/* Record the message of a failure. Lua shortens long paths in messages; here the script's full path replaces the shortened one. */
 static rill_status fail_message(rill_script *s, rill_status status, const char *message)
 {
     const size_t length = strlen(s->source);
@@ -200,16 +200,16 @@ rill_status script_call(rill_script *s, int arguments, int results)
         s->heap.failed_size = 0;
         s->caller_line = 0;
     }
-    /* Set the C locale during the call, because Lua reads and writes numbers, compares texts and classifies letters
-     * by the locale. */
+    /* Set the C locale during the call, because Lua depends on the locale when it reads and writes numbers, compares texts and classifies
+     * letters. */
     void *locale = rill_enter_plain_locale();
     int code = lua_pcall(L, arguments, results, base);
     rill_leave_plain_locale(locale);
-    s->L = L; /* an error may have left a coroutine as the current thread */
+    s->L = L; /* restore the current thread: an error may have left a coroutine as the current one */
     s->has_hit_limit = code != LUA_OK && s->is_exhausted;
     if (code != LUA_OK && s->watch != NULL) s->watch_end(s, 0);
     if (--s->depth == 0) s->is_exhausted = 0;
-    /* The instructions that this thread ran since the last hook are not counted; charge a full interval for them. */
+    /* The instructions that this thread ran since the last check of its hook are not counted, so charge a whole interval for them. */
     s->instructions = old_instructions - (s->depth > 0 ? SCRIPT_STRIDE : 0);
     s->cpu_start = old_cpu_start;
     s->next_clock_check = old_clock_check;
@@ -259,7 +259,7 @@ void script_destroy(rill_script *s)
 static int open_state(lua_State *L)
 {
     script_open_limits(L);
-    lua_pushboolean(L, 0); /* create the registry entry now, so that setting it later needs no memory */
+    lua_pushboolean(L, 0); /* create the registry entry now, so that no memory is needed when it is set */
     lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
     for (const script_part *part = script_from_lua(L)->parts; part->open != NULL; part++) part->open(L);
     return 0;

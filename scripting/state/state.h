@@ -31,75 +31,77 @@ typedef struct script_chunk script_chunk;
 /* Functions that open and close one module of scripting/ in a script's state. state/ depends on no other module, so
  * the caller of script_make() passes the list of modules. */
 typedef struct script_part {
-    /* called in list order; adds the module's functions to the table `rill` on top of the stack. May raise a Lua
+    /* adds the module's functions to the table `rill`, which is on top of the stack. Called in the order of the list; may raise a Lua
      * error */
     void (*open)(lua_State *L);
-    void (*close)(rill_script *s); /* frees the module's data after the Lua state is closed; NULL: nothing to free */
+    /* frees the module's data after the Lua state has been closed; NULL: there is no data to free */
+    void (*close)(rill_script *s);
 } script_part;
 
 enum { SCRIPT_HEAP_CLASSES = 92, SCRIPT_DEFAULT_MEMORY = 256 << 20 };
 
-/* The allocator of script_memory.c. */
+/* The state of the allocator in script_memory.c. */
 typedef struct script_heap {
     size_t memory;          /* bytes of all blocks that Lua holds */
     size_t context_bytes;   /* bytes allocated from the context, overhead included */
-    size_t failed_size;     /* bytes of the latest failed request of this call; 0: none failed */
-    size_t used_at_failure; /* value of `memory` when that request failed */
-    /* the limit that the failed request exceeded: 0 the context's memory, 1 the script's memory, 2 length of a text, 3 size of
-     * a stack */
+    size_t failed_size;     /* size in bytes of the latest request in this call that was refused; 0: none was */
+    size_t used_at_failure; /* value of `memory` when that request was refused */
+    /* the limit that the refused request exceeded: 0: the context's memory; 1: the script's memory; 2: length of a text; 3: size of a
+     * stack */
     int failed_limit;
-    size_t max_stack_slots; /* stack slots of the longest stack so far */
+    size_t max_stack_slots; /* number of stack slots of the longest stack so far */
     script_block *free[SCRIPT_HEAP_CLASSES];
-    script_chunk *chunks; /* list, newest first; new blocks are carved from the newest */
+    script_chunk *chunks; /* list of chunks, newest first; new blocks are carved from the newest chunk */
     size_t n_chunks;
-    char *bump, *bump_end; /* unused bytes of the newest chunk: [bump, bump_end) */
+    char *bump, *bump_end; /* bytes of the newest chunk that were not carved yet: [bump, bump_end) */
 } script_heap;
 
 /* A call of the script by the engine. Its items are inputs; each item has cells, which are candidates or rows. */
 typedef struct script_frame {
     uint64_t stamp; /* serial number of the call; 0: no call is in progress */
-    /* [items + 1] item i has the cells offset[i] - offset[0] up to offset[i + 1] - offset[0]; NULL: the call has no
-     * items */
+    /* [items + 1] item i has the cells from offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: the call has no items */
     const int32_t *offset;
     int32_t items;
-    int32_t cells; /* candidates or rows: offset[items] - offset[0] */
+    int32_t cells; /* number of cells (candidates or rows): offset[items] - offset[0] */
 } script_frame;
 
 struct rill_script {
     rill_context *ctx;
-    rill_script_options options; /* defaults filled in */
+    rill_script_options options; /* the script's options, with defaults filled in */
     lua_State *L;                /* the running Lua thread, on which callbacks run */
     lua_State *main;
     char *path;
     size_t path_size;
     char source[LUA_IDSIZE]; /* the path as Lua writes it in messages, shortened if it is long */
     script_heap heap;
-    int64_t instructions;     /* instructions that the call in progress may still run */
-    int64_t next_clock_check; /* nanoseconds on a cheap clock at which the call's CPU time is checked next */
+    int64_t instructions; /* instructions that the call in progress may still run */
+    /* time at which the call's CPU time is checked next, in nanoseconds of a cheap wall clock */
+    int64_t next_clock_check;
     /* CPU time of the thread at the call's first check, in nanoseconds; < 0: not checked yet */
     int64_t cpu_start;
-    /* instructions between two checks of the limits; fewer after the script has made a long text */
+    /* number of instructions between two checks of the limits; lower after the script has made a long text */
     int stride;
-    int is_exhausted; /* 1: a limit was reached, and no more script code may run until the outermost call ends */
-    /* 1: the latest script_call() failed because it reached the limit of instructions or seconds */
+    int is_exhausted; /* 1: a limit was exceeded, and no script code may run until the outermost call ends */
+    /* 1: the latest script_call() failed because it exceeded the limit of instructions or seconds */
     int has_hit_limit;
     int depth;     /* number of nested script_call()s in progress */
     int n_closing; /* number of nested coroutine.close()s in progress */
-    /* file of the latest function call noted while a stack was long, for the message of a stack overflow */
+    /* file of a function call that was noted while a stack was long, for the message of a stack overflow */
     char caller[LUA_IDSIZE];
-    int caller_line;           /* line of the call in `caller`; 0: no call was noted */
-    script_frame frame;        /* the engine's call in progress */
-    uint64_t last_stamp;       /* serial number of the latest engine call */
-    int result;                /* registry reference of the chunk's return value; LUA_NOREF: none */
-    int array_metatable;       /* registry reference of the arrays' metatable */
-    const void *array_mark;    /* address of the arrays' metatable, to test a value's type without a lookup */
+    int caller_line;     /* line of that call; 0: no call was noted */
+    script_frame frame;  /* the engine call in progress */
+    uint64_t last_stamp; /* serial number of the latest engine call */
+    int result;          /* registry reference of the value that the script returned; LUA_NOREF: none */
+    int array_metatable; /* registry reference of the arrays' metatable */
+    /* address of the arrays' metatable, by which a value is recognised as an array without a look-up */
+    const void *array_mark;
     script_table *tables;      /* list of plugins (tables of functions) that this script registered */
     int domains;               /* number of domains registered by rill.domain{} */
-    script_native *native;     /* rill.ffi; NULL in a sandbox */
-    rill_status raised_status; /* status passed to the latest script_raise() */
+    script_native *native;     /* data of rill.ffi; NULL in a sandbox */
+    rill_status raised_status; /* status that was passed to the latest script_raise() */
     const script_part *parts;
     struct script_watch *watch; /* masks created and used so far (arrays/array.c); NULL: masks are not watched */
-    /* called at the end of an engine call if masks are watched. `counts` 1: count the call's masks; 0: the call failed, so its
+    /* called at the end of an engine call if masks are watched. `counts`: 1: count the masks made in the call; 0: the call failed, so its
      * masks are not counted */
     void (*watch_end)(struct rill_script *s, int counts);
 };
@@ -115,45 +117,45 @@ void script_destroy(rill_script *s);
 /* Return the script that owns the Lua state; L may be any of its coroutines. */
 rill_script *script_from_lua(lua_State *L);
 
-/* Call the Lua function that is below `arguments` values on top of s->L, protected, with the script's limits. On
- * success it leaves `results` values. On failure it pops everything, records the error with the traceback and returns
- * it:
- *   RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function that failed inside the call. */
+/* Call the Lua function that lies below the topmost `arguments` values on the stack of s->L. The call is protected and has the script's
+ * limits. On success it leaves `results` values. On failure it pops everything, records the error with the traceback, and returns
+ * RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function that failed inside the call. */
 rill_status script_call(rill_script *s, int arguments, int results);
 
 /* Run C code that may raise Lua errors, protected like script_call(): fn(s->L) gets `user` as light userdata. */
 rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
 
-/* Chunk name of the Lua code in scripting/config. Positions in messages and tracebacks omit its frames. */
+/* Chunk name of the Lua code in scripting/config. Messages and tracebacks leave out positions with this name. */
 #define SCRIPT_INTERNAL "=rill"
 
-/* Bytes of a buffer for a copy of the context's message, traceback included, when later calls may overwrite the
+/* Size in bytes of a buffer for a copy of the context's message, with its traceback. Copy a message if later calls may overwrite the
  * original. */
 enum { SCRIPT_MESSAGE_MAX = 4000 };
 
-/* The failure of a callback that cannot return a status. It is kept until a later call, which can, returns it. */
+/* A failure in a callback that cannot return a status. It is kept here until a later call that can return a status returns it. */
 typedef struct script_late {
     rill_status status; /* RILL_OK: there is none */
     char message[SCRIPT_MESSAGE_MAX];
 } script_late;
-/* Keep the failure recorded in the context, if `status` is negative and no earlier one is kept. */
+/* If `status` is negative, keep the failure that is recorded in the context, unless an earlier failure is kept. */
 void script_late_keep(script_late *late, rill_context *ctx, rill_status status);
-/* Record the kept failure in the context, forget it and return its status; RILL_OK if there is none. */
+/* Record the kept failure in the context, remove it and return its status; RILL_OK if none is kept. */
 rill_status script_late_take(script_late *late, rill_context *ctx);
 
-/* Raise the failure recorded in the context, by a rill function that returned `status`, as a Lua error. If the
- * script does not catch it, the script_call() in progress returns this status. */
+/* Raise a Lua error for a failure of a rill function, which returned `status` and recorded its message in the context. If the script does
+ * not catch the error, the script_call() in progress returns this status. */
 int script_raise(lua_State *L, rill_status status);
 
 /* Charge the call in progress for work in C: subtract `work` from the instructions that it may still run. One instruction
  * stands for a few nanoseconds of C code. Raises when the call's instructions or seconds are exhausted. */
 void script_charge(lua_State *L, int64_t work);
-/* Give the call in progress its full instructions and seconds again. */
+/* Give the call in progress all of its instructions and seconds again. */
 void script_reset_limits(rill_script *s);
-enum { SCRIPT_NEAREST_WORK = 1000 }; /* instructions to charge for a nearest-name search among some dozens of names */
+/* instructions to charge for a search of the nearest name among some dozens of names */
+enum { SCRIPT_NEAREST_WORK = 1000 };
 
-/* script_begin() and script_end() enclose an engine call; arrays created in between are valid until its end. Calls
- * may nest: script_begin() returns the frame that script_end() restores. */
+/* script_begin() and script_end() enclose an engine call of the script; arrays that are created in between are valid until its end. Engine
+ * calls may nest: script_begin() returns the previous frame, which script_end() restores. */
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 
@@ -161,7 +163,8 @@ void script_end(rill_script *s, script_frame frame);
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
-/* Return the most similar of n names, or the new name if `word` is a name that was renamed; NULL if none is similar. */
+/* Return the one of n names that is most similar to `word`. If `word` is a name that was renamed, return the new name; NULL if no name is
+ * similar. */
 const char *script_nearest(const char *word, const char *const *names, size_t n);
 
 /* Return the name in rill.names[kind] that is most similar to `word`, or NULL. */
@@ -174,15 +177,15 @@ const char *script_text(lua_State *L, int index, const char *what);
 void script_replace_zeros(lua_State *L);
 /* Push a list of integers. */
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
-/* Push a list of the names of all settings. */
+/* Push a list with the names of all settings. */
 void script_push_settings(lua_State *L);
-/* Push a copy of the table on top of the stack, in which tables down to `depth` levels are copied, too. */
+/* Push a copy of the table on top of the stack. The tables in it are copied too, down to `depth` levels. */
 void script_push_copy(lua_State *L, int depth);
 
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
-/* Compile Lua source. Push the function, or an error message, and return Lua's status. A limit reached during
- * compilation marks the script as exhausted; a limit reached before raises. */
+/* Compile Lua source. Pushes the function or an error message, and returns Lua's status. If a limit is reached during compilation, the
+ * script is marked as exhausted; if one was exceeded before, an error is raised. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */

@@ -18,7 +18,7 @@ const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX])
 
 static const char *const texts[] = {"name", "arguments", "summary"};
 enum { NAME, ARGUMENTS, SUMMARY, TEXTS };
-/* the TEXTS keys, `create`, one number key, and the functions */
+/* maximum number of keys of a declaration: the keys in `texts`, `create`, one key for a number, and the functions */
 enum { MAX_DECLARATION_KEYS = TEXTS + 2 + SCRIPT_MAX_FUNCTIONS };
 
 static size_t list_keys(const script_declaration *d, const char **keys)
@@ -32,7 +32,7 @@ static size_t list_keys(const script_declaration *d, const char **keys)
     return n;
 }
 
-/* Raise if the key at `index` is unknown: a function under a misspelt key would never be called. */
+/* Raise if the key at `index` is unknown. Otherwise a function under a misspelt key would silently never be called. */
 static void check_key(lua_State *L, const script_declaration *d, int index)
 {
     const char *keys[MAX_DECLARATION_KEYS];
@@ -67,8 +67,7 @@ static int raw_field(lua_State *L, const char *key)
     return lua_rawget(L, 1);
 }
 
-/* Read and push the declared name. It may contain no ':' and ',', which separate names and arguments on command
- * lines. */
+/* Read and push the name that a table declares. It must not contain ':' or ',', which separate names and arguments on command lines. */
 static const char *read_name(lua_State *L, const script_declaration *d)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -82,7 +81,7 @@ static const char *read_name(lua_State *L, const script_declaration *d)
     return name;
 }
 
-/* Read and push the string under `key`, or `otherwise` if the key is missing. */
+/* Read and push the string at `key`; `otherwise` if the key is missing. */
 static const char *read_text(lua_State *L, const script_declaration *d, const char *key, const char *otherwise)
 {
     size_t length;
@@ -125,13 +124,13 @@ static int32_t read_number(lua_State *L, const script_declaration *d)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* Create the plugin's table with its strings, and link it into the script's list. */
+/* Create the table of functions (script_table) of a plugin with its strings, and link it into the script's list of plugins. */
 static script_table *make_table(lua_State *L, const script_declaration *d, const char *const text[TEXTS])
 {
     rill_script *s = script_from_lua(L);
     int n = 0;
     for (const script_table *t = s->tables; t != NULL; t = t->next) n++;
-    /* The context allocates these tables, outside the script's memory limit, so their number is limited. */
+    /* the context allocates these tables, so the script's memory limit does not cover them; their number is limited instead */
     if (n >= SCRIPT_MAX_TABLES)
         luaL_error(L, "rill.%s: a script may declare at most %d objects: is this call in a loop?", d->word,
                    SCRIPT_MAX_TABLES);
@@ -176,7 +175,8 @@ static void push_object(lua_State *L, script_table *t)
 {
     script_table **object = lua_newuserdatauv(L, sizeof *object, 0);
     *object = t;
-    luaL_newmetatable(L, object_type); /* its fields are set each time: memory may have run out between two of them */
+    /* the fields are set each time: at an earlier time memory may have run out before all were set */
+    luaL_newmetatable(L, object_type);
     lua_pushcfunction(L, object_text);
     lua_setfield(L, -2, "__tostring");
     lua_pushboolean(L, 0);
@@ -236,7 +236,7 @@ const void *script_find(const rill_context *ctx, script_kind kind, const char *n
     return NULL;
 }
 
-/* Make a name that no plugin of the context has: several scripts may have bare functions. */
+/* Make a name that no plugin of the context has. Several scripts may use functions without a declared name. */
 static void make_unused_name(const rill_script *s, const script_declaration *d, char name[SCRIPT_NAME_MAX])
 {
     int n = 0;
@@ -261,7 +261,8 @@ static script_table *make_function_table(lua_State *L, int function, const scrip
     return t;
 }
 
-/* The registry holds one table for each kind of declaration, under its name. It maps functions to their objects. */
+/* The Lua registry holds one table for each kind of declaration, with the kind's name as its key. The table maps functions to the objects
+ * that were made of them. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
 {
     int function = lua_absindex(L, index);
@@ -278,7 +279,8 @@ script_table *script_declare_function(lua_State *L, int index, const script_decl
     return t;
 }
 
-/* Runs in a protected call. Arguments: the function, its declaration, and where to store the instance. */
+/* Make the instance of a function without a declaration; runs in a protected call. Arguments: the function, the declaration of its kind,
+ * and where to store the instance. */
 static int make_function_instance(lua_State *L)
 {
     script_table *t = script_declare_function(L, 1, lua_touserdata(L, 2));
@@ -312,8 +314,8 @@ typedef struct instance_creation {
     rill_status refused;
 } instance_creation;
 
-/* Create the value of an instance, which `create` returns; runs in a protected call. If `create` returns nil, or nil
- * and a message, the arguments are invalid. */
+/* Call the script's function `create`, whose result is the value of the new instance; runs in a protected call. If `create` returns nil, or
+ * nil and a message, the arguments are invalid. */
 static int make_value(lua_State *L)
 {
     instance_creation *m = lua_touserdata(L, 1);
@@ -389,13 +391,13 @@ typedef struct instance_call {
     void *out;
 } instance_call;
 
-/* Call the script's function with the view and the instance's value. Runs in a protected call, since pushing the
+/* Call a function of the script with the view of the engine's struct and the instance's value. Runs in a protected call, since pushing the
  * view may fail. */
 static int call_instance(lua_State *L)
 {
     const instance_call *v = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->table->function[v->which]);
-    lua_pushvalue(L, -1); /* the function stays at index 2, for messages */
+    lua_pushvalue(L, -1); /* the function also stays at index 2, for messages */
     script_view_push(L, v->kind, v->data, v->call);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->value);
     lua_call(L, 2, v->take != NULL);
@@ -425,15 +427,15 @@ void script_refuse_array(lua_State *L, void *instead)
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* Repeat a failed call for each input alone and return whether some, all or no inputs fail. *id: the first input
- * that fails, if some do. Stops when one input has failed and one has not. */
+/* Repeat a failed call for each input alone. Returns whether some, all or no inputs fail. *id: if some fail, the id of the first one. Stops
+ * as soon as one input has failed and another one has not. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {
     const rill_script_options limits = s->options;
     int failed = 0, passed = 0;
-    /* After a call that reached a limit, each input gets twice its share of the limit. In total this takes at most
-     * twice the limit, and finds an endless loop, or an input that needs far more time than the others. */
+    /* After a call that exceeded a limit, each input gets twice its share of the limit. All inputs together then take at most twice the
+     * limit. An input that loops forever, or needs far more time than the others, exceeds its share. */
     if (s->has_hit_limit && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
     if (s->has_hit_limit && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
     for (int32_t i = 0; i < n && !(failed && passed); i++) {
@@ -456,7 +458,7 @@ rill_status script_locate_error(const script_instance *instance, rill_status sta
     rill_script *s = t->script;
     char message[SCRIPT_MESSAGE_MAX];
     int64_t id = first;
-    /* RILL_ERR_MEMORY depends on no single input, and a repeated call would fail again. */
+    /* Out of memory is no fault of a single input, and a repeated call would fail again. */
     const int again = n > 1 && status != RILL_ERR_MEMORY;
     snprintf(message, sizeof message, "%s", rill_error(s->ctx));
     const failing_inputs found = again ? find_failing_input(s, n, &id, call_one, user) : NO_INPUT_FAILS;

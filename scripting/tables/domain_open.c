@@ -12,9 +12,9 @@
 #include "rill/file.h"
 #include "script_domain.h"
 
-/* Limits that no reasonable model reaches; each model allocates tables of these lengths. */
+/* Limits that no reasonable model reaches. Each model allocates tables of these lengths. */
 enum { MAX_ACTION_NAMES = 1 << 24, MAX_SCRIPT_PHASES = 8, DEFAULT_LENGTH = 200 };
-enum { OPEN_WORK = 2000 }; /* instructions that opening a file counts in the script's limit */
+enum { OPEN_WORK = 2000 }; /* instructions charged to the script's limit for opening a file */
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -26,12 +26,13 @@ static int close_file(lua_State *L)
     return 0;
 }
 
-/* Push a userdata that holds an open file and closes it even if an error is raised. */
+/* Push a userdata that will hold an open file. Its finaliser closes the file even if an error is raised. */
 static rill_file *push_file(lua_State *L)
 {
     rill_file *file = lua_newuserdatauv(L, sizeof *file, 0);
     *file = (rill_file){0};
-    luaL_newmetatable(L, file_type); /* its field is set each time: memory may have run out before it was */
+    /* the field is set each time: at an earlier time memory may have run out before it was set */
+    luaL_newmetatable(L, file_type);
     lua_pushcfunction(L, close_file);
     lua_setfield(L, -2, "__gc");
     lua_setmetatable(L, -2);
@@ -43,8 +44,8 @@ static void check_file(lua_State *L, rill_context *ctx, rill_status status)
     if (status < 0) script_raise(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
-/* options.read(NAME) returns the text of a file of the model's directory; read() that of the model itself, if it is
- * a file. Upvalue 1 is the model's path. */
+/* options.read(NAME): return the text of a file in the model's directory. read() without a name returns the text of the model itself, if it
+ * is a file. Upvalue 1 is the model's path. */
 static int read_file(lua_State *L)
 {
     const char *path = lua_tostring(L, lua_upvalueindex(1));
@@ -74,7 +75,7 @@ static int read_file(lua_State *L)
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-/* Push an option's value as a Lua number, boolean or string, by the option's type. */
+/* Push the value of an option as a Lua number, boolean or string, according to the option's type. */
 static void push_value(lua_State *L, const rill_option *row, const char *value)
 {
     double number = 0;
@@ -88,7 +89,7 @@ static void push_value(lua_State *L, const rill_option *row, const char *value)
         lua_pushstring(L, value);
 }
 
-/* Push a table with the values of these options. Its keys have "_" instead of "-". */
+/* Push a table with the values of these options, or their defaults. In its keys "_" replaces "-". */
 static void push_given(lua_State *L, const rill_option *rows, const rill_open_options *options)
 {
     char name[SCRIPT_NAME_MAX];
@@ -106,7 +107,7 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
     lua_createtable(L, 0, 7);
     push_given(L, rows, options);
     lua_setfield(L, -2, "given");
-    lua_pushstring(L, options->path); /* nil if there is no path */
+    lua_pushstring(L, options->path); /* pushes nil if there is no path */
     lua_setfield(L, -2, "path");
     lua_pushstring(L, options->arguments != NULL ? options->arguments : "");
     lua_setfield(L, -2, "arguments");
@@ -121,11 +122,12 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
 
 /* --- actions ------------------------------------------------------------------------------------------------------ */
 
-/* Stack indexes: the call; open()'s second result, or nil; the table of declared fields. */
+/* Stack indexes in the functions below. STACK_CALL: the open_call; STACK_INFO: the second result of open(), or nil; STACK_DECLARED: the
+ * table of declared fields. */
 enum { STACK_CALL = 1, STACK_INFO, STACK_DECLARED };
 
-/* Push the field from open()'s second result or, if it is missing there, from the declaration; nil if both lack it.
- * Returns its type. */
+/* Push a field of the model information: from the second result of open() or, if it is missing there, from the declaration; nil if both
+ * lack it. Returns its Lua type. */
 static int push_field(lua_State *L, const char *name)
 {
     if (!lua_isnil(L, STACK_INFO)) {
@@ -153,7 +155,8 @@ static int32_t integer_field(lua_State *L, const char *name, int32_t otherwise, 
     return value;
 }
 
-/* Read the list of names at `list` into two tables: action + 1 -> name and name -> action. */
+/* Read a list of action names, at stack index `list`, into two tables: one maps action + 1 to the name, the other one the name to the
+ * action. */
 static void read_names(lua_State *L, script_model *m, int list)
 {
     lua_Integer n = luaL_len(L, list);
@@ -249,7 +252,7 @@ static void read_limited_phases(lua_State *L, script_model *m)
     lua_pop(L, 1);
 }
 
-/* Return a registry reference of the string in the named field, or of `otherwise` if the field is missing. */
+/* Return a registry reference of the string in this field of the model information, or of `otherwise` if the field is missing. */
 static int text_field(lua_State *L, const char *name, const char *otherwise)
 {
     int type = push_field(L, name);
@@ -312,7 +315,7 @@ static void read_info(lua_State *L, script_model *m)
     m->separator = text_field(L, "separator", " ");
     m->description = text_field(L, "description", NULL);
     domain_push(L, m->description);
-    m->info.description = lua_tostring(L, -1); /* the registry reference keeps the string alive */
+    m->info.description = lua_tostring(L, -1); /* the string stays alive, because the registry refers to it */
     lua_pop(L, 1);
 }
 
@@ -321,11 +324,12 @@ static void read_info(lua_State *L, script_model *m)
 typedef struct open_call {
     script_model *m;
     const rill_open_options *options;
-    rill_status refused; /* status if open() returned nil and a message, which is reported without a traceback */
+    /* status of the failure if open() returned nil and a message; the message is then reported without a traceback */
+    rill_status refused;
 } open_call;
 
-/* Call open(). Leaves its two results, self and info, on top of the stack. Without open(), self is the options, and
- * info is nil. */
+/* Call the script's open(), and leave its two results, self and info, on top of the stack. If the domain has no open(), self is the table
+ * of options, and info is nil. */
 static void call_open(lua_State *L, open_call *call)
 {
     const script_domain *d = call->m->domain;
@@ -379,7 +383,7 @@ static int open_model(lua_State *L)
     script_model *m = call->m;
     call_open(L, call);
     if (call->refused < 0) return 0;
-    lua_insert(L, -2); /* put info below self */
+    lua_insert(L, -2); /* move `info` below `self` */
     m->self = luaL_ref(L, LUA_REGISTRYINDEX);
     read_info(L, m);
     m->states = new_table(L);
@@ -419,7 +423,7 @@ static int close_model(lua_State *L)
     return 0;
 }
 
-/* Release the model's registry references. luaL_unref() raises nothing and allocates nothing. */
+/* Release all of the model's registry references. luaL_unref() neither raises nor allocates. */
 static int release_references(lua_State *L)
 {
     const script_model *m = lua_touserdata(L, 1);
@@ -429,7 +433,7 @@ static int release_references(lua_State *L)
     return 0;
 }
 
-/* Log the kept failure of a callback without a status. The model is being closed, so no later call can return it. */
+/* Log a kept failure of a callback that returned no status. The model is being closed, so no later call can return the failure. */
 static void log_late(script_model *m)
 {
     if (m->failed.status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->failed.message);

@@ -17,18 +17,18 @@ typedef struct finalize_call {
     rill_text *out;
 } finalize_call;
 
-/* Return the hypothesis's length in actions, without the end action. */
+/* Return the number of actions of the hypothesis, not counting the end action. */
 static int32_t text_length(const script_model *m, const rill_hypothesis *h)
 {
     return h->length > 0 && h->action[h->length - 1] == m->info.end_action ? h->length - 1 : h->length;
 }
 
-/* Set the fields that are lists with an entry for each action. */
+/* Set those fields of the table that are lists with an element for each action. */
 static void set_lists(lua_State *L, const script_model *m, const rill_hypothesis *h, int32_t n)
 {
     const struct {
         const char *name;
-        const float *values; /* NULL: the actions */
+        const float *values; /* [n] the list's values; NULL: the list of actions */
     } lists[] = {{"actions", NULL}, {"logps", h->action_logp}, {"path_scores", h->action_path_score}};
     for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
         lua_createtable(L, n, 0);
@@ -70,7 +70,7 @@ static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypo
     lua_setfield(L, -2, "nodes");
 }
 
-/* Push the actions' names or numbers, joined by the separator: the output text of domains without finalize(). */
+/* Push the names or numbers of the actions, joined by the separator. This is the output text if the domain has no finalize(). */
 static void push_joined(lua_State *L, const script_model *m, const rill_hypothesis *h)
 {
     int32_t n = text_length(m, h);
@@ -129,7 +129,7 @@ rill_status domain_finalize(void *self, const rill_hypothesis *hypothesis, rill_
 typedef struct end_call {
     script_model *m;
     int32_t n;
-    const int32_t *ids; /* states to free, or the slot to drop */
+    const int32_t *ids; /* the ids of states to free, or the slot to drop */
 } end_call;
 
 static int drop_one(lua_State *L)
@@ -157,7 +157,7 @@ void domain_drop(void *self, int32_t slot)
     domain_protect_deferred(self, "drop", drop_one, &(end_call){self, 1, &slot});
 }
 
-/* Remove the states from the table of states, so that Lua's garbage collector frees them. */
+/* Remove states from the table of states, so that Lua's garbage collector frees them. */
 static int free_states(lua_State *L)
 {
     const end_call *call = lua_touserdata(L, 1);
@@ -194,10 +194,10 @@ void domain_free(void *self, int32_t n, const int32_t *nodes)
 
 typedef struct text_call {
     script_model *m;        /* the model; NULL in calls of canonical(), which has none */
-    const script_domain *d; /* calls of canonical(): the domain */
+    const script_domain *d; /* set for canonical() only: the domain */
     const char *text;
     size_t length;
-    int64_t number; /* measure(): the resulting size; action_name and find_action: the action */
+    int64_t number; /* the result of measure(), a size; or the action of action_name and find_action */
     rill_text *out;
 } text_call;
 
@@ -284,9 +284,9 @@ typedef struct tokenize_call {
     script_model *m;
     const char *text;
     size_t length;
-    int32_t *action; /* [capacity] */
+    int32_t *action; /* [capacity] the resulting actions */
     int32_t capacity, n;
-    char refused[SCRIPT_MESSAGE_MAX]; /* message if the text cannot be tokenized; "": it can */
+    char refused[SCRIPT_MESSAGE_MAX]; /* the reason why the text cannot be tokenized; "": it can */
 } tokenize_call;
 
 /* Store the message that the script's tokenize() returned after nil: it says why the text cannot be tokenized. */

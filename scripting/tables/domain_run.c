@@ -17,7 +17,7 @@
 
 enum { SHOWN_BYTES = 60 };
 
-/* Write " of input 3 ("the text")" to `out`, or "" if no input is being processed. */
+/* Write where a failure happened to `out`, as " of input 3 ("the text")"; write "" if no input is being processed. */
 static void describe_input(const script_model *m, char *out, size_t size)
 {
     out[0] = '\0';
@@ -29,7 +29,7 @@ static void describe_input(const script_model *m, char *out, size_t size)
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "";
     int cut = length > SHOWN_BYTES ? SHOWN_BYTES : (int)length;
     while (cut < (int)length && cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80)
-        cut--; /* cut the text at a boundary of a UTF-8 character */
+        cut--; /* cut the text before a UTF-8 character, not inside it */
     snprintf(out, size, " of input %lld (\"%.*s%s\")", (long long)m->inputs[m->slot], cut, text,
              cut < (int)length ? "..." : "");
     lua_pop(L, 1);
@@ -108,7 +108,7 @@ static const char *action_text(lua_State *L, const script_model *m, int32_t acti
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
 
-/* Remove the previous row's choices and their marks in `seen`, which are still set if its call failed. */
+/* Remove the choices of the previous row, and their marks in `seen`. Both are still there if the call for that row failed. */
 static void clear_choices(script_model *m)
 {
     for (int32_t i = 0; i < m->n; i++) m->seen[m->action[i]] = 0;
@@ -123,8 +123,8 @@ static void reserve_row_choices(lua_State *L, script_model *m)
     if (status < 0) script_raise(L, status);
 }
 
-/* Read one choice; the action and its log-probability are on top of the stack. `last`: stack index of the set of
- * actions that complete the hypothesis, or 0. */
+/* Read a choice: the action and its log-probability are on top of the stack. `last`: stack index of the set of actions that complete the
+ * hypothesis; 0: there is no set. */
 static void read_choice(lua_State *L, script_model *m, int last, int ids)
 {
     int key = lua_gettop(L) - 1;
@@ -179,11 +179,11 @@ static void read_choices(lua_State *L, script_model *m, int scores, int last, in
 typedef struct rows_call {
     script_model *m;
     const rill_rows *rows;
-    const rill_score_request *request; /* NULL: step() */
+    const rill_score_request *request; /* the score() request; NULL in a call of step() */
     rill_score_result *out;
 } rows_call;
 
-/* Write the model's choices to row `row` of the result. */
+/* Write the choices that the model holds to row `row` of the result. */
 static void fill_choices(const rows_call *call, int32_t row)
 {
     const script_model *m = call->m;
@@ -195,12 +195,12 @@ static void fill_choices(const rows_call *call, int32_t row)
 rill_status domain_reserve(void *self, int32_t nodes, int32_t slots)
 {
     script_model *m = self;
-    (void)nodes; /* the tables of states grow on demand */
+    (void)nodes; /* unused, since the tables of states grow on demand */
     return rill_grow(m->script->ctx, (void **)&m->inputs, &m->inputs_capacity, (size_t)slots, sizeof *m->inputs,
                      "inputs");
 }
 
-/* Return an integer field of the table that describes an input; 0 if it is missing. */
+/* Return an integer field of the table of details about an input; 0 if the field is missing. */
 static lua_Integer detail(lua_State *L, const char *function, int details, const char *name, lua_Integer max)
 {
     lua_Integer value;
@@ -212,7 +212,7 @@ static lua_Integer detail(lua_State *L, const char *function, int details, const
     return value;
 }
 
-/* Read the field `note`: a warning about an input that the user sees. */
+/* Read the field `note` of the table of details about an input: a warning that the user sees. */
 static void read_note(lua_State *L, const char *function, int details, rill_input *input)
 {
     const int type = lua_getfield(L, details, "note");
@@ -222,7 +222,7 @@ static void read_note(lua_State *L, const char *function, int details, rill_inpu
     lua_pop(L, 1);
 }
 
-/* Read `size`, `max_length` and `note` from the table that describes an input. It may be nil. */
+/* Read the fields `size`, `max_length` and `note` of the table of details about an input. The table may be nil. */
 static void read_details(lua_State *L, const char *function, int details, rill_input *input)
 {
     if (lua_isnil(L, details)) return;
@@ -251,8 +251,8 @@ static void push_input(lua_State *L, const rill_input *input, int text)
     lua_setfield(L, -2, "slot");
 }
 
-/* Call start() or encode() for one input. start() returns a state and optional details, encode() nil or details: a
- * table that describes the input. Either may return nil and a message, which fails this input alone. */
+/* Call the script's start() or encode() for one input. start() returns a state and optional details, encode() returns details or nil;
+ * details are a table that describes the input. If either returns nil and a message, this input alone fails. */
 static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
 {
     int by_rows = m->domain->by_rows, top = lua_gettop(L);
@@ -304,14 +304,14 @@ rill_status domain_encode(void *self, int32_t n, rill_input *inputs)
 
 /* --- step --------------------------------------------------------------------------------------------------------- */
 
-/* Stack indexes of the values that loops over rows need; push_call_values() pushes them. */
+/* Stack indexes of the values that loops over rows use; push_call_values() pushes them in this order. */
 enum { STACK_CALL = 1, STACK_STATES, STACK_STARTS, STACK_NAMES, STACK_SELF, STACK_FUNCTION };
 
 static void push_call_values(lua_State *L, const script_model *m, domain_function function)
 {
     domain_push(L, m->states);
     domain_push(L, m->starts);
-    domain_push(L, m->names); /* nil if actions have no names */
+    domain_push(L, m->names); /* pushes nil if actions have no names */
     domain_push(L, m->self);
     domain_push(L, m->domain->function[function]);
 }
@@ -367,7 +367,7 @@ static int score_all(lua_State *L)
     const rows_call *call = lua_touserdata(L, STACK_CALL);
     script_model *m = call->m;
     push_call_values(L, m, DOMAIN_CHOICES);
-    domain_push(L, m->ids); /* score() needs only the map from names to actions */
+    domain_push(L, m->ids); /* the table from names to actions; score() needs no other one */
     lua_replace(L, STACK_NAMES);
     for (int32_t row = 0; row < call->rows->n; row++) {
         read_row_choices(L, m, call->rows, row);
@@ -384,7 +384,7 @@ static void push_column(lua_State *L, const char *name, const int32_t *data, int
     lua_setfield(L, -2, name);
 }
 
-/* Push the table `rows` for the script's step() or score(): arrays over the engine's memory. */
+/* Push the table `rows`, the argument of the script's step() and score(). Its fields are arrays over the engine's memory. */
 static void push_rows(lua_State *L, const script_model *m, const rill_rows *rows)
 {
     lua_createtable(L, 0, 8);

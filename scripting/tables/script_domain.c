@@ -24,7 +24,7 @@ static const struct {
                     {"number", RILL_OPTION_REAL},
                     {"switch", RILL_OPTION_SWITCH}};
 
-/* Return the string field `name` of the entry on top of the stack, or `otherwise` if it is missing; raise if that is
+/* Return the string field `name` of the options entry on top of the stack. If it is missing, return `otherwise`, or raise if `otherwise` is
  * NULL. The string is appended to the list at stack index `kept`, which keeps it alive. */
 static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
@@ -41,7 +41,7 @@ static const char *entry_text(lua_State *L, int kept, const char *name, const ch
     return text;
 }
 
-/* Return the entry's default value as text, checked like a value that a user gives. */
+/* Return the default value of the options entry as text. It is checked like a value that a user sets. */
 static const char *entry_default(lua_State *L, int kept, const rill_option *row)
 {
     rill_context *ctx = script_from_lua(L)->ctx;
@@ -67,7 +67,7 @@ static rill_option_type entry_type(lua_State *L, int kept, const char *argument)
     return RILL_OPTION_TEXT;
 }
 
-/* Check that the entry on top of the stack is a table with no unknown keys. */
+/* Check that the options entry on top of the stack is a table without unknown keys. */
 static void check_option_keys(lua_State *L)
 {
     static const char *const keys[] = {"name", "argument", "type", "default", "help"};
@@ -83,7 +83,7 @@ static void check_option_keys(lua_State *L)
     }
 }
 
-/* Convert the entry on top of the stack to a rill_option row. Its name is checked when the domain is registered. */
+/* Convert the options entry on top of the stack to a rill_option row. The option's name is checked when the domain is registered. */
 static void read_entry(lua_State *L, int kept, rill_option *row)
 {
     check_option_keys(L);
@@ -98,7 +98,7 @@ static void read_entry(lua_State *L, int kept, rill_option *row)
     row->initial = entry_default(L, kept, row);
 }
 
-/* Return the length of the list at this stack index. Raises if it is too long or no list. */
+/* Return the length of the list at this stack index. Raises if the value is not a list, or is too long. */
 static lua_Integer checked_length(lua_State *L, int list)
 {
     const lua_Integer n = (lua_Integer)lua_rawlen(L, list);
@@ -115,8 +115,8 @@ static lua_Integer checked_length(lua_State *L, int list)
     return n;
 }
 
-/* Read the field `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL if it is
- * missing. Raises. */
+/* Read the list `options` of the declaration at stack index `declared`, which will own the rows. Returns NULL if the declaration has no
+ * such field. Raises if the list is invalid. */
 static const rill_option *read_options(lua_State *L, int declared)
 {
     int list = lua_gettop(L) + 1;
@@ -125,7 +125,7 @@ static const rill_option *read_options(lua_State *L, int declared)
         return NULL;
     }
     const lua_Integer n = checked_length(L, list);
-    lua_newtable(L); /* keeps the rows and their strings alive */
+    lua_newtable(L); /* this table keeps the rows and their strings alive */
     rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
     lua_rawseti(L, list + 1, 1);
     for (lua_Integer i = 0; i < n; i++) {
@@ -141,11 +141,11 @@ static const rill_option *read_options(lua_State *L, int declared)
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-/* The interfaces in which a field is valid. PLAIN: start, advance and choices, for one hypothesis at a time. BY_ROWS: encode,
- * step and score, for a whole timestep. ANY: either interface. */
+/* A script's domain uses one of two interfaces, and a field is valid in one or both. PLAIN: start, advance and choices, for one hypothesis
+ * at a time. BY_ROWS: encode, step and score, for a whole timestep. ANY: both. */
 enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 
-/* A field of a declaration. */
+/* A field that a declaration may have. */
 typedef struct field {
     const char *name;
     int type;     /* Lua type; LUA_TNIL: any */
@@ -172,9 +172,10 @@ static const field fields[] = {
     {"tokenize", LUA_TFUNCTION, DOMAIN_TOKENIZE, ANY},
     {"options", LUA_TTABLE, -1, ANY},
 };
-static const field info_field = {NULL, LUA_TNIL, -1, ANY}; /* model information, which domain_open() checks */
+/* the entry for all fields with model information, which domain_open() checks */
+static const field info_field = {NULL, LUA_TNIL, -1, ANY};
 
-/* The name of field i, in the order in which messages list the fields: `options` comes last. */
+/* Return the name of field i, in the order in which messages list the fields; `options` is the last one. */
 enum { OWN_FIELDS = sizeof fields / sizeof *fields, FIELDS = OWN_FIELDS + DOMAIN_INFO_NAMES };
 static const char *field_name(int i)
 {
@@ -213,7 +214,7 @@ enum { STACK_GIVEN = 1, STACK_DECLARED, STACK_DOMAIN }; /* stack indexes */
 
 static const char domain_type[] = "rill.domain";
 
-/* Read one field of the declaration; key and value are on top of the stack. */
+/* Read one field of the declaration. Its key and value are on top of the stack. */
 static void take_field(lua_State *L, script_domain *d, int *ways)
 {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "rill.domain: a key") : NULL;
@@ -239,7 +240,7 @@ static const char *declared_text(lua_State *L, const char *name, const char *oth
         lua_setfield(L, STACK_DECLARED, name);
     }
     const char *text = script_text(L, -2, lua_pushfstring(L, "rill.domain: %s", name));
-    lua_pop(L, 2); /* the table of declared fields keeps the string alive */
+    lua_pop(L, 2); /* the string stays alive, because it is in the table of declared fields */
     return text;
 }
 
@@ -309,14 +310,15 @@ static int declare(lua_State *L)
     fill_table(L, d);
     check_functions(L, d, ways);
 
-    /* The context allocates its list of domains, outside the script's memory limit, so their number is limited. */
+    /* the context allocates its list of domains, so the script's memory limit does not cover it; their number is limited instead */
     if (s->domains++ >= SCRIPT_MAX_TABLES)
         luaL_error(L, "rill.domain: a script may declare at most %d domains: is this call in a loop?",
                    SCRIPT_MAX_TABLES);
     lua_pushvalue(L, STACK_DECLARED);
     d->declared = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, STACK_DOMAIN);
-    (void)luaL_ref(L, LUA_REGISTRYINDEX); /* the context refers to the domain's struct: keep it until the script ends */
+    /* keep the userdata until the script ends, because the context refers to the domain's struct in it */
+    (void)luaL_ref(L, LUA_REGISTRYINDEX);
     rill_status status = rill_register_domain(s->ctx, &d->table);
     if (status < 0) script_raise(L, status);
     lua_settop(L, STACK_DOMAIN);

@@ -34,55 +34,59 @@ typedef enum domain_function {
 /* A domain declared by rill.domain{}: a userdata that the registry keeps until the script ends, since the context
  * refers to its rill_domain. */
 typedef struct script_domain {
-    rill_domain table; /* first member, so a pointer to it is a pointer to this struct */
+    rill_domain table; /* must be first, so that a pointer to this rill_domain is a pointer to the script_domain */
     rill_script *script;
     /* registry reference of the table of declared fields, which owns the strings in `table` */
     int declared;
-    int function[DOMAIN_FUNCTIONS]; /* registry references of the functions; LUA_NOREF: not declared */
-    int by_rows;                    /* 1: the interface with encode, step and score; 0: start, advance and choices */
+    /* registry references of the domain's functions; LUA_NOREF: the function is not declared */
+    int function[DOMAIN_FUNCTIONS];
+    int by_rows; /* 1: the domain declares encode, step and score; 0: start, advance and choices */
 } script_domain;
 
-/* One opened model. The int members self to handle are registry references, LUA_NOREF until they are created. */
+/* One opened model. The int members from self to handle are registry references; they are LUA_NOREF until they are created. */
 typedef struct script_model {
     const script_domain *domain;
     rill_script *script;
-    rill_domain_info info; /* end_action: -1: none */
-    int self; /* the value that open() returned; without open(), the options. If it exists, close() must be called */
+    rill_domain_info info; /* in it end_action is -1 if there is none */
+    /* the value that open() returned; without open(), the table of options. If it exists, the script's close() must be called */
+    int self;
     int description, separator;
-    int names, ids; /* tables action + 1 -> name and name -> action; LUA_NOREF: actions have no names */
-    int states;     /* table node + 1 -> state that advance() returned */
-    int starts;     /* table slot + 1 -> state that start() returned */
-    int texts;      /* table slot + 1 -> the input's text */
-    int rows;       /* metatable of the tables `rows` that the script's step() and score() get */
-    /* userdata with a pointer to this struct, NULL after close, for methods of Lua objects that outlive the model */
+    /* names: table from action + 1 to the action's name; ids: table from names to actions. LUA_NOREF: actions have no names */
+    int names, ids;
+    int states; /* table from node + 1 to the state that advance() returned */
+    int starts; /* table from slot + 1 to the state that start() returned */
+    int texts;  /* table from slot + 1 to the input's text */
+    int rows;   /* metatable of the tables `rows` that the script's step() and score() get */
+    /* userdata with a pointer to this struct, for methods of Lua objects that may outlive the model; the pointer becomes NULL when the
+     * model is closed */
     int handle;
     struct script_model **handle_target;
-    int64_t *inputs; /* [inputs_capacity] id of each slot's input */
+    int64_t *inputs; /* [inputs_capacity] id of the input in each slot */
     size_t inputs_capacity;
 
-    /* choices of the row that is being read */
+    /* The members from n to has_last hold the choices of the row that is being read. */
     int32_t n;            /* number of choices */
-    int32_t *action;      /* [n] */
-    float *logp;          /* [n] */
+    int32_t *action;      /* [n] action of each choice */
+    float *logp;          /* [n] log-probability of each choice */
     uint8_t *terminal;    /* [n] a rill_terminal for each choice */
     rill_columns choices; /* memory of `action`, `logp` and `terminal` */
     uint8_t *seen;        /* [info.actions] 1: the action is among the choices */
     int has_last;         /* 1: some choice is RILL_LAST, the last action of its hypothesis */
 
-    /* calls in progress */
+    /* The members below belong to calls in progress. */
     const struct rows_call *score_call; /* score() in progress */
-    /* address of the table `rows` that the script's score() got, to recognise it */
+    /* address of the table `rows` that was passed to the script's score(), by which rows:answer() recognises it */
     const void *score_call_rows;
     int32_t slot;       /* slot of the current row or input; -1: none */
-    script_late failed; /* failure of a callback that returns no status itself */
+    script_late failed; /* failure in a callback that cannot return a status; a later callback returns it */
 } script_model;
 
-/* Maximum size of an input; sums over all inputs then fit 64 bits. */
+/* Maximum size of an input; with it sums over all inputs fit in 64 bits. */
 #define DOMAIN_MAX_SIZE (INT64_C(1) << 52)
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
 
-/* Names of the fields with model information: of open()'s second result, and of declarations. */
+/* Names of the fields with model information. They may be in the second result of open(), and in the declaration. */
 enum { DOMAIN_INFO_NAMES = 12 };
 extern const char *const domain_info_names[DOMAIN_INFO_NAMES];
 
@@ -108,14 +112,14 @@ int32_t domain_find_action(void *self, const char *text, size_t length);
 rill_status domain_tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n);
 
-/* Implements rows:answer(row, choices, last); upvalue 1 is the model's `handle`. */
+/* Implements the method rows:answer(row, choices, last). Upvalue 1 is the model's `handle`. */
 int domain_rows_answer(lua_State *L);
 
-/* Run fn(call) protected. The message of a failure names the domain, the engine's call (`what`) and the input. */
+/* Run fn(call) in a protected call. If it fails, the message names the domain, the engine's call (`what`) and the input. */
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* As domain_protect(), for callbacks that return no status: a failure is recorded, and the next callback that
- * returns a status fails with it. The context's error is unchanged. */
+/* As domain_protect(), for callbacks that cannot return a status. A failure is kept, and the next callback that can return a status fails
+ * with it. The context's error does not change. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
 /* Return the action at `index`, which is a name or an integer. The value is not converted in place, since lua_next()
@@ -134,7 +138,8 @@ static inline void domain_push(lua_State *L, int reference)
     lua_rawgeti(L, LUA_REGISTRYINDEX, reference);
 }
 
-/* Push the entry of a slot, state or action, counted from 0, in the table of a registry reference. */
+/* Push the entry of a slot, state or action in a table. `reference`: registry reference of the table; `index`: number of the slot, state or
+ * action, from 0. */
 static inline void domain_push_entry(lua_State *L, int reference, int32_t index)
 {
     domain_push(L, reference);
@@ -142,7 +147,7 @@ static inline void domain_push_entry(lua_State *L, int reference, int32_t index)
     lua_remove(L, -2);
 }
 
-/* Push a function of the domain and `self`, its first argument. */
+/* Push a function of the domain, and its first argument `self`. */
 static inline void domain_push_method(lua_State *L, const script_model *m, domain_function function)
 {
     domain_push(L, m->domain->function[function]);

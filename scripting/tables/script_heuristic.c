@@ -40,7 +40,8 @@ static const script_view_field fields[] = {
 
 /* --- methods ------------------------------------------------------------------------------------------------------ */
 
-/* Raise if the method's argument is missing, before something else is pushed to index 2. */
+/* Raise if the argument of the method is missing. This is checked first, because later something else may be pushed to its stack index
+ * 2. */
 static void require_value(lua_State *L)
 {
     luaL_argcheck(L, !lua_isnone(L, 2), 2, "a number, a boolean or an array expected, got no value");
@@ -98,8 +99,8 @@ rill_candidates *script_candidates_check(lua_State *L, int index)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Check that no width is negative. Assignments by the script are checked when they are made, but a native function
- * may have written any value. */
+/* Check that no width is negative. A script's assignments are checked when they are made, but a native function may have written any
+ * value. */
 static rill_status check_widths(const script_instance *self, const rill_candidates *b)
 {
     const rill_script *s = self->table->script;
@@ -132,8 +133,7 @@ typedef struct failed_call {
     const rill_candidates *candidates;
 } failed_call;
 
-/* Repeat the call for item i alone, to find the item that fails. The marks that it sets do not matter, since the run
- * ends. */
+/* Repeat the script's call for item i alone, to find the item that fails. The marks that it sets are irrelevant, since the run ends. */
 static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
 {
     const failed_call *c = user;

@@ -14,7 +14,7 @@ enum { CHOOSE, REFILL, ENCODE_AHEAD };
 
 typedef struct scheduler_instance {
     script_instance base;
-    script_late failed; /* failure of encode_ahead, which returns no status itself */
+    script_late failed; /* failure in encode_ahead(), which cannot return a status */
 } scheduler_instance;
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ const rill_sched_view *script_sched_view_check(lua_State *L, int index)
 /* --- results, on top of the stack ------------------------------------------------------------------------------------ */
 
 typedef struct order {
-    int32_t n; /* number of items in flight, from which choose() selects */
+    int32_t n; /* number of items in flight; the script's choose() returns indexes of these */
     int32_t *index;
     int32_t count;
 } order;
@@ -58,7 +58,7 @@ static void check_order_count(lua_State *L, const order *o, lua_Unsigned count)
         luaL_error(L, "choose returned %I indexes for %d items", (LUAI_UACINT)count, (int)o->n);
 }
 
-/* Add the index on top of the stack to the order, and pop it. */
+/* Add the index on top of the stack to the order of items, and pop it. */
 static void add_index(lua_State *L, order *o)
 {
     int is_integer;
@@ -106,7 +106,7 @@ static void take_order(lua_State *L, void *out)
 typedef struct amount {
     const char *word;
     double value;
-    int is_given; /* 0: the function returned nil */
+    int is_given; /* 1: the function returned a number; 0: it returned nil */
 } amount;
 
 static void take_amount(lua_State *L, void *out)
@@ -132,8 +132,8 @@ static int32_t clamp(double x)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Add the function and the items in flight to the message of a failed call. The message has the position where the
- * function is defined, because an invalid result is noticed after the function has returned. */
+/* Add the name of the function and the number of items in flight to the message of a failed call. The message also has the position at
+ * which the function is defined, because an invalid result is noticed only after the function has returned. */
 static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
                                        const rill_sched_view *f)
 {
@@ -163,7 +163,7 @@ static rill_status call_script_scheduler(const script_instance *self, int which,
 
 static rill_status fail_late(scheduler_instance *self)
 {
-    /* the failure stays: every later call fails with it */
+    /* keep the status too, so that every later call fails with it */
     return self->failed.status = script_late_take(&self->failed, self->base.table->script->ctx);
 }
 
@@ -205,14 +205,14 @@ static int32_t encode_ahead(void *self, const rill_sched_view *f)
 /* --- budgets ------------------------------------------------------------------------------------------------------ */
 
 static const script_declaration budget_declaration = {
-    .kind = SCRIPT_SCHEDULER, /* any kind: this declaration is never registered */
+    .kind = SCRIPT_SCHEDULER, /* any kind will do, since a budget function is never registered */
     .word = "budget",
     .functions = {"budget"},
     .instance_size = sizeof(script_instance),
 };
 
-/* Call a budget function. A result between 0 and 1 means 1, not unlimited; infinity means unlimited. A negative
- * result fails here, where the function's position is known. */
+/* Call a script's budget function. A result between 0 and 1 counts as 1, since 0 would mean no limit; infinity means no limit. A negative
+ * result fails here, because here the function's position is known. */
 static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};

@@ -17,20 +17,20 @@
 #include "rill/engine.h"
 #include "tables.h"
 
-/* Work that counts in the script's limit, in instructions: a step to the parent node, which often misses the cache; a look-up of a name;
- * tokenizing one byte, which a tokenizer visits several times; and each row of a method call. */
+/* Instructions charged to the script's limit. STEP_WORK: a step to the parent node, which often misses the cache. NAME_WORK: a look-up of a
+ * name. LETTER_WORK: tokenizing one byte, which a tokenizer visits several times. ROW_WORK: a row of a method call. */
 enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20, ROW_WORK = 10 };
 
-enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the declaration's functions */
+enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the functions in the declaration of a scorer */
 
 typedef struct scorer_instance {
     script_instance base;
     int32_t *offset;    /* [items + 1] item i of the call in progress has the rows [offset[i], offset[i + 1]) */
-    int64_t *item_id;   /* [items] input of each item */
+    int64_t *item_id;   /* [items] id of each item's input */
     rill_columns items; /* memory of `offset` and `item_id` */
-    /* results of the script's max_bonus() for this instance; unused without that function */
+    /* results of the script's max_bonus() for this instance; unused if the script has no such function */
     double max_bonus, max_end_bonus;
-    /* buffer for an action's name; the instance frees it, so a Lua error cannot leak it */
+    /* buffer for the name of an action; the instance owns it, so that a Lua error cannot leak it */
     rill_text text;
 } scorer_instance;
 
@@ -49,7 +49,7 @@ static const scorer_call *scorer_self(lua_State *L)
 
 /* --- rows ---------------------------------------------------------------------------------------------------------- */
 
-/* Return the row whose number, counted from 1, is at `index`. The result is counted from 0. Raises if out of range. */
+/* Return a row, counted from 0, whose number in the script is at `index`, counted from 1. Raises if it is out of range. */
 static int32_t row_at(lua_State *L, const rill_scorer_rows *rows, int index)
 {
     lua_Integer row = luaL_checkinteger(L, index);
@@ -57,8 +57,8 @@ static int32_t row_at(lua_State *L, const rill_scorer_rows *rows, int index)
     return (int32_t)row - 1;
 }
 
-/* Push an array with the action `back` steps before the last one of each row's hypothesis; RILL_ACTION_START if the
- * hypothesis is shorter. */
+/* Push an array with one earlier action of each row's hypothesis: the action `back` steps before the last one. If the hypothesis is
+ * shorter, the element is RILL_ACTION_START. */
 static void push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level)
 {
     int32_t *action = script_array_make(L, ARRAY_I32, rows->n, level);
@@ -76,7 +76,7 @@ static void read_last(lua_State *L, const script_view *view, array_level level)
     push_previous(L, view->data, 0, level);
 }
 
-/* rows:previous(back), h:previous(back). The method's number is the level of the result. */
+/* rows:previous(back), h:previous(back): see push_previous(). The number of the method is the level of the resulting array. */
 static int previous(lua_State *L)
 {
     const rill_scorer_rows *rows = script_view_self(L)->data;
@@ -86,7 +86,7 @@ static int previous(lua_State *L)
     return 1;
 }
 
-/* rows:history(row, max_length): a table of the actions of a row's hypothesis, the last one first. */
+/* rows:history(row, max_length): return a table with the latest actions of a row's hypothesis, the last one first. */
 static int history(lua_State *L)
 {
     const rill_scorer_rows *rows = script_view_self(L)->data;
@@ -112,8 +112,8 @@ static int text(lua_State *L)
 
 /* --- hypothesis state ----------------------------------------------------------------------------------------------- */
 
-/* Return the address of number i in the state of row r; r and i are at stack indexes 2 and 3. Raises if one is out
- * of range. */
+/* Return the address of a number in a scorer's state of a row. Stack index 2 has the row, index 3 the index of the number. Raises if one of
+ * them is out of range. */
 static char *state_number(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -126,7 +126,7 @@ static char *state_number(lua_State *L)
     return (char *)c->rows->state + ((size_t)row * (size_t)n + (size_t)(i - 1)) * sizeof(double);
 }
 
-/* rows:state(r, i): number i in the state of row r. */
+/* rows:state(r, i): return number i in the scorer's state of row r. */
 static int state(lua_State *L)
 {
     double value;
@@ -135,7 +135,7 @@ static int state(lua_State *L)
     return 1;
 }
 
-/* rows:keep(r, i, value): store number i in the state of row r. */
+/* rows:keep(r, i, value): store `value` as number i in the scorer's state of row r. */
 static int store_state(lua_State *L)
 {
     const double value = luaL_checknumber(L, 4);
@@ -180,8 +180,8 @@ static int find(lua_State *L)
     return 1;
 }
 
-/* rows:tokenize(text): a table of the text's actions, or nil and a message if the text cannot be tokenized. The
- * actions are read into a userdata, so a Lua error cannot leak their memory. */
+/* rows:tokenize(text): return a table of the text's actions; if the text cannot be tokenized, nil and a message. The actions are read into
+ * a userdata, so that a Lua error cannot leak their memory. */
 static int tokenize(lua_State *L)
 {
     size_t length;
@@ -208,15 +208,14 @@ static int tokenize(lua_State *L)
 
 /* --- arguments of modifiers ---------------------------------------------------------------------------------------- */
 
-/* The numbers that a method call gives for its rows: with step 1 one element per row, with step 0 one number for all
- * rows. */
+/* The numbers that a method call passes for its rows. step: 1: `values` has one number per row; 0: `single` is the number for all rows. */
 typedef struct row_numbers {
     int step;
     const double *values;
     double single;
 } row_numbers;
 
-/* The integer argument that a method takes after the row: none, an action, or a limit. */
+/* The integer argument that a method has after the row: none, an action, or a count (a limit). */
 typedef enum number_kind { NO_NUMBER, ACTION, COUNT } number_kind;
 
 typedef enum modifier { ADD, SCALE, BAN, FORBID_END, REQUIRE_END, REWARD, END_REWARD, LIMIT } modifier;
@@ -238,7 +237,8 @@ static const modifier_form forms[] = {
     [LIMIT] = {"limit", COUNT, 0},
 };
 
-/* Return the number of rows that the method is called for: one, whose number is at stack index 2, or all. *first: the first of them. */
+/* Return the number of rows for which the method is called: 1 if stack index 2 has a row number, else all. *first: the first of these
+ * rows. */
 static int32_t read_rows(lua_State *L, const scorer_call *c, int32_t *first)
 {
     *first = lua_isnoneornil(L, 2) ? 0 : row_at(L, c->rows, 2);
@@ -252,8 +252,8 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
     return (int32_t)action;
 }
 
-/* Read a method's argument at `index`: a number or, if the method is called for all rows, an array broadcast to one element per row,
- * in a userdata that is pushed. `kind`: what a single integer must be; NO_NUMBER: the argument is a value. */
+/* Read the argument of a method at `index`. It is a number or, if the method is called for all rows, an array. An array is broadcast to one
+ * element per row, in a userdata that is pushed. `kind`: what a single integer must be; NO_NUMBER: the argument is a value. */
 static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, int all, int index, row_numbers *out)
 {
     *out = (row_numbers){0, &out->single, 0};
@@ -269,8 +269,8 @@ static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, 
     }
 }
 
-/* Check the integer argument for a row. A negative action means "none" (such as the action before an item's first
- * one) and becomes -1. A limit above INT32_MAX means no limit. */
+/* Check the integer argument of a method for a row. A negative action means "none" (such as the action before an item's first one) and
+ * becomes -1. A limit above INT32_MAX means that there is no limit. */
 static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier_form *f, int32_t row, double x)
 {
     if (f->number == NO_NUMBER) return 0;
@@ -284,8 +284,8 @@ static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier
     return x < 0 ? -1 : checked_action(L, c, (lua_Integer)x);
 }
 
-/* Convert a value to float. -inf masks the action. +inf and NaN raise, since they would leave choices without an
- * order; so do numbers beyond a float's range. */
+/* Convert a value to float. -infinity forbids the action. +infinity and NaN raise, since they would leave the choices without an order.
+ * Numbers beyond the range of float raise too. */
 static float checked_value(lua_State *L, const modifier_form *f, int32_t row, double value)
 {
     const float v = (float)value;
@@ -312,7 +312,7 @@ static rill_status modify_row(rill_modifiers *modifiers, modifier how, int32_t r
     return RILL_OK;
 }
 
-/* rows:WORD(row, ...): the method's number is the modifier. */
+/* rows:WORD(row, ...): apply a modifier, such as add or ban, to a row or to all rows. The number of the method is the modifier. */
 static int modify_rows(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -336,7 +336,7 @@ static int modify_rows(lua_State *L)
     return 0;
 }
 
-/* rows:refuse(row, why): fail the row's input with that message. */
+/* rows:refuse(row, why): fail the input of a row with the message `why`. */
 static int refuse(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -349,7 +349,7 @@ static int refuse(lua_State *L)
     return status < 0 ? script_raise(L, status) : 0;
 }
 
-/* rows:allow(row, actions): allow only the actions in a table; an empty table allows none. */
+/* rows:allow(row, actions): allow only the actions in a table for a row; an empty table allows no action. */
 static int allow(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -438,7 +438,7 @@ const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifier
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Find the first row of each item and store it in the instance's `offset`. */
+/* Find the first row of each item in the call, and store it in the instance's `offset`. */
 static rill_status find_items(scorer_call *c)
 {
     scorer_instance *self = c->self;
@@ -475,8 +475,8 @@ typedef struct failed_call {
     int32_t first; /* first row of the item to be tried next */
 } failed_call;
 
-/* Repeat the call for the next item alone, to find the item that fails. The modifiers that it sets do not matter,
- * since the run ends. */
+/* Repeat the script's call for the next item alone, to find the item that fails. The modifiers that it sets are irrelevant, since the run
+ * ends. */
 static rill_status call_script_scorer_for_item(void *user, int32_t i, int64_t *id)
 {
     (void)i;
@@ -517,7 +517,7 @@ static void free_scorer_instance(script_instance *instance)
     if (self->text.ctx != NULL) rill_text_clear(&self->text);
 }
 
-/* Return the number at `index`, which must be below infinity. nil counts as 0 if `may_lack` is 1. */
+/* Return the number at `index`, which must be below infinity. If may_lack is 1, nil counts as 0. */
 static double check_bonus(lua_State *L, int index, int may_lack, const char *what)
 {
     if (may_lack && lua_isnil(L, index)) return 0;
@@ -530,7 +530,7 @@ static double check_bonus(lua_State *L, int index, int may_lack, const char *wha
     return value;
 }
 
-/* Call max_bonus() and store its results, which are constant for this instance; runs in a protected call. */
+/* Call the script's max_bonus() and store its results, which stay constant for this instance. Runs in a protected call. */
 static int find_max_bonus(lua_State *L)
 {
     scorer_instance *self = lua_touserdata(L, 1);
@@ -614,7 +614,7 @@ typedef struct cube_keys {
     int64_t *key;
 } cube_keys;
 
-/* Return the bits of x as a key. Equal numbers get equal keys: -0 becomes 0. */
+/* Return the bits of the number x as an integer key. Equal numbers have equal keys, so -0 counts as 0. */
 static int64_t number_key(lua_State *L, double x)
 {
     int64_t key;
@@ -652,7 +652,7 @@ static rill_status call_cube_key(void *user, const rill_scorer_rows *rows, int64
 }
 
 static const script_declaration key_declaration = {
-    .kind = SCRIPT_SCORER, /* any kind: this declaration is never registered */
+    .kind = SCRIPT_SCORER, /* any kind will do, since a cube_key function is never registered */
     .word = "cube_key",
     .functions = {"cube_key"},
     .instance_size = sizeof(script_instance),

@@ -22,10 +22,11 @@ typedef struct rill_script rill_script;
 typedef struct rill_script_options {
     size_t struct_size;
     int unsafe; /* 1: the script can use io, os and rill.ffi; 0: it is sandboxed */
-    /* maximum bytes allocated by the script; 0 = 256 MiB. Overhead of small blocks adds at most a quarter */
+    /* maximum number of bytes allocated by the script; 0 = 256 MiB. Overhead of small blocks adds at most a quarter */
     size_t memory;
-    int64_t instructions; /* Lua instructions per call into the script; 0 = 200 million, negative = no limit */
-    /* Called with each line the script prints, without newline. NULL: rill_log() at level info. */
+    /* maximum number of Lua instructions per call into the script; 0 = 200 million, negative = no limit */
+    int64_t instructions;
+    /* Called with each line that the script prints, without newline. NULL: lines go to rill_log() at level info. */
     void (*print)(void *user, const char *line);
     void *print_user;
     /* Maximum processor seconds per call into the script, for work that the instruction count does not measure. 0 =
@@ -44,22 +45,23 @@ typedef struct rill_script_options {
 RILL_API rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path,
                                       const rill_script_options *options);
 
-/* Return 1 if the script returned a value, as a run configuration does; else 0. */
+/* Return 1 if the script returned a value, as a script that is a run configuration does; else 0. */
 RILL_API int rill_script_returned(const rill_script *script);
 
-/* As rill_script_load(), for a script in memory; messages show `name` as its file name. */
+/* Load a script whose text is in memory, as rill_script_load() does for a file. `name` is shown as its file name in messages. */
 RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                            size_t length, const rill_script_options *options);
 
-/* Record the masks (boolean arrays) that later calls of the script create but never use. Lua's `a and b`, `a or b` and
- * `not a` do not combine masks and leave a mask unused, without an error.
+/* From now on record the masks (boolean arrays) that calls of the script create but never use. Such a mask often comes from a mistake:
+ * Lua's `a and b`, `a or b` and `not a` do not combine masks, but raise no error.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_watch(rill_script *script);
-/* Return "FILE:LINE" of the i-th line, from 0 in order of first occurrence, whose masks stayed unused in every call
- * so far that created any there; NULL past the last such line. The string is valid as long as the script. */
+/* Return the position "FILE:LINE" of script line number i that makes unused masks: in each call so far in which the line made masks, some
+ * of them stayed unused. The lines are numbered from 0 in order of first occurrence; NULL past the last one. The string is valid as long as
+ * the script. */
 RILL_API const char *rill_script_unused_mask(const rill_script *script, size_t i);
 
-/* Return the bytes that the script has allocated at present. */
+/* Return the number of bytes that the script has allocated at present. */
 RILL_API size_t rill_script_memory(const rill_script *script);
 
 RILL_C_END

@@ -21,10 +21,10 @@ typedef struct rill_script_pair {
     const char *name, *value;
 } rill_script_pair;
 
-/* A list of heuristics or scorers, or a scheduler. If `is_set` is 1, the script sets this list, which replaces that of
- * other option sources even if it is empty. */
+/* A list of heuristics or scorers, or a scheduler. is_set: 1: the script sets the list, which then replaces the lists of other option
+ * sources, even if it is empty. */
 typedef struct rill_script_chain {
-    const rill_chain_entry *entry; /* [n] */
+    const rill_chain_entry *entry; /* [n] the heuristics or scorers, or the scheduler */
     int32_t n;
     int is_set;
 } rill_script_chain;
@@ -32,47 +32,49 @@ typedef struct rill_script_chain {
 /* One parameter of a sweep and its values. */
 typedef struct rill_script_axis {
     const char *name;
-    const char *const *value; /* [n], as text */
+    const char *const *value; /* [n] the parameter's values, as texts */
     int32_t n;
 } rill_script_axis;
 
-/* A name that a sweep may use besides the names of settings: a heuristic, for its argument, or a short name of a
+/* A name that a sweep may use in addition to the names of settings. It stands for the argument of a heuristic, or is a short name of a
  * setting. */
 typedef struct rill_script_parameter {
     const char *name;
     const char *heuristic, *setting; /* the heuristic or the setting that `name` stands for; the other member is NULL */
 } rill_script_parameter;
 
-/* Return the table of all names of rill_script_parameter; the last entry has name == NULL. */
+/* Return the table of all such names. Its last entry has name == NULL. */
 RILL_API const rill_script_parameter *rill_script_parameter_table(void);
 
 typedef struct rill_script_config {
     size_t struct_size;
     const char *script; /* the script's path, for messages */
 
-    /* NULL: not in the table. Paths are relative to the current directory; rill_script_config_read() has converted
-     * them from the script's directory. "-" is standard input or output. */
+    /* Texts of the table; NULL: the key is missing. rill_script_config_read() has made paths relative to the current directory, instead of
+     * the script's directory. "-" is standard input or output. */
     const char *model, *domain, *domain_arguments;
     const char *input, *output, *references, *stats, *trace;
-    const char *const *plugins; /* [n_plugins] */
+    const char *const *plugins; /* [n_plugins] names or paths of plugins to load */
     int32_t n_plugins;
-    int32_t threads; /* 0: not in the table */
+    int32_t threads; /* 0: the key is missing */
     int tokenized;
 
-    const rill_script_pair *settings; /* [n_settings] for rill_settings_set(), in the order of rill_setting_table() */
+    /* [n_settings] names and values for rill_settings_set(), in the order of rill_setting_table() */
+    const rill_script_pair *settings;
     int32_t n_settings;
-    rill_script_chain heuristics, scorers, scheduler; /* scheduler: at most one; for rill_engine_setup */
-    /* the option max-batch-hypotheses if the script gives a function for it; owned by the script; NULL: no function */
+    rill_script_chain heuristics, scorers, scheduler; /* for rill_engine_setup; `scheduler` has at most one entry */
+    /* function for the option max-batch-hypotheses, if the script sets one; owned by the script; NULL: none */
     rill_budget_fn budget;
     void *budget_user;
 
     /* [n_sweep] parameters of the sweep; the first varies slowest. n_sweep 0: no sweep */
     const rill_script_axis *sweep;
     int32_t n_sweep;
-    int64_t sweep_points; /* number of grid points: product of the parameters' numbers of values; 0 without a sweep */
-    int has_tune;         /* the script defines `tune` */
-    /* [n_point] parameters of the sweep point or trial that this configuration was made for, in the order of
-     * rill.sweep(), or sorted by name without a sweep */
+    /* number of grid points of the sweep, which is the product of the numbers of values of its parameters; 0 without a sweep */
+    int64_t sweep_points;
+    int has_tune; /* 1: the script defines a search, the function `tune` */
+    /* [n_point] names and values of the parameters of the grid point or attempt for which this configuration was made. They are in the
+     * order of rill.sweep() or, without a sweep, sorted by name */
     const rill_script_pair *point;
     int32_t n_point;
 
@@ -81,15 +83,15 @@ typedef struct rill_script_config {
     /* [n_options] options of outputs (rill_output_table()) and of domains, for rill_option_source_set() */
     const rill_script_pair *options;
     int32_t n_options;
-    int32_t workers; /* 0: not in the table */
-    /* the option cube_key: hypothesis classes for cube pruning; owned by the script; NULL: not in the table */
+    int32_t workers; /* 0: the key is missing */
+    /* function for the option cube_key, which defines the classes of cube pruning; owned by the script; NULL: the key is missing */
     rill_key_fn cube_key;
     void *cube_key_user;
-    /* path of a file with a line of constraints for each input (rill/constraints.h), relative as `input` is; NULL:
-     * not in the table */
+    /* path of a file with one line of constraints per input (rill/constraints.h), relative to the current directory; NULL: the key is
+     * missing */
     const char *constraints;
-    /* inputs are rows of TSV or JSON objects: the column number or the member's name; "": the default one; NULL: not
-     * in the table */
+    /* set if inputs are rows of TSV or JSON objects. tsv: number of the column with the text; jsonl: name of the member with the text; "":
+     * the default column or member; NULL: the key is missing */
     const char *tsv, *jsonl;
 } rill_script_config;
 
@@ -102,26 +104,25 @@ RILL_API rill_status rill_script_config_read(rill_script *script, rill_script_co
 RILL_API rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out);
 RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is allowed */
 
-/* Make the configuration of a grid point of the sweep, 0 <= index < sweep_points: the script's table with the
- * parameters of this point. The result has no sweep of its own. Returns the same statuses as
- * rill_script_config_read(). */
+/* Make the configuration of grid point `index` of the sweep, 0 <= index < sweep_points: the script's table with the parameters of this
+ * point. The configuration has no sweep itself. Returns the same statuses as rill_script_config_read(). */
 RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out);
 
-/* Call this after rill_engine_create() failed. If a heuristic, scorer or scheduler of the configuration is the
- * cause, the file, line and key are put before the context's message. The context's status stays. */
+/* Call this after rill_engine_create() has failed. If a heuristic, scorer or scheduler of the configuration is the cause, its file, line
+ * and key are put before the context's message. The context's status does not change. */
 RILL_API void rill_script_config_locate_error(rill_script *script, const rill_script_config *config);
 
-/* Record a mistake that the caller found at `key` ("output", "plugins[2]") of the table, in the form of the other
- * messages: file, line and key before `why`. Returns RILL_ERR_OPTION. */
+/* Record that the caller found a mistake at a key ("output", "plugins[2]") of the table. The message has the form of the other messages:
+ * file, line and key, then `why`. Returns RILL_ERR_OPTION. */
 RILL_API rill_status rill_script_config_refuse(rill_script *script, const char *key, const char *why);
 
-/* Results of decoding with a trial configuration. */
+/* Results of decoding with one configuration that a search tries. */
 typedef struct rill_script_measures {
-    double exact;  /* equals quality if the metric is exact match; else NaN */
-    double oracle; /* quality of each input's best output */
+    double exact;  /* quality in percent if the metric is exact match; else NaN */
+    double oracle; /* quality that would result if the best of each input's outputs were chosen */
     double seconds;
     int64_t expansions, timesteps;
-    int64_t failed; /* number of inputs without an output */
+    int64_t failed; /* number of inputs that have no output */
     /* message if the settings contradict each other, in which case nothing was decoded; else NULL */
     const char *refused;
     double quality; /* quality of the best outputs in percent, by the metric in use; NaN: unknown */
@@ -131,9 +132,8 @@ typedef struct rill_script_measures {
  * ends the search. */
 typedef rill_status (*rill_script_try_fn)(void *user, const rill_script_config *config, rill_script_measures *out);
 
-/* Run the script's search: call its function `tune`. The script receives a function try(point), which calls `attempt`
- * with the configuration of each point that it is called with. The limits of instructions and seconds apply anew to the
- * time between two attempts.
+/* Run the script's search: call its function `tune`. The script receives a function try(point), which calls `attempt` with the
+ * configuration of the point that it is passed. The limits of instructions and seconds start anew after each attempt.
  *   RILL_OK · a negative status that `attempt` returned, even if the script caught the error · RILL_ERR_OPTION ·
  *   RILL_ERR_PLUGIN · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (the script defines no function `tune`) */
 RILL_API rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user);
