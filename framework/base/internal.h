@@ -186,7 +186,7 @@ const rill_open_options *devices_options(devices *list, int32_t entry);
 /* The engine's own heuristics, scorers and schedulers. */
 rill_status rill__register_heuristics(rill_context *ctx);
 rill_status rill__register_schedulers(rill_context *ctx);
-extern const rill_scorer rill__text_scorers[3]; /* prefix, ban, allow */
+extern const rill_scorer rill__text_scorers[3]; /* the scorers prefix, ban and allow */
 extern const rill_scorer rill__lexical_scorer, rill__forced_scorer, rill__trie_scorer, rill__lmbr_scorer;
 
 /* A rill_scorer.max_bonus for scorers that only forbid actions: the bonus is 0. */

@@ -42,7 +42,7 @@ struct rill_option_source {
     void *budget_user;
     rill_key_fn cube_key; /* function that replaces the default classes of cube pruning; NULL: none */
     void *cube_key_user;
-    const rill_domain *domain; /* NULL: unknown */
+    const rill_domain *domain; /* domain of the model for which the options are used; NULL: unknown */
     /* [n_worker_copies] the source that each worker uses instead of this one; NULL: the worker has no copy */
     rill_option_source **worker_copy;
     size_t n_worker_copies, worker_copies_capacity;
@@ -201,7 +201,8 @@ static rill_status add_value(rill_option_source *source, const chain_option *opt
     return add_entry(source, option->chain, value, length, "", value[length] != '\0' ? value + length + 1 : "");
 }
 
-/* Check the value alone. If several domains have the option, at least one must accept the value. */
+/* Check a value of an option, without regard to other options. If several domains have the option, at least one of them must accept the
+ * value. */
 static rill_status check_value(rill_context *ctx, const rill_option *row, const char *value)
 {
     rill_settings trial;

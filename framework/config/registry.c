@@ -106,7 +106,8 @@ static rill_status check_table(rill_context *ctx, rill__table_kind kind, const v
 
 enum { OWN_TABLES = 3 };
 
-/* Get the i-th table of options (it may be NULL): the library's own, then those of the registered domains. Returns 0 if there is none. */
+/* Get table number i of all tables of options, which may be NULL: first the library's own tables, then one for each registered domain.
+ * Returns 0 if there is no such table. */
 static int get_options(const rill_context *ctx, size_t i, const rill_option **out)
 {
     const rill_option *const own[OWN_TABLES] = {rill_setting_table(), rill_chain_table(), rill_output_table()};
@@ -192,7 +193,7 @@ static const void *table_at(const rill__table_list *list, size_t i)
     return i < list->n ? list->entry[i] : NULL;
 }
 
-/* rill_register_domain(), rill_find_domain(), rill_domain_at(), and those of the other kinds */
+/* Define rill_register_domain(), rill_find_domain() and rill_domain_at(), and the same functions for heuristics, scorers and schedulers. */
 #define DEFINE_LOOKUP(type, kind)                                                  \
     rill_status rill_register_##type(rill_context *ctx, const rill_##type *table)  \
     {                                                                              \

@@ -89,8 +89,9 @@ size_t rill_blank_bytes(const char *text, size_t n)
     if (n == 0) return 0;
     if (p[0] <= ' ' || p[0] == 0x7f) return 1;
     if (n < 2 || p[0] < 0xc2) return 0;
-    if (p[0] == 0xd8) return p[1] == 0x9c ? 2 : 0;                 /* U+061C */
-    if (p[0] == 0xc2) return p[1] >= 0x80 && p[1] <= 0xa0 ? 2 : 0; /* U+0080 to U+00A0 */
+    if (p[0] == 0xd8) return p[1] == 0x9c ? 2 : 0; /* U+061C, a direction mark */
+    /* U+0080 to U+00A0, control characters and a space */
+    if (p[0] == 0xc2) return p[1] >= 0x80 && p[1] <= 0xa0 ? 2 : 0;
     if (n < 3 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80) return 0;
     const unsigned code = (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
     const int spaces = (code >= 0x2000 && code <= 0x200f) || (code >= 0x2028 && code <= 0x202f) ||

@@ -288,22 +288,22 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 {
     rill_status status = RILL_OK;
     for (;;) switch (t->state) {
-        case TIMESTEP_FREE: /* admit inputs and select items */
+        case TIMESTEP_FREE: /* next: admit inputs and select items */
             status = begin_timestep(e, t);
             if (status != RILL_OK || t->state == TIMESTEP_FREE) return status;
             break;
-        case TIMESTEP_SELECTED: /* expand */
+        case TIMESTEP_SELECTED: /* next: expand the hypotheses */
             RILL__TRY(engine_expand(e, t));
             t->state = TIMESTEP_EXPANDED;
             break;
-        case TIMESTEP_EXPANDED: /* score */
+        case TIMESTEP_EXPANDED: /* next: score the rows */
         case TIMESTEP_SUBMITTED:
             status = score(e, t);
             if (status < 0 || t->state == TIMESTEP_SUBMITTED) return status;
             if (t->variants != 0) RILL__TRY(status = add_round(e, t));
             t->state = status == RILL_AGAIN ? TIMESTEP_EXPANDED : TIMESTEP_SCORED;
             break;
-        case TIMESTEP_SCORED: { /* merge, prune, commit, finish */
+        case TIMESTEP_SCORED: { /* next: merge, prune, commit; after the last phase finish */
             const int last = t->phase == e->info.phases - 1;
             RILL__TRY(engine_merge(e, t, last));
             if (e->chain.n_heuristics > 0) RILL__TRY(prune(e, t));
@@ -317,8 +317,8 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 
 /* --- turns of two timesteps --------------------------------------------------------------------------------------- */
 
-/* Add to the statistics the time in which the host worked while the device computed a score call: the seconds since `start`, minus those
- * spent waiting for the device. `waited`: value of current.waited at `start`. */
+/* Add to the statistics the time in which the host worked while the device computed a score call: the seconds since `start`, minus the
+ * seconds spent waiting for the device. `waited`: value of current.waited at `start`. */
 static void count_hidden(statistics *s, double start, double waited)
 {
     s->current.hidden += statistics_clock() - start - (s->current.waited - waited);

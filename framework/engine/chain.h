@@ -13,7 +13,7 @@ typedef struct chain_instance {
     struct chain_instance *next;
     void *self;
     int32_t n_users;
-    size_t length; /* bytes of arguments */
+    size_t length; /* bytes of the text in `arguments`, without its NUL */
     char arguments[];
 } chain_instance;
 

@@ -127,8 +127,8 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
 }
 
 /* Make the item's new beam from candidates [first, end), of which `live` are live. The old beam is copied first: copying the new entries
- * right after they were written field by field would stall on store forwarding. Then the old entries' hypotheses lose their references. The
- * ones without children are collected in t->released, and released together with those of all items. */
+ * right after they were written field by field would stall on store forwarding. Then the old entries' hypotheses lose their references.
+ * Hypotheses without children are collected in t->released, and are released together with those of all other items. */
 static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
 {
     hyp_pool *f = &e->hyps;

@@ -38,8 +38,9 @@ typedef struct idle_columns {
 typedef struct schedule {
     rill_context *ctx;
     const rill_scheduler *scheduler;
-    void *self;            /* the scheduler's instance */
-    rill_budget_fn budget; /* NULL: settings.budget applies */
+    void *self; /* the scheduler's instance */
+    /* the user's function that sets the budget of each timestep; NULL: settings.budget applies */
+    rill_budget_fn budget;
     void *budget_user;
     int64_t refill_index; /* number of the next refill (admission of inputs), from 0 */
     int64_t last_flush;   /* timestep of the run at which the last flush (setting flush_every) ended */
@@ -98,7 +99,7 @@ void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit
 /* Tracing: records what a timestep does with each item, and passes it to the user's trace function. If there is none, only tracer_item()
  * may be called. tracer_candidate() and tracer_output() are called only if with_hypotheses is 1. */
 typedef struct tracer {
-    rill_trace_fn fn; /* NULL: no tracing */
+    rill_trace_fn fn; /* the user's trace function; NULL: no tracing */
     void *user;
     int32_t worker;       /* the engine's index among several workers */
     int32_t n_heuristics; /* number of heuristics of the run */
@@ -168,7 +169,7 @@ struct rill_model {
 
 /* A runner: one engine's use of a model, with its own states and buffers. */
 typedef struct rill__runner {
-    rill_model *model; /* NULL: not started */
+    rill_model *model; /* the model that the runner uses; NULL: the runner is not started */
     void *self;
     rill__reserved *reserved; /* the runner's own_reserved; if the domain has no runners, the model's `reserved` */
     rill__reserved own_reserved;
@@ -392,9 +393,9 @@ void engine_deliver_saved(rill_engine *e, queued_input *in);
 /* Make the result of an input with nothing to decode: one empty output. */
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
 
-/* requests.c: engine_drop_inputs() finishes the inputs that are cancelled or late: those that wait, and those of this engine, except busy
- * items (which are in a timestep). engine_finish_cancelled() finishes items of the timestep that failed, or were cancelled
- * while busy. */
+/* Defined in requests.c. engine_drop_inputs() finishes the inputs that are cancelled or late: inputs in the queue, and items of this engine
+ * that are not in a timestep. engine_finish_cancelled() finishes items of the timestep that have failed, or were cancelled while they were
+ * in it. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 /* Called before the next part of the rows is scored; the part begins at t->next_row. Items of the timestep that are cancelled or late leave

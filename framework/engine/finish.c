@@ -117,7 +117,7 @@ static const char *fewer_outputs_reason(const rill_settings *s)
     if (s->distinct && is_pruned(s) && s->min_width < s->k)
         return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
     if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
-    if (s->groups <= 1 && is_pruned(s) && s->min_width < s->k) /* beam groups never prune */
+    if (s->groups <= 1 && is_pruned(s) && s->min_width < s->k) /* with beam groups heuristics do not prune */
         return "the search found no more (a larger min-width, or without pruning a larger beam-size, finds more, and may change the best "
                "output)";
     return "the search found no more (a larger beam-size finds more, and may change the best output)";

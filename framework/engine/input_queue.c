@@ -1,4 +1,4 @@
-/* The input queue; input_queue.h.
+/* Implements the input queue, which is declared in input_queue.h.
  *
  * Sections: creation · waiting inputs · submitting · taking · leaving early · results. */
 #include "input_queue.h"

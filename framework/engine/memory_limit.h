@@ -37,7 +37,7 @@ int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, doubl
 /* Count the memory of an encoded input; `measured`: the input's size as measured before encoding. RILL_OK · RILL_AGAIN (the memory exceeds
  * the engine's share, and is not counted) · RILL_ERR_INPUT, with a message in `input` (the memory exceeds the whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
-/* Return the number of states that the limit still allows, without those reserved for a timestep in progress. */
+/* Return the number of states that the limit still allows. States that are reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
 /* Return an upper bound on the number of states that one more timestep of the item in this slot makes. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);

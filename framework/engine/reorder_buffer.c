@@ -1,4 +1,4 @@
-/* The reorder buffer; reorder_buffer.h. */
+/* Implements the reorder buffer, which delivers results in input order; declared in reorder_buffer.h. */
 #include <string.h>
 
 #include "reorder_buffer.h"

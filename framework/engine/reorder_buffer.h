@@ -36,7 +36,7 @@ typedef struct record_pool {
 
 /* An input's place in the ring. */
 typedef struct reorder_place {
-    struct queued_input *input; /* NULL: it is finished */
+    struct queued_input *input; /* the input; NULL: it is finished */
     result_record *record;      /* the input's result, which waits for results of earlier inputs; NULL: there is none */
 } reorder_place;
 

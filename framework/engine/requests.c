@@ -1,4 +1,4 @@
-/* Requests, deadlines and cancelling; requests.h.
+/* Implements requests (settings of single inputs), deadlines and cancelling; declared in requests.h.
  *
  * An input that is cancelled or late may wait in the queue, or an engine may hold it as a ready or running item. In each case its
  * resources are freed, and its result is delivered in its turn. An item that is in a timestep (a busy item, beam_search.c) is removed

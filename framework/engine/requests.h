@@ -11,7 +11,7 @@
 typedef struct request {
     rill_context *ctx; /* context that allocates the request's memory */
     void *user;
-    rill_progress_fn progress; /* NULL: no reports */
+    rill_progress_fn progress; /* the caller's function for reports on the progress of the input; NULL: no reports */
     int64_t number;            /* number that seeds samples, from 1; 0: the input's id */
     double deadline;           /* time on the engine's clock; infinite: no deadline */
     rill_settings settings;    /* settings of the input; see `unresolved` */
@@ -29,7 +29,7 @@ typedef struct request {
 typedef struct requests {
     rill_settings setup_settings; /* settings of the engine's setup, before defaults and presets are filled in */
     int has_heuristics, has_budget_fn;
-    rill_clock_fn clock; /* NULL: the system's clock */
+    rill_clock_fn clock; /* the clock for deadlines; NULL: the system's clock */
     void *clock_user;
     int64_t n_requests, n_watched; /* number of open requests; number of open requests with `progress` */
     double next_deadline;          /* lower bound on the deadlines of inputs that the engine holds */

@@ -58,7 +58,7 @@ typedef struct search_variant {
     /* Called before merging in the last phase. Read the choices of the item's rows. rows: [width] row of each beam entry (the item's part
      * of timestep.row_of); NULL: the live entries have the rows from `row` on. */
     void (*read_choices)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
-    /* Choose the item's children, in place of the best ones by score: write them to t->heads in rank order and return their number, or
+    /* Choose the item's children by another rule than the score: write them to t->heads in rank order and return their number, or
      * VARIANT_BY_SCORE. `row`: the item's first row; its rows are adjacent. */
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
     /* Called when an item stops, or when its deadline passes and it has no output; not if the item has an owner (item.owner), is cancelled,

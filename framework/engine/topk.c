@@ -92,8 +92,8 @@ static row_rules make_row_rules(const modifier_table *a, int32_t row)
                        .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
 }
 
-/* Return 1 if the row has a short list of allowed actions, else 0. All of them are requested as picks (actions named one by one), so no
- * best choices are needed. */
+/* Return 1 if the row has a short list of allowed actions, else 0. The actions of a short list are all requested as picks (named one by
+ * one), so the row needs no best choices. */
 static int has_only_picks(const row_rules *r)
 {
     return r->allowed.n > 0 && r->allowed.n <= SHORT_LIST;

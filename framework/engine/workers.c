@@ -379,7 +379,7 @@ typedef struct run {
     rill_context *ctx;
     input_queue *queue;
     rill_engine *engine;   /* takes the inputs; without workers it also decodes them, in this thread */
-    rill_workers *workers; /* NULL: none */
+    rill_workers *workers; /* the workers; NULL: one engine decodes in the caller's thread */
     rill_read_request_fn read;
     void *read_user;
     rill_write_fn write;

@@ -33,7 +33,7 @@ typedef struct lmbr {
     rill_evidence_kind kind; /* kind of evidence that fits the model; valid if has_kind */
     int has_kind;
     double theta[1 + RILL_NGRAM_MAX]; /* theta_0 to theta_4, divided by lambda */
-    input_evidence *input;            /* [n] ascending by id */
+    input_evidence *input;            /* [n] evidence of the inputs in flight, ascending by id */
     size_t n, capacity;
 } lmbr;
 

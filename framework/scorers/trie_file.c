@@ -284,7 +284,7 @@ uint32_t trie_child(const trie *t, uint32_t node, int32_t action)
 
 typedef struct trie_scorer {
     rill_context *ctx;
-    trie *trie; /* NULL: no restriction */
+    trie *trie; /* the trie of allowed outputs; NULL: outputs are not restricted */
 } trie_scorer;
 
 static void destroy_trie(void *self)

@@ -10,7 +10,7 @@
  * separate table if bonuses or masks apply. TEXT_BYTES: the text of one action, estimated. */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };
 
-/* Maximum number of timesteps for an input of this size. */
+/* Return the maximum number of timesteps for an input of this size. */
 static double max_steps(const rill_settings *s, const rill_domain_info *info, double size)
 {
     double steps = info->max_length > s->min_length ? info->max_length : s->min_length;
@@ -19,7 +19,7 @@ static double max_steps(const rill_settings *s, const rill_domain_info *info, do
     return (steps > 1 ? steps : 1) + 1; /* plus one for the end action after the last action */
 }
 
-/* Maximum number of choices (next actions) requested per live hypothesis. */
+/* Return the maximum number of choices (next actions) requested for each live hypothesis. */
 static double max_row_choices(const rill_settings *s, const rill_domain_info *info)
 {
     const int32_t phases = info->phases > 0 ? info->phases : 1, limited = (1 << phases) - 1;
@@ -29,7 +29,7 @@ static double max_row_choices(const rill_settings *s, const rill_domain_info *in
     return m < info->actions ? m : info->actions;
 }
 
-/* Additional hypotheses expanded by exact search, or by the second round of cube pruning. */
+/* Return the number of hypotheses that are expanded in addition by exact search, or by the second round of cube pruning. */
 static double extra_rows(const rill_settings *s, double rows)
 {
     return (s->exact ? (double)s->exact_rows : 0) + (s->cube > RILL_CUBE_NONE ? rows : 0);

@@ -50,7 +50,7 @@ typedef struct exact_kind {
 /* A heap of frontier entries of one kind: highest upper bound on top, equal bounds in order of creation. */
 typedef struct exact_heap {
     exact_kind kind;
-    exact_entry *entry; /* [n] */
+    exact_entry *entry; /* [n] the heap's entries */
     size_t n, capacity;
 } exact_heap;
 
@@ -377,8 +377,8 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* Return the heap of the frontier to expand next: the one with the best top entry. `phase`: consider only entries of this phase; < 0: all.
- * `deepest`: 1: consider only the deepest of these. NULL: there is no such entry. */
+/* Return the heap of the frontier to expand next: the heap with the best entry on top. `phase`: consider only entries of this phase; < 0:
+ * of all phases. `deepest`: 1: of these consider only entries of the greatest depth. NULL: there is no such entry. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;

@@ -60,9 +60,9 @@ typedef struct array {
     void *data;
     uint64_t stamp; /* serial number of the engine call in which the array is valid; 0: it is always valid */
     int32_t n;
-    uint8_t type;     /* array_type */
-    uint8_t level;    /* array_level */
-    uint8_t writable; /* array_writing */
+    uint8_t type;     /* type of the elements: an array_type */
+    uint8_t level;    /* what the elements belong to: an array_level */
+    uint8_t writable; /* what a script may assign to elements: an array_writing */
     uint8_t used;     /* 1: some operation has read the array; the user gets a report of masks that are never read */
 } array;
 
@@ -152,9 +152,9 @@ void script_view_advance(const script_view_class *kind, void *data, int32_t item
 
 /* Functions that add the parts of this module to a script's state. The table `rill` is on top of the Lua stack. Call script_open_arrays()
  * first. */
-void script_open_arrays(lua_State *L);           /* rill.array, rill.zeros, elements */
-void script_open_array_arithmetic(lua_State *L); /* operators, rill.where, rill.max ... */
-void script_open_array_segments(lua_State *L);   /* reductions, ranks, cumulative sums */
+void script_open_arrays(lua_State *L);           /* adds rill.array, rill.zeros and access to elements */
+void script_open_array_arithmetic(lua_State *L); /* adds operators, rill.where, rill.max ... */
+void script_open_array_segments(lua_State *L);   /* adds reductions, ranks and cumulative sums */
 void script_watch_free(rill_script *s);
 
 /* === for the files of scripting/arrays only =========================================================================== */

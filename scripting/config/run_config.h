@@ -8,7 +8,7 @@
 /* Add rill.sweep to the table `rill`, and store copies of Lua's library tables for the Lua code of this folder. Call it before
  * script_open_config(). */
 void script_open_config_lua(lua_State *L);
-void script_open_config(lua_State *L); /* run_config.c */
+void script_open_config(lua_State *L); /* defined in run_config.c: adds its functions to the table `own` */
 
 /* --- config_lua.c ------------------------------------------------------------------------------------------------- */
 

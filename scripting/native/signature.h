@@ -37,16 +37,16 @@ typedef enum signature_type {
     SIGNATURE_FLOAT,
     SIGNATURE_DOUBLE,
     SIGNATURE_STRING,
-    SIGNATURE_POINTER, /* void* */
+    SIGNATURE_POINTER, /* the type void* */
     SIGNATURE_CANDIDATES,
     SIGNATURE_ROWS,
     SIGNATURE_MODIFIERS,
     SIGNATURE_SCHED_VIEW,
-    SIGNATURE_DOUBLES, /* double* */
+    SIGNATURE_DOUBLES, /* the type double* */
     SIGNATURE_FLOATS,
     SIGNATURE_INT32S,
     SIGNATURE_INT64S,
-    SIGNATURE_BYTES, /* uint8* */
+    SIGNATURE_BYTES, /* the type uint8* */
 } signature_type;
 
 enum { SIGNATURE_MAX_ARGUMENTS = 32, SIGNATURE_TEXT = 512 };

@@ -134,7 +134,7 @@ enum { SCRIPT_MESSAGE_MAX = 4000 };
 
 /* A failure in a callback that cannot return a status. It is kept here until a later call that can return a status returns it. */
 typedef struct script_late {
-    rill_status status; /* RILL_OK: there is none */
+    rill_status status; /* status of the failure; RILL_OK: there is no failure */
     char message[SCRIPT_MESSAGE_MAX];
 } script_late;
 /* If `status` is negative, keep the failure that is recorded in the context, unless an earlier failure is kept. */
@@ -190,9 +190,9 @@ int script_compile(lua_State *L, const char *text, size_t length, const char *na
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
-void script_open_libraries(
-    lua_State *L); /* sandbox.c: opens the functions that scripts may use, creates the table `rill` and pushes it */
-void script_open_names(lua_State *L);   /* sandbox.c: rill.names */
-void script_protect_rill(lua_State *L); /* sandbox.c: last; makes `rill` read-only and pops it */
+/* Defined in sandbox.c: open the functions that scripts may use, create the table `rill` and push it. */
+void script_open_libraries(lua_State *L);
+void script_open_names(lua_State *L);   /* defined in sandbox.c: adds rill.names */
+void script_protect_rill(lua_State *L); /* defined in sandbox.c: called last, makes `rill` read-only and pops it */
 
 #endif

@@ -148,7 +148,7 @@ enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 /* A field that a declaration may have. */
 typedef struct field {
     const char *name;
-    int type;     /* Lua type; LUA_TNIL: any */
+    int type;     /* Lua type of the field's value; LUA_TNIL: any type */
     int function; /* index in domain_function; -1: the field is no function */
     int styles;
 } field;

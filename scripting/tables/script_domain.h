@@ -74,7 +74,7 @@ typedef struct script_model {
     int has_last;         /* 1: some choice is RILL_LAST, the last action of its hypothesis */
 
     /* The members below belong to calls in progress. */
-    const struct rows_call *score_call; /* score() in progress */
+    const struct rows_call *score_call; /* the call of score() in progress; NULL: none */
     /* address of the table `rows` that was passed to the script's score(), by which rows:answer() recognises it */
     const void *score_call_rows;
     int32_t slot;       /* slot of the current row or input; -1: none */

@@ -60,9 +60,9 @@ typedef struct script_declaration {
     rill_status (*publish)(script_table *t);
 } script_declaration;
 
-extern const script_declaration script_heuristic_declaration; /* script_heuristic.c */
-extern const script_declaration script_scorer_declaration;    /* script_scorer.c */
-extern const script_declaration script_scheduler_declaration; /* script_scheduler.c */
+extern const script_declaration script_heuristic_declaration; /* defined in script_heuristic.c */
+extern const script_declaration script_scorer_declaration;    /* defined in script_scorer.c */
+extern const script_declaration script_scheduler_declaration; /* defined in script_scheduler.c */
 
 struct script_instance {
     const script_table *table;
@@ -134,10 +134,11 @@ rill_status script_locate_error(const script_instance *instance, rill_status sta
 
 /* Functions that open and close this module in a script's state. Each function that opens adds one function to the table `rill`, or opens
  * the class of a view. */
-void script_open_heuristics(lua_State *L); /* rill.heuristic */
-void script_open_scorers(lua_State *L);    /* rill.scorer, and the view that functions for the option cube_key get */
-void script_open_schedulers(lua_State *L); /* rill.scheduler */
-void script_open_domains(lua_State *L);    /* rill.domain */
+void script_open_heuristics(lua_State *L); /* adds rill.heuristic */
+/* adds rill.scorer, and opens the view that functions for the option cube_key get */
+void script_open_scorers(lua_State *L);
+void script_open_schedulers(lua_State *L); /* adds rill.scheduler */
+void script_open_domains(lua_State *L);    /* adds rill.domain */
 void script_tables_free(rill_script *s);
 
 /* The default refill() of schedulers: admit inputs when at most the share refill-threshold of max_items is in flight. */

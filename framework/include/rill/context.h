@@ -32,7 +32,7 @@ typedef enum rill_log_level { RILL_LOG_DEBUG, RILL_LOG_INFO, RILL_LOG_WARNING, R
 typedef void (*rill_log_fn)(void *user, rill_log_level level, const char *message);
 
 typedef struct rill_context_options {
-    size_t struct_size;       /* sizeof(rill_context_options) */
+    size_t struct_size;       /* sizeof(rill_context_options), set by the caller */
     rill_realloc_fn allocate; /* NULL: the C library's allocator */
     void *allocate_user;
     rill_log_fn log; /* NULL: log lines are dropped */

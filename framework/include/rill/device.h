@@ -140,12 +140,12 @@ RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, r
 
 /* The functions below make views, which are the operands of operations (ops.h). */
 
-/* A tensor, read at the operation's own row. Its space may be
+/* Read a tensor at the operation's own row. The tensor's space may be
  *   - the operation's space;
- *   - a space that this one is derived from: a unit reads its input's row, a `where` row reads the row it selects. A `distinct` row stands
- *   for several rows and can read none;
- *   - for reading only, a space derived from these by `distinct` (siblings read their parent's row) or by `where` (excluded rows read as
- *   negative). */
+ *   - a space from which the operation's space is derived: a unit reads the row of its input, and a `where` row reads the row that it
+ * selects. A `distinct` row stands for several rows, so it cannot read any of them;
+ *   - for reading only, a space that is derived from these by `distinct` (siblings read the row of their parent) or by `where` (a row that
+ * was left out has a negative index). */
 RILL_API rill_view rill_view_value(rill_tensor value);
 /* Read one unit (token) per input from a ragged tensor: the unit whose number, counted from 0, is in `column`. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
@@ -255,8 +255,8 @@ typedef struct rill_run_arguments {
 } rill_run_arguments;
 
 /* Run the graph. Runs behave as if executed one after the other; a run that returns nothing to the host may still be executing on return.
- *   RILL_OK · RILL_AGAIN (with `async_group`: results are ready after rill_session_collect(); until then their arrays and the selection's
- *   stay valid. A group has one such run at a time) · RILL_ERR_MEMORY
+ *   RILL_OK · RILL_AGAIN (with `async_group`: results are ready after rill_session_collect(); until then the arrays in the arguments and in
+ *   the selection must stay valid. A group has one such run at a time) · RILL_ERR_MEMORY
  *   RILL_ERR_DEVICE (the device failed, in this run or an earlier one; later runs of the session may fail too) */
 RILL_API rill_status rill_session_run(rill_session *stream, rill_graph graph, const rill_run_arguments *arguments);
 

@@ -218,9 +218,9 @@ typedef struct rill_hypothesis {
 } rill_hypothesis;
 
 typedef struct rill_domain {
-    uint32_t abi_version; /* RILL_ABI_VERSION */
-    uint32_t struct_size; /* sizeof(rill_domain) */
-    const char *name;     /* [a-z0-9_-]+ */
+    uint32_t abi_version; /* must be RILL_ABI_VERSION */
+    uint32_t struct_size; /* must be sizeof(rill_domain) */
+    const char *name;     /* name of the domain, of the characters a-z, 0-9, "_" and "-" */
     const char *summary;  /* one line for `rill list` */
 
     /* Load a model. On success sets *self, the model, and *info; on failure nothing stays allocated. `table` is the registered table:
@@ -300,7 +300,7 @@ typedef struct rill_domain {
 
     /* (optional, with `stop`: the model is its own runner) Make a runner for a model: it has its own ids of nodes and slots and owns all
      * memory that decoding writes. On success sets *runner; on failure nothing stays allocated.
-     *   ctx: the engine's, for all allocations and failures of the runner
+     *   ctx: the engine's context, for all allocations and failures of the runner
      *   threads: number of threads that the runner may use inside a call, at most rill_open_options.threads; the runner starts them
      *   itself */
     rill_status (*start)(const void *model, rill_context *ctx, int threads, void **runner);

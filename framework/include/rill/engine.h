@@ -72,7 +72,7 @@ typedef struct rill_engine_setup {
     };
     const rill_chain_entry *heuristics; /* [n_heuristics], applied in this order */
     int32_t n_heuristics;
-    const rill_chain_entry *scorers; /* [n_scorers] */
+    const rill_chain_entry *scorers; /* [n_scorers] scorers of the run */
     int32_t n_scorers;
     /* NULL: the scheduler of the setting `method`; else the scheduler to use instead */
     const rill_chain_entry *scheduler;
@@ -96,7 +96,7 @@ typedef struct rill_engine_setup {
     /* 1: the trace function also gets every candidate (rill_trace_event.hypotheses); 0: only numbers per item */
     int trace_hypotheses;
     /* 1: overdue items go first under every scheduler, for services whose stream of inputs has no end; 0: as the scheduler says
-     * (rill_scheduler.overdue_first). 64 bits wide, so that structs without it are shorter */
+     * (rill_scheduler.overdue_first). It has 64 bits so that it does not fit in the padding at the end of an older program's struct */
     int64_t overdue_first;
 } rill_engine_setup;
 
@@ -131,7 +131,7 @@ RILL_API rill_status rill_engine_submit(rill_engine *engine, const char *text, s
  * lack of memory. Texts are NUL-terminated and valid during the call. */
 typedef struct rill_progress {
     size_t struct_size;
-    void *user; /* rill_request.user of the input */
+    void *user; /* the pointer `user` of the input's request (rill_request.user) */
     int32_t timestep;
     /* The common prefix of all outputs that are still possible: its number of actions, which never decreases, and its text, as if an
      * output were cut there. Empty with a scorer that may have inputs decoded again (rill_scorer.found), and in exact search. */
@@ -151,10 +151,10 @@ typedef void (*rill_progress_fn)(void *user, const rill_progress *progress);
 /* An input with its own settings. Members that are 0 take the value of the engine's setup, so a request with text alone equals
  * rill_engine_submit(). The result is what an engine with these settings would return, and the results of other inputs are unaffected. */
 typedef struct rill_request {
-    size_t struct_size; /* sizeof(rill_request) */
+    size_t struct_size; /* sizeof(rill_request), set by the caller */
     const char *text;   /* [length] bytes; the engine copies it */
     size_t length;
-    void *user; /* passed back as rill_result.user */
+    void *user; /* any pointer of the caller, passed back as rill_result.user */
     /* Search settings of this input (k, n_best, max_length, length_penalty ...). Settings of the run (method, n, max_items, budget,
      * refill, sort, flush_every, unordered, check, memory limits) and unknown_penalty are always the engine's; their values here are
      * ignored. NULL: all settings are the engine's. */
@@ -186,8 +186,8 @@ RILL_API int rill_setting_is_per_request(const rill_option *setting);
 /* Upper bounds on the cost of searching one input under its settings: for servers that decide whether to accept a request. Most searches
  * cost far less. The model's memory is excluded: max-nodes and memory limit its states. */
 typedef struct rill_cost {
-    size_t struct_size; /* sizeof(rill_cost) */
-    double steps;       /* number of timesteps */
+    size_t struct_size; /* sizeof(rill_cost), set by the caller */
+    double steps;       /* maximum number of timesteps */
     double rows;        /* hypotheses that the model expands, summed over all phases */
     double bytes;       /* memory for the choices of a timestep, hypotheses, outputs and the result */
 } rill_cost;
@@ -230,12 +230,12 @@ RILL_API int rill_engine_idle(const rill_engine *engine);
 /* Return the number of inputs that are waiting or in flight. */
 RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
-/* Why an output ends. */
+/* The reason why an output ends. */
 typedef enum rill_finish_reason {
-    RILL_FINISH_REASON_STOP = 0,  /* an end action, or the domain's own end */
-    RILL_FINISH_REASON_LENGTH,    /* the length limit */
-    RILL_FINISH_REASON_TIMEOUT,   /* the request's deadline */
-    RILL_FINISH_REASON_HEURISTIC, /* a heuristic stopped the search */
+    RILL_FINISH_REASON_STOP = 0,  /* with an end action, or as the domain itself ends outputs */
+    RILL_FINISH_REASON_LENGTH,    /* at the length limit */
+    RILL_FINISH_REASON_TIMEOUT,   /* at the deadline of the request */
+    RILL_FINISH_REASON_HEURISTIC, /* because a heuristic stopped the search */
 } rill_finish_reason;
 
 /* The reason's name in JSON: "stop", "length", "timeout" or "heuristic". */
@@ -265,7 +265,7 @@ typedef struct rill_result {
     int64_t id;                         /* position in the input stream, from 0 */
     rill_status status;                 /* RILL_OK, or the reason why there are no outputs */
     const char *message;                /* a sentence when status is negative, else "" */
-    const struct rill_outputs *outputs; /* use rill_result_output() */
+    const struct rill_outputs *outputs; /* the outputs; read them by rill_result_output() */
     int32_t n_outputs;                  /* number of outputs: n_best, or fewer if the search found fewer */
     int32_t outputs_found;
     int32_t timed_out; /* 1: the deadline passed first; the outputs, if any, are the best so far */

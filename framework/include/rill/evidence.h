@@ -32,7 +32,7 @@ typedef struct rill_evidence_kind {
     size_t struct_size;
     int32_t actions;    /* number of actions of the model (vocabulary size), >= 1 */
     int32_t phases;     /* number of phases per timestep, 1..8 (rill_domain_info.phases) */
-    int32_t end_action; /* RILL_NO_ACTION: none */
+    int32_t end_action; /* id of the end action; RILL_NO_ACTION: there is none */
     uint64_t names;     /* hash of the names of all actions, in order of their ids; 0: the model has no names */
 } rill_evidence_kind;
 

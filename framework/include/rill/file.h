@@ -20,7 +20,7 @@ typedef enum rill_file_kind {
 } rill_file_kind;
 
 typedef struct rill_file {
-    rill_context *ctx; /* NULL: not open */
+    rill_context *ctx; /* the context; NULL: the file is not open */
     const char *path;  /* borrowed, for messages; must stay valid until close */
     int descriptor;    /* non-blocking (O_NONBLOCK) if the file was opened as RILL_FILE_PIPED */
     int regular;

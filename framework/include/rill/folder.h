@@ -21,7 +21,7 @@ typedef struct rill_folder {
     /* the domain that reads the model; "": config.json names none, and no domain supports the model's type */
     char domain[64];
     char type[64]; /* the model_type of config.json if no domain supports it; else "" */
-    int found;     /* a config.json exists */
+    int found;     /* 1: the directory has a config.json */
     /* search options of the file, as defaults. If the file sets no search option (options of the domain do not count), these are the
      * domain's default search settings */
     rill_option_source *search;

@@ -46,9 +46,9 @@ typedef struct rill_candidates {
 } rill_candidates;
 
 typedef struct rill_heuristic {
-    uint32_t abi_version;  /* RILL_ABI_VERSION */
-    uint32_t struct_size;  /* sizeof(rill_heuristic) */
-    const char *name;      /* [a-z0-9_-]+ */
+    uint32_t abi_version;  /* must be RILL_ABI_VERSION */
+    uint32_t struct_size;  /* must be sizeof(rill_heuristic) */
+    const char *name;      /* name of the heuristic, of the characters a-z, 0-9, "_" and "-" */
     const char *arguments; /* syntax of the arguments, e.g. "DELTA"; "" for none */
     const char *summary;   /* one line for `rill list` */
 

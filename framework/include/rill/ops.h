@@ -185,7 +185,7 @@ enum { RILL_SUM_TERMS = 12 };
 typedef struct rill_sum {
     int32_t terms;
     rill_view term[RILL_SUM_TERMS];
-    rill_activation activation; /* RILL_LINEAR or RILL_RELU */
+    rill_activation activation; /* RILL_LINEAR and RILL_RELU are possible */
     rill_view out;              /* may be the same rows as one of the terms */
     size_t width;               /* width of the rows; 0: the width of out */
 } rill_sum;
@@ -284,7 +284,8 @@ typedef struct rill_attend {
     int own_units;
     rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; their row columns are ignored */
     rill_view out;          /* [R, heads * value_width] weighted sums of the values */
-    /* number of heads, the first ones, whose mean attention weights are returned to the host in rill_run_arguments.watched; 0: none */
+    /* number of heads whose attention weights are averaged and returned to the host, in rill_run_arguments.watched: the first heads; 0:
+     * none */
     size_t watched_heads;
     size_t value_width;     /* floats per head of the values; 0: width */
     rill_constant additive; /* weights of additive attention, [1, heads * width]; omitted: dot-product attention */

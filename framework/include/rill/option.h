@@ -23,10 +23,10 @@ typedef enum rill_option_type {
 } rill_option_type;
 
 typedef enum rill_option_kind {
-    RILL_OPTION_SEARCH = 1, /* affects the results */
-    RILL_OPTION_SCHEDULE,   /* affects only the order of computation, not the results */
-    RILL_OPTION_OUTPUT,     /* affects which results are printed, and in which order */
-    RILL_OPTION_MODEL,      /* how a model is opened */
+    RILL_OPTION_SEARCH = 1, /* the option affects the results of the search */
+    RILL_OPTION_SCHEDULE,   /* the option affects only the order of computation, not the results */
+    RILL_OPTION_OUTPUT,     /* the option affects which results are printed, and in which order */
+    RILL_OPTION_MODEL,      /* the option affects how a model is opened */
 } rill_option_kind;
 
 typedef struct rill_option {
@@ -37,7 +37,7 @@ typedef struct rill_option {
     const char *help;    /* one sentence without full stop and without the default */
     rill_option_type type;
     rill_option_kind kind;
-    double min, max;     /* range of numbers */
+    double min, max;     /* smallest and largest value of an option whose value is a number */
     size_t offset;       /* offset of the member that stores the value, in the owner's struct */
     const char *aliases; /* other names of the option, separated by spaces: "k num-beams"; NULL: none */
 } rill_option;

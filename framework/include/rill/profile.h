@@ -22,7 +22,7 @@ typedef enum rill_arithmetic {
 typedef struct rill_op_profile {
     const char *program, *operation; /* borrowed: valid as long as the model is open */
     int64_t calls, rows;
-    double seconds; /* summed over threads */
+    double seconds; /* measured time, summed over threads */
     double flops, bytes;
     rill_arithmetic arithmetic;
     int64_t launches; /* on a GPU: number of launched kernels and matrix products */

@@ -26,10 +26,10 @@ typedef struct rill_tensor_file rill_tensor_file;
 enum { RILL_TENSOR_MAX_RANK = 8 };
 
 typedef struct rill_file_tensor {
-    const char *name;                    /* borrowed until close */
-    const char *dtype;                   /* "F32", ...; a constant */
-    int rank;                            /* 0..RILL_TENSOR_MAX_RANK */
-    int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] */
+    const char *name;                    /* name of the tensor; valid until close */
+    const char *dtype;                   /* element type as the file spells it, "F32"; a constant string */
+    int rank;                            /* number of dimensions, 0..RILL_TENSOR_MAX_RANK */
+    int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] number of elements in each dimension */
     size_t begin, end;                   /* the tensor's bytes are [begin, end) of the file's data section */
     int read;                            /* 1: rill_tensor_file_read() has been called for this tensor */
 } rill_file_tensor;

@@ -40,8 +40,8 @@ typedef struct rill_sched_view {
 } rill_sched_view;
 
 typedef struct rill_scheduler {
-    uint32_t abi_version; /* RILL_ABI_VERSION */
-    uint32_t struct_size; /* sizeof(rill_scheduler) */
+    uint32_t abi_version; /* must be RILL_ABI_VERSION */
+    uint32_t struct_size; /* must be sizeof(rill_scheduler) */
     const char *name;
     const char *summary;
 

@@ -62,7 +62,7 @@ typedef struct rill_found_output {
 typedef struct rill_found {
     size_t struct_size;
     int64_t item_id;
-    const struct rill_found_outputs *outputs; /* use rill_found_output_at() */
+    const struct rill_found_outputs *outputs; /* the outputs; read them by rill_found_output_at() */
     int32_t n;                                /* number of outputs, >= 1 */
     const rill_model *model;
 } rill_found;
@@ -71,8 +71,8 @@ typedef struct rill_found {
 RILL_API const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i);
 
 typedef struct rill_scorer {
-    uint32_t abi_version; /* RILL_ABI_VERSION */
-    uint32_t struct_size; /* sizeof(rill_scorer) */
+    uint32_t abi_version; /* must be RILL_ABI_VERSION */
+    uint32_t struct_size; /* must be sizeof(rill_scorer) */
     const char *name;
     const char *arguments; /* syntax of the arguments, for help, e.g. "W" */
     const char *summary;

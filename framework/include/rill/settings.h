@@ -142,7 +142,7 @@ RILL_API const char *rill_settings_get(const rill_settings *settings, const rill
 
 /* One row per method; ends with name == NULL. */
 typedef struct rill_method_info {
-    const char *name;      /* "var-stream" */
+    const char *name;      /* name of the method, such as "var-stream" */
     const char *scheduler; /* name of the method's scheduler */
     const char *summary;   /* description in one line */
     int32_t streaming;     /* 1: admits inputs while items are in flight; max_items, refill and flush_every apply */

@@ -26,16 +26,17 @@ typedef struct rill_seconds {
 
 typedef struct rill_stats {
     size_t struct_size;
-    int64_t inputs; /* inputs finished */
-    int64_t failed; /* finished inputs that failed */
+    int64_t inputs; /* number of inputs that are finished, failed ones included */
+    int64_t failed; /* number of inputs that failed */
     int64_t timesteps;
     int64_t expansions;             /* live hypotheses expanded, summed over all timesteps */
     int64_t refills;                /* number of refills, in which at least one input was admitted */
     int64_t longest_item_timesteps; /* largest number of timesteps of any item */
-    int64_t candidates;             /* candidates after merging, before pruning */
-    int64_t pruned;                 /* candidates dropped by heuristics */
+    int64_t candidates;             /* number of candidates after merging and before pruning, summed over timesteps */
+    int64_t pruned;                 /* number of candidates that heuristics dropped */
     int64_t outputs;                /* outputs found */
-    int64_t truncated;              /* outputs ended by the length limit */
+    /* number of outputs that were cut off: by the length limit, a deadline or a heuristic's stop */
+    int64_t truncated;
     /* how often the scheduler was overruled, because an item had been passed over or left unexpanded for too long */
     int64_t passed_over_first;
     /* sum over lengths d of ceil(W_d / budget), where W_d counts the live hypotheses of length d that were expanded. It is a lower bound on
@@ -71,11 +72,11 @@ typedef enum rill_trace_fate {
 /* A candidate of a timestep. An ended candidate that stays in the beam is its own parent. */
 typedef struct rill_trace_hypothesis {
     int32_t item;      /* the candidate's item, as an index in rill_trace_event.items */
-    int32_t phase;     /* phase of the timestep */
+    int32_t phase;     /* the phase of the timestep in which this is a candidate */
     int32_t parent;    /* rank of the candidate's parent in the item's beam before the phase */
     int32_t rank;      /* rank of the candidate in the item's beam after the phase; -1: not in the beam */
     int32_t action;    /* last action of the candidate */
-    int32_t fate;      /* rill_trace_fate */
+    int32_t fate;      /* what became of the candidate: a rill_trace_fate */
     double path_score; /* sum of log-probabilities and scorers' bonuses */
 } rill_trace_hypothesis;
 
@@ -112,8 +113,8 @@ typedef struct rill_trace_event {
     int32_t links; /* TIMESTEP: number of heuristics of the run */
     /* [links * n] number of candidates that a heuristic dropped of an item, in all phases; ordered by heuristic, then item */
     const int32_t *dropped;
-    /* With rill_engine_setup.trace_hypotheses: the candidates of the timestep, without those of items in exact search and without
-     * outputs that the setting at_limit = best-ended adds. */
+    /* If rill_engine_setup.trace_hypotheses is 1: the candidates of the timestep. Candidates of items in exact search are left out, and so
+     * are outputs that the setting at_limit = best-ended adds. */
     int32_t n_hypotheses;
     const rill_trace_hypothesis *hypotheses; /* [n_hypotheses] the candidates, phase after phase */
 } rill_trace_event;

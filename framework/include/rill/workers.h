@@ -64,7 +64,7 @@ RILL_API rill_status rill_workers_open(rill_workers **out, rill_context *ctx, co
                                        const rill_open_options *open, const rill_workers_options *options);
 RILL_API void rill_workers_close(rill_workers *workers); /* NULL is allowed */
 
-/* The number of workers. */
+/* Return the number of workers. */
 RILL_API int32_t rill_workers_count(const rill_workers *workers);
 /* Return the model; if it was opened several times, the first worker's model. */
 RILL_API rill_model *rill_workers_model(const rill_workers *workers);
@@ -112,7 +112,7 @@ RILL_API void rill_workers_stats(rill_workers *workers, rill_stats *out);
  * rill_workers_begin() and rill_workers_finish(), but not during a run. */
 RILL_API rill_engine *rill_workers_engine(const rill_workers *workers, int32_t index);
 
-/* Destroy the engines. */
+/* Destroy the workers' engines. */
 RILL_API void rill_workers_finish(rill_workers *workers);
 
 /* Number of processors available to this process: the smaller of CPU affinity (taskset) and cgroup quota (version 1 or 2), at least 1. */
