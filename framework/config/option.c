@@ -219,8 +219,8 @@ static const char *read_number(const char *text, number *out)
     return end;
 }
 
-/* Parse a number. A type REAL also allows a fraction such as "1/6", and a type BYTES a unit K, M, G or T (powers of 1,024). A number of
- * bytes below one is refused: it would become 0, which means no limit. */
+/* Parse a number. An option of type REAL also accepts a fraction such as "1/6", and one of type BYTES a unit K, M, G or T (powers of
+ * 1,024). A number of bytes below one is refused: it would become 0, which means no limit. */
 static int parse_number(const rill_option *option, const char *text, number *out)
 {
     static const char units[] = "KkMmGgTt";

@@ -60,10 +60,11 @@ typedef struct modifier_table {
     const int32_t *default_bank; /* [n]: the bank of choices that are not in bank_action */
     /* [n+1] offsets of each row in bank_action and bank_target; NULL: no action is assigned to a bank */
     const int32_t *bank_offset;
-    const int32_t *bank_action; /* actions assigned to a bank: candidates even beyond the row's best M */
-    const float *bank_target;   /* the bank of each action in bank_action */
-    int32_t max_kept;           /* largest number of bank_action entries of any row */
-    const int32_t *blocked_by;  /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
+    /* actions assigned to a bank; they are candidates even if they are not among the row's best M */
+    const int32_t *bank_action;
+    const float *bank_target;  /* the bank of each action in bank_action */
+    int32_t max_kept;          /* largest number of bank_action entries of any row */
+    const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
 } modifier_table;
 
 struct rill_modifiers {

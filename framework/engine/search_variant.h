@@ -76,8 +76,8 @@ typedef struct search_variant {
     /* Called when states do not fit in memory although this item is the only one in flight. Returns 1 if the variant ends the item's search
      * with the outputs so far, else 0. */
     int (*out_of_memory)(rill_engine *e, item *it);
-    /* Forget the variant's data of the item's search; its hypotheses are freed with the item's arena (hyp_pool.h). Returns 1 if some of
-     * them may have states, else 0. */
+    /* Forget the data that the variant keeps about the item's search. Hypotheses in this data are freed with the item's arena (hyp_pool.h).
+     * Returns 1 if some of these hypotheses may have states, else 0. */
     int (*clear)(item *it);
     /* Free the memory that the variant keeps for the item. */
     void (*free_item)(rill_context *ctx, item *it);

@@ -8,11 +8,11 @@
  *   - an end rule or a reward moves only the end action relative to the others
  *
  * So the model's best M + bans + lowered actions + kept actions + 1 include everything that can be chosen, except actions that may rise
- * from below: actions with a bonus, and the end action. The log-probabilities of these are requested by name, as picks. A short allowed
- * list is requested as picks entirely. A long one becomes a set of legal actions that restricts the row's best, and so does a long list of
- * bans. Sets are deduplicated by content, since many rows share few sets. If any number of actions may be terminal and only the domain
- * knows which, all actions are requested. A small vocabulary alone is no reason to request all: the best 197 of 197 cost a semantic parser
- * more time than its network.
+ * from below: actions with a bonus, and the end action. The log-probabilities of these are requested by name, as picks. A short list of
+ * allowed actions is requested entirely as picks. A long list of allowed actions, or of bans, becomes a set of legal actions, to which the
+ * domain restricts the row's best. Sets are deduplicated by content, since many rows share few sets. If any number of actions may be
+ * terminal and only the domain knows which, all actions are requested. A small vocabulary alone is no reason to request all: the best 197
+ * of 197 cost a semantic parser more time than its network.
  *
  * Each row is requested and filtered by its own rules only, so its result does not depend on other rows of the call. (One limit, unless all
  * actions are requested: a reward so large that rounding makes different scores equal can hide an action that has a smaller id but that the

@@ -26,7 +26,7 @@ typedef struct ngram_level {
 typedef struct ngram_occurrence {
     int32_t phase, action[RILL_NGRAM_MAX];
     int32_t entry;
-    double mass; /* posterior of the n-gram, once computed: total probability of the entries that contain it */
+    double mass; /* once computed, the n-gram's posterior: the total probability of the outputs that contain it */
 } ngram_occurrence;
 
 typedef struct ngram_edge {

@@ -289,7 +289,8 @@ static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier
 static float checked_value(lua_State *L, const modifier_form *f, int32_t row, double value)
 {
     const float v = (float)value;
-    if (isnan(v) || v == INFINITY || (v == -INFINITY && value > -HUGE_VAL)) /* print NaN without a sign */
+    /* the message shows NaN without its sign */
+    if (isnan(v) || v == INFINITY || (v == -INFINITY && value > -HUGE_VAL))
         luaL_error(L, "rows:%s: the value for row %d is %f: a 32-bit float below infinity was expected", f->word,
                    (int)row + 1, (LUAI_UACNUMBER)(isnan(v) ? fabs(value) : value));
     return v;

@@ -152,7 +152,8 @@ typedef struct rill_score_request {
 /* Which choices of a row are terminal. */
 typedef enum rill_row_ends {
     RILL_ENDS_BY_ACTION = 0, /* info.end_action is RILL_END, all others are RILL_LIVE */
-    RILL_ENDS_LAST = 1,      /* all choices are RILL_LAST: a parser's last label, the end of an empty input */
+    /* all choices are RILL_LAST, as for a parser's last label, or at the end of an empty input */
+    RILL_ENDS_LAST = 1,
     /* rill_score_result.terminal has a flag per choice; for domains with info.terminals_by_flag */
     RILL_ENDS_BY_FLAG = 2,
 } rill_row_ends;

@@ -67,9 +67,9 @@ RILL_API void rill_option_nearer(const rill_option *row, const char *word, rill_
 
 /* How messages write the names of options. A context starts with the plain style; a worker's context inherits its parent's. */
 typedef enum rill_option_style {
-    RILL_OPTION_PLAIN = 0,   /* "beam-size", as in JSON */
-    RILL_OPTION_DASHED,      /* "--beam-size" */
-    RILL_OPTION_UNDERSCORED, /* "beam_size" */
+    RILL_OPTION_PLAIN = 0,   /* as in the option tables: "beam-size" */
+    RILL_OPTION_DASHED,      /* as on command lines: "--beam-size" */
+    RILL_OPTION_UNDERSCORED, /* as in Python and in files: "beam_size" */
 } rill_option_style;
 
 /* Write an option's name in a style. Returns `out`. */
