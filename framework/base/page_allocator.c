@@ -1,8 +1,8 @@
 /* The default allocator: each large block is a mapping of its own (mmap), small blocks come from the C library.
  *
- * A large block returns to the system when it is freed. The C library would keep freed memory, such as a loader's temporary
- * tables, and waste up to a huge page for each block that is aligned to one. A model of 600 million parameters in int8
- * takes 2.12 GB in all with own mappings, and 2.54 GB with the C library.
+ * A large block returns to the system when it is freed. The C library would keep freed memory, such as a loader's temporary tables, and
+ * waste up to a huge page for each block that is aligned to one. A process with a model of 600 million parameters in int8 takes 2.12 GB if
+ * its large blocks are mappings, and 2.54 GB if they come from the C library.
  *
  * Large blocks request huge pages (madvise): state tables are read row by row at random, and on a virtual machine the first
  * touch of each small page costs microseconds. The request is only a hint. A partially filled last huge page consists of

@@ -15,7 +15,7 @@
  *        double* float* int32* int64* uint8*   arrays of exactly that type, also as C spells it (int*, unsigned char*);
  *                                              without "const" the array must be writable
  *
- * Blanks may stand anywhere between words. Arguments have no names. Functions with "..." cannot be called, since a
+ * Spaces may stand anywhere between words. Arguments have no names. Functions with "..." cannot be called, since a
  * signature does not tell their callers enough. This code does not depend on Lua, so it is fuzzed alone. */
 #ifndef RILL_SCRIPTING_SIGNATURE_H
 #define RILL_SCRIPTING_SIGNATURE_H

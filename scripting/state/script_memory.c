@@ -8,12 +8,11 @@
  * Invariants: heap.memory is the sum of the sizes of all blocks that Lua holds, at most options.memory.
  * heap.context_bytes is the memory that the context allocated for them, at most 5/4 of options.memory plus SLACK.
  *
- * Lua's count of instructions does not cover allocation, so each ALLOC_BYTES_PER_UNIT allocated bytes count as one
- * instruction. A refused request counts as a pass over all memory of the script, since Lua then collects garbage and
- * tries again. The length of a text is limited, because a single instruction may compare, hash or parse it. A thread's
- * stack is limited, because a chain of __call moves all values above the called one at each call in the chain without
- * running an instruction. In a stack that has grown, such a chain allocates nothing that could be refused. So the growth
- * of the stack is refused.
+ * Lua's count of instructions does not cover allocation, so each ALLOC_BYTES_PER_UNIT allocated bytes count as one instruction. A refused
+ * request counts as a pass over all memory of the script, since Lua then collects garbage and tries again. The length of a text is limited,
+ * because a single instruction may compare, hash or parse it. The stack of a Lua thread is limited too, because a chain of __call
+ * metamethods moves all values above the called one at each of its calls without running an instruction. Once the stack has grown, such a
+ * chain allocates nothing that could be refused. So the growth of the stack is refused.
  *
  * Sections: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
 #include <stdlib.h>
