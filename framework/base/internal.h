@@ -65,7 +65,7 @@ struct rill_context {
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size);
 
 /* Create a worker's context below `parent`, with no domains, heuristics, scorers or schedulers registered yet.
- * RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
+ *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
 rill_status rill__context_create_child(rill_context **out, rill_context *parent);
 
 /* Write an option's name as the context's messages spell it, such as "--beam-size" or "beam_size". Returns `out`. */
@@ -78,7 +78,7 @@ int rill__same_name(const char *a, const char *b);
 double rill__option_number(const rill_option *option, const void *from);
 
 /* Find an option's row (its entry in the option tables) by name. also_others: 0: only search settings; 1: any option.
- * RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
+ *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
 rill_status rill__find_option(rill_context *ctx, const char *name, int also_others, const rill_option **out);
 
 /* Record the error "unknown WHAT NAME". The message goes on with `why` if that is not NULL, else with the nearest known name if there is
@@ -88,7 +88,7 @@ rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const
 
 /* Read the next pair of a text "NAME=VALUE NAME=VALUE". The pair is copied to `name`, cut at the "="; *value points to its value, and *text
  * moves past the pair. *value is NULL if no pair is left.
- * RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
+ *   RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
 

@@ -143,9 +143,9 @@ RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, r
 /* Read a tensor at the operation's own row. The tensor's space may be
  *   - the operation's space;
  *   - a space from which the operation's space is derived: a unit reads the row of its input, and a `where` row reads the row that it
- * selects. A `distinct` row stands for several rows, so it cannot read any of them;
+ *   selects. A `distinct` row stands for several rows, so it cannot read any of them;
  *   - for reading only, a space that is derived from these by `distinct` (siblings read the row of their parent) or by `where` (a row that
- * was left out has a negative index). */
+ *   was left out has a negative index). */
 RILL_API rill_view rill_view_value(rill_tensor value);
 /* Read one unit (token) per input from a ragged tensor: the unit whose number, counted from 0, is in `column`. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
@@ -164,7 +164,7 @@ RILL_API void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_
 
 /* Finish the network: check all of its graphs.
  *   RILL_OK · the first failure of any call above: RILL_ERR_ARGUMENT (the message names graph, operation and mismatch); RILL_ERR_MEMORY;
- * RILL_ERR_FORMAT (a weight is out of its type's range) */
+ *   RILL_ERR_FORMAT (a weight is out of its type's range) */
 RILL_API rill_status rill_network_finish(rill_network *network);
 
 /* Memory use in bytes. Tables need `node` bytes per node, `slot` bytes per slot, and `unit` bytes per unit of a slot. Vocabulary subsets

@@ -309,8 +309,8 @@ typedef struct rill_domain {
     /* (with `start`) Undo start; accepts NULL. Called on the thread that destroys the engine. */
     void (*stop)(void *runner);
 
-    /* (optional; NULL: no profiles) Start profiling operations with all counters at zero (on = 1), or stop (on = 0). RILL_OK ·
-     * RILL_ERR_MEMORY */
+    /* (optional; NULL: no profiles) Start profiling operations with all counters at zero (on = 1), or stop (on = 0).
+     *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*profile)(void *self, int on);
     /* (with `profile`) Write operation i of the profile, in execution order, to *out. Returns 1, or 0 if there is no operation i. */
     int (*profile_row)(const void *self, int32_t i, rill_op_profile *out);

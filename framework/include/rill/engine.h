@@ -297,8 +297,8 @@ RILL_API rill_status rill_engine_next(rill_engine *engine, const rill_result **o
  * an older struct keep working. */
 RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
 
-/* Start profiling the model's operations with all counters at zero (on = 1), or stop (on = 0). RILL_OK · RILL_ERR_OPTION (the domain has no
- * profiles: it runs no graphs on a device) */
+/* Start profiling the model's operations with all counters at zero (on = 1), or stop (on = 0).
+ *   RILL_OK · RILL_ERR_OPTION (the domain has no profiles: it runs no graphs on a device) */
 RILL_API rill_status rill_engine_profile(rill_engine *engine, int on);
 /* Write operation i of the profile, from 0, in execution order, to *out. Returns 1, or 0 if there is no operation i. */
 RILL_API int rill_engine_profile_row(const rill_engine *engine, int32_t i, rill_op_profile *out);
