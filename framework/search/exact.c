@@ -78,7 +78,7 @@ struct exact_search {
 };
 typedef struct exact_search exact_search;
 
-_Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost.c");
+_Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost_bound.c");
 
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
 
