@@ -38,7 +38,7 @@ static inline size_t rill_block_count(size_t n)
     return (n + RILL_BLOCK - 1) / RILL_BLOCK;
 }
 
-/* Bytes of one block, a whole number of 64-byte lines. */
+/* Return the size of one block in bytes, a whole number of 64-byte lines. */
 static inline size_t rill_block_bytes(size_t k, rill_dtype dtype)
 {
     const size_t each = dtype == RILL_DTYPE_U8S8 ? 4 : dtype == RILL_DTYPE_BF16 ? 2 : 1; /* values of k in a line */
@@ -153,7 +153,7 @@ static inline rill_kv rill_get_kv(const rill_attention *a, size_t slot)
     return m;
 }
 
-/* Position of row r in its slot's memory of `length` > 0 rows, for the relative position bias. */
+/* Return the position of row r in its slot's memory of `length` > 0 rows. The relative position bias depends on it. */
 static inline size_t rill_row_position(const rill_attention *a, size_t r, size_t length)
 {
     return a->position ? (size_t)a->position[r] : length - 1;
@@ -171,7 +171,7 @@ static inline void rill_add_relative_bias(const rill_attention *a, size_t head, 
     for (; t < length; t++) p[t] += row[2 * reach];
 }
 
-/* Whether an optional index marks row r as absent (negative). */
+/* Return 1 if row r has a negative entry in an optional index (the row is absent), else 0. */
 static inline int rill_row_absent(const int32_t *index, size_t r)
 {
     return index && index[r] < 0;
@@ -180,8 +180,8 @@ static inline int rill_row_absent(const int32_t *index, size_t r)
 /* Process items [begin, end) of a call; arg is the operation's struct. */
 typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
 
-/* Cover [0, items) with calls of fn. They run on the pool if items * ns_each, the estimated time, is long enough. The
- * operation must give the same results for every partition. */
+/* Call fn for ranges that together cover the items [0, items). If the estimated time, items * ns_each, is long enough, the calls are shared
+ * among the pool's threads. The operation must give the same results for every partition. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
 
 /* --- plain C: the tests' reference, and the fallback of every instruction set --- */

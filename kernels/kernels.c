@@ -12,7 +12,7 @@
 #if defined(RILL_KERNELS_ARM) && defined(__linux__)
 #include <sys/auxv.h>
 
-/* Definitions for C libraries without these constants. */
+/* Bits of the hwcaps, for C libraries whose headers lack them. */
 #if !defined(HWCAP_ASIMDDP)
 #define HWCAP_ASIMDDP (1ul << 20)
 #endif

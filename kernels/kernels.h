@@ -58,7 +58,7 @@ extern "C" {
 typedef struct rill_pool rill_pool;
 
 /* The work of one chunk. Called once for every chunk number in [0, chunks), from any of the pool's threads,
- * concurrently. `arg` is that of rill_pool_run(). It must return normally and may not call rill_pool_run on the same
+ * concurrently. `arg` is the argument given to rill_pool_run(). It must return normally and may not call rill_pool_run on the same
  * pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
@@ -79,9 +79,9 @@ void rill_pool_finish(rill_pool *pool);
 /* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* The largest multiple of the number of threads that is <= `chunks`, or `chunks` itself if smaller than that number.
- * More chunks than that do not shorten the job by their number: two threads need two rounds for three equal chunks, as
- * they do for four. */
+/* Return a number of chunks that the pool's threads can share evenly: the largest multiple of the number of threads that is <= `chunks`, or
+ * `chunks` itself if it is smaller than the number of threads. Chunks beyond a multiple take a round of their own: two threads need two
+ * rounds for three equal chunks, as they do for four. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
 /* Run fn(arg, i) once for each i in [0, chunks) and return when all are done. chunks may be 0. Writes of the chunks are
@@ -91,7 +91,7 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 /* ---- instruction sets ------------------------------------------------------------------------------------ */
 
-/* A set of instruction sets. The plain C reference is always available and has no bit. */
+/* A bit mask of instruction sets, made of RILL_ISA_* bits. The plain C reference code is always available and has no bit. */
 typedef uint32_t rill_isa_mask;
 #define RILL_ISA_REF ((rill_isa_mask)0)               /* as a mask for rill_kernels_init: plain C only */
 #define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)         /* AVX2, FMA and BMI2 */
@@ -102,15 +102,14 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5)    /* int8 matrix products; needs RILL_ISA_NEON_DOTPROD too */
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
-/* Set *mask, for rill_kernels_init(), to the instruction set of that name (see rill_kernels.name) and the sets that it
- * requires. Returns 0, or -1 for an unknown name. Sets that the processor lacks are accepted. Any thread. */
+/* Set *mask to the instruction set `name` (one of the names that rill_isa_name() returns) and all sets that it requires. The mask is meant
+ * for rill_kernels_init(), which ignores sets that the processor lacks. Returns 0, or -1 for an unknown name. Any thread. */
 int rill_isa_by_name(const char *name, rill_isa_mask *mask);
 
-/* The i-th instruction set name, "ref" first; NULL past the end. Static text. */
+/* Return the name of instruction set i, counted from 0 ("ref"), as a static string; NULL past the last one. */
 const char *rill_isa_name(size_t i);
 
-/* Instruction sets that the processor and operating system support. Queried at each call (tens of ns), no state; any
- * thread. */
+/* Return the instruction sets that the processor and operating system support. Queried at each call (tens of ns), no state; any thread. */
 rill_isa_mask rill_cpu_isa(void);
 
 /* ---- operands -------------------------------------------------------------------------------------------- */
@@ -122,7 +121,7 @@ typedef struct rill_operand {
     const int32_t *index; /* [R] or NULL; the entries of an output's index must be distinct */
 } rill_operand;
 
-/* First element of the operand's row for row r of the call; NULL if data is NULL or index[r] is negative. */
+/* Return the operand's row for row r of the call: a pointer to its first element. NULL if data is NULL or index[r] is negative. */
 static inline float *rill_operand_row(const rill_operand *o, size_t r)
 {
     if (!o->index) return o->data ? o->data + r * o->ld : NULL;
@@ -151,11 +150,11 @@ uint16_t rill_bf16(float x);
  * is the same for every instruction set, so one packing serves every table. */
 typedef struct rill_weights {
     const void *data; /* rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64, made by rill_gemm_pack_f32 */
-    size_t n, k;      /* N outputs, K inputs (all parts together) */
+    size_t n, k;      /* N outputs, K inputs (if A has two parts: columns of both) */
     rill_dtype dtype;
 } rill_weights;
 
-/* Bytes of N x K packed weights; 0 if this build does not know dtype, K is too large for it, or the size overflows. n,
+/* Return the size in bytes of N x K packed weights; 0 if this build does not know dtype, K is too large for it, or the size overflows. n,
  * k >= 1. Any thread. */
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
 
@@ -177,25 +176,26 @@ typedef struct rill_gemm {
     rill_operand a2;       /* [R, K - k1], or none: then A has all K columns and k1 is not read */
     size_t k1;             /* columns of a if a2 is present; 1..K-1 */
     const float *bias;     /* [N] or NULL */
-    rill_operand add; /* [R, N] or none, e.g. a precomputed embedding times weights; negative index: adds nothing */
+    /* [R, N] or none, e.g. products of an embedding and weights, computed earlier; for a negative index, 0 is added */
+    rill_operand add;
     rill_activation activation; /* applied to each element after its sum is complete; GELU is exact within 1e-7 |x| */
     rill_operand c; /* [R, N] out; every element is written. add == c (in place) is legal without indices and with the
                        same ld */
     void *scratch;  /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL if that is 0 */
-    /* U8S8. 1: an earlier call quantised all rows of A (at most RILL_GEMM_QUANT_ROWS), and scratch still holds them;
-     * 0: this call quantises them */
+    /* with U8S8 weights; 1: an earlier call quantised all rows of A (at most RILL_GEMM_QUANT_ROWS), and scratch still holds them; 0: this
+     * call quantises them */
     int reuse_quantised;
 } rill_gemm;
 
 enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a U8S8 call quantises at a time */
 
-/* Scratch bytes for a call with `rows` rows and these weights; 0 except for U8S8. Only w->k and w->dtype matter. The
+/* Return the scratch bytes for a call with `rows` rows and these weights; 0 except for U8S8. Of *w, only k and dtype are read. The
  * size saturates: SIZE_MAX rows gives a size that serves every call. Any thread. */
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
 /* ---- row operations -------------------------------------------------------------------------------------------- */
 
-/* Enumerators LSTM_gates, NORMALISE_x, ...: the positions of each operation's operands in rill_row_call.x. */
+/* For each operation, the position of each operand in rill_row_call.x, as enumerators such as LSTM_gates and NORMALISE_x. */
 #define RILL_ENTRY(OPERATION, member, times, width, use) OPERATION##_##member,
 #define RILL_LIST(OPERATION, word, description, width, flops) \
     enum { RILL_##OPERATION##_OPERANDS(RILL_ENTRY) OPERATION##_OPERANDS };
@@ -210,13 +210,14 @@ typedef union rill_op {
 #undef RILL_ENTRY
 } rill_op;
 
-/* One call of a row operation of rill/ops.h, on the operands' own memory without copies. Every element of an output is written. An
- * output may overlap an input only where the operation's list of operands allows it. A call may read and write one table if no row of the
- * call reads a table row that another row of the call writes. */
+/* One call of a row operation of rill/ops.h. Operands are read and written where they are, without copies. Every element of an output is
+ * written. An output may overlap an input only where the operation's list of operands allows it. A call may read and write one table if no
+ * row of the call reads a table row that another row of the call writes. */
 enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
 typedef struct rill_row_call {
     size_t rows, width; /* R, H */
-    /* parameters, such as eps; the struct's views, handles and widths are not read. NULL is allowed for operations without parameters */
+    /* parameters of the operation, such as eps; its views, handles and widths are not read. NULL is allowed for operations without
+     * parameters */
     const rill_op *op;
     /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
     rill_operand x[RILL_ROW_OPERANDS];
@@ -243,15 +244,17 @@ typedef struct rill_attention {
     size_t value_width;    /* W of one head; 0 means H */
     float scale;           /* 1 for an unscaled dot product; there is no default */
     const float *additive; /* [heads * H], or NULL: a dot product */
-    /* [heads, 2 reach + 1] or NULL: position bias; entry reach + d for t = position + d, d clamped to the reach */
+    /* [heads, 2 * reach + 1] relative position bias, or NULL: none. Entry reach + d of a head is added to its score of memory row t =
+     * position + d, where d is clamped to [-reach, reach] */
     const float *relative;
     size_t reach;
-    /* [R] read only with `relative`: the memory row that is the query's own position, 0 <= position < T_s; NULL: the last, T_s - 1 */
+    /* [R] memory row that is the query's own position, 0 <= position < T_s; NULL: the last one, T_s - 1. Read only with `relative` */
     const int32_t *position;
-    rill_operand query;    /* [R, heads * H] */
-    rill_operand keys;     /* [P, heads * H]; its index is not read: `first` and `path` select rows */
-    rill_operand values;   /* [P, heads * W]; its index is not read */
-    const int32_t *first;  /* [S] without `path`, memory row t of slot s is row first[s] + t of keys and values */
+    rill_operand query;  /* [R, heads * H] */
+    rill_operand keys;   /* [P, heads * H]; its index is not read: `first` and `path` select rows */
+    rill_operand values; /* [P, heads * W]; its index is not read */
+    /* [S] start of each slot: without `path`, memory row t of slot s is row first[s] + t of keys and values */
+    const int32_t *first;
     const int32_t *path;   /* NULL, or memory row t of slot s is row path[first[s] + t] of keys and values */
     const int32_t *length; /* [S] T_s >= 0, memory rows of slot s; if 0, out is zeros and first[s] is not read */
     const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
@@ -303,8 +306,8 @@ typedef struct rill_row_kernel {
 } rill_row_kernel;
 
 typedef struct rill_kernels {
-    rill_isa_mask isa; /* the sets in use; RILL_ISA_REF for plain C */
-    /* the highest set in use: "ref"; "avx2", "avx512", "avx512vnni"; "neon", "neon-dotprod", "neon-i8mm". Static */
+    rill_isa_mask isa; /* the instruction sets in use; RILL_ISA_REF for plain C */
+    /* name of the highest instruction set in use: "ref"; "avx2", "avx512", "avx512vnni"; "neon", "neon-dotprod", "neon-i8mm". Static */
     const char *name;
 
     void (*gemm)(const rill_gemm *g, rill_pool *pool);

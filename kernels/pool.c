@@ -14,7 +14,7 @@
  *
  * Sections: waiting, claiming, the worker, public functions, chunks. */
 #if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* declares syscall() */
 #endif
 #include "internal.h"
 

@@ -15,7 +15,8 @@
 #define RILL_FN(op) op##_neon_i8mm
 #define RILL_SET RILL_ISA_NEON_I8MM
 #define RILL_SET_NAME "neon-i8mm"
-#define RILL_SET_BELOW(op) op##_neon /* this set has only an int8 GEMM; all other operations are NEON's */
+/* names the functions of the set that this one extends: only the int8 GEMM is new, all other operations are NEON's */
+#define RILL_SET_BELOW(op) op##_neon
 #elif defined(RILL_VEC_DOTPROD)
 #define RILL_FN(op) op##_neon_dotprod
 #define RILL_SET RILL_ISA_NEON_DOTPROD
@@ -24,7 +25,7 @@
 #else
 #define RILL_FN(op) op##_neon
 #define RILL_SET RILL_ISA_NEON
-#define RILL_SET_NAME "neon" /* no int8 GEMM: the reference code's is used */
+#define RILL_SET_NAME "neon" /* this set has no int8 GEMM of its own: the table keeps the reference code's */
 #endif
 
 typedef float32x4_t v4;
@@ -35,7 +36,7 @@ typedef struct vi {
     int32x4_t low, high;
 } vi;
 typedef struct vm {
-    uint32x4_t low, high; /* all bits of a lane set or clear */
+    uint32x4_t low, high; /* in each lane, all bits are set (true) or clear (false) */
 } vm;
 
 /* Define the vector primitive `word`, which applies `operation` to both halves. */
@@ -131,7 +132,7 @@ static inline v4 v4_minus_abs(v4 x)
 }
 BOTH1(vf, v_minus_abs, vf, v4_minus_abs)
 
-/* A float of a row of A stays in one lane; multiply-by-lane instructions use it without a broadcast. */
+/* A float of a row of A, the left matrix of a GEMM. It stays in one lane: multiply-by-lane instructions use it without a broadcast. */
 typedef float32x2_t ve;
 static inline ve ve_load(const float *p)
 {
@@ -242,7 +243,7 @@ static inline vf v_load_upper_bf16(const void *p)
 {
     return v_upper16(v_load_words(p));
 }
-/* The float whose sign and exponent are the low 9 bits of x. */
+/* Per lane: the float whose sign and exponent are the low 9 bits of x. */
 static inline v4 v4_low_bits_as_exponent(v4 x)
 {
     return vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 23));

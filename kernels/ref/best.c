@@ -107,8 +107,8 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
     return (int)(b->legal[rill_row_index(b->legal_index, r) * b->ld_legal + v / 64] >> (v % 64) & 1);
 }
 
-/* log(sum exp x): -infinity if all x are -infinity, NaN if any x is NaN or +infinity. Otherwise 0 if the caller
- * requests neither logp nor log_norm: then x itself is ranked. */
+/* Return the row's log(sum of exp x): -infinity if all x are -infinity, NaN if any x is NaN or +infinity. If the caller requests neither
+ * logp nor log_norm, the sum is not needed: then return 0 instead, so that x itself is ranked. */
 static float log_norm(const rill_best *b, size_t r)
 {
     float max = -INFINITY;
@@ -124,7 +124,7 @@ static float log_norm(const rill_best *b, size_t r)
     return max + (float)log(sum);
 }
 
-/* Insert an id into the row's best ids if logp is not requested. No memory holds the scores, so every comparison
+/* Insert an id into the row's best ids, for a caller that requests no logp. No memory holds the scores, so every comparison
  * recomputes one. Returns the new count. */
 static size_t insert_id(const rill_best *b, size_t r, int32_t *ids, size_t count, float norm, int32_t id)
 {

@@ -19,7 +19,7 @@ static float start(const rill_gemm *g, size_t r, size_t n)
 
 /* ---- fp32 and bf16 --------------------------------------------------------------------------------------- */
 
-/* Weight k of column j of a block. */
+/* Return weight k of column j of a block, as a float. */
 static float weight(const void *block, rill_dtype dtype, size_t k, size_t j)
 {
     if (dtype == RILL_DTYPE_F32) return ((const float *)block)[k * RILL_BLOCK + j];
@@ -59,7 +59,7 @@ static void blocks(const void *arg, size_t begin, size_t end)
 
 /* ---- int8 ------------------------------------------------------------------------------------------------ */
 
-/* Value k of row r of [A1 A2]. */
+/* Return column k of row r of [A1 A2]. */
 static float value(const rill_gemm *g, size_t r, size_t k)
 {
     return !g->a2.data || k < g->k1 ? rill_operand_row(&g->a, r)[k] : rill_operand_row(&g->a2, r)[k - g->k1];

@@ -165,15 +165,15 @@ static void activate_rows(const void *arg, size_t begin, size_t end)
     }
 }
 
-/* NaN stays NaN. */
+/* Return the larger of x and min. A NaN stays NaN. */
 static inline float at_least(float x, float min)
 {
     return x < min ? min : x;
 }
 
-/* `out` may be any term. Up to three terms, of which a parser needs a sum for every action, take one pass over the row, and each
- * further term one more. If `out` is a further term, the first pass would overwrite it: then each element is read of all
- * terms before it is written, which takes several times as long. */
+/* Write the sum of the terms of one row to `out`, which may be the memory of any term. One pass over the row adds up to three terms (as
+ * many as a parser adds for an action), and each further term takes one more pass. But if `out` is the memory of a fourth or later term, the
+ * first pass would overwrite it: then each element is read from all terms before it is written, which takes several times as long. */
 static void sum_row(float *out, const float *const *term, size_t terms, size_t width, float min)
 {
     const float *a = term[0], *b = term[1], *c = term[2];
@@ -194,7 +194,7 @@ static void sum_row(float *out, const float *const *term, size_t terms, size_t w
         for (size_t j = 0; j < width; j++) out[j] = at_least(out[j] + term[t][j], t + 1 == terms ? min : -INFINITY);
 }
 
-/* Sum the present terms of each row in order. */
+/* For each row, sum the terms that are present, in order. */
 static void sum_rows(const void *arg, size_t begin, size_t end)
 {
     const rill_row_call *s = arg;

@@ -27,14 +27,14 @@
 typedef struct row {
     const float *logits, *bias, *add; /* bias and add may be NULL */
     const uint64_t *legal;            /* NULL: all symbols are legal */
-    size_t symbols, span;             /* symbols of the row; of one span: a multiple of PIECE */
+    size_t symbols, span;             /* number of symbols: of the row; of one span (a multiple of PIECE) */
     int normalise;
 } row;
 
 typedef struct scan {
     vf lane_max, lane_sum; /* per lane, over all symbols: maximum and sum of the online normaliser */
     vf group[WAYS];        /* lane maxima over the legal symbols of each way */
-    vm non_finite;         /* lanes that saw NaN or +infinity; only without a normaliser */
+    vm non_finite;         /* lanes that saw NaN or +infinity; used only if log_norm is not computed */
     _Alignas(64) float x[PIECE];
     float span_max[SPANS * VL]; /* a vector of lane maxima for each span; only for rows of several spans */
 } scan;
@@ -275,7 +275,7 @@ static float kth_lower_bound(const row *r, scan *s, size_t b)
 
 /* ---- candidates ------------------------------------------------------------------------------------------ */
 
-/* Append the symbols of vector x, at symbol v, whose logp reaches `low` to the candidates. */
+/* Append candidates: of the VL symbols from v on, those whose logp reaches `low`. x: their logits with bias and addend. */
 RILL_INLINE void collect(const row *r, candidates *c, vf x, size_t v, float norm, vf low)
 {
     const vf logp = v_sub(x, v_set1(norm));

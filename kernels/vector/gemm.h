@@ -27,7 +27,7 @@
 #define AHEAD 2           /* lines of the next panel prefetched per four k */
 #define AHEAD_ROWS 4      /* tiles of fewer rows take too little time to prefetch */
 
-/* A tile's up to MR rows. `add` and `c` point at the strip's first column. Tiles read and write whole vectors. */
+/* The rows of a tile, at most MR. `add` and `c` point at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
     const float *a[2][MR];
     const void *q[MR];    /* U8S8: each quantised row of A; replaces a */
@@ -221,7 +221,8 @@ static void run_strip(row_group *group, const strip *s)
     }
 }
 
-/* Assign the strip its share of the next panel to prefetch. Row groups share by rows, strips by columns. */
+/* Assign to the strip the part of the next panel that its tiles prefetch. The panel's bytes are divided among row groups in proportion to
+ * their rows, and within a row group among strips in proportion to their columns. */
 static void look_ahead(const row_group *group, size_t index, size_t column, strip *s)
 {
     const division *d = group->d;

@@ -26,7 +26,8 @@
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
-/* A GEMM, and where to write scales and quantised values of its rows from `begin` on; stride: bytes between rows. */
+/* Rows of a GEMM's A to quantise, and the arrays that get their scales and quantised values, from row `begin` on. stride: bytes between
+ * quantised rows. */
 typedef struct quant_job {
     const rill_gemm *g;
     size_t begin, stride;

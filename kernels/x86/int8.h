@@ -38,7 +38,8 @@ RILL_INLINE void store_elements(element *to, vi x)
 {
     _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8(_mm512_add_epi32(x, _mm512_set1_epi32(128))));
 }
-/* store_elements for four vectors, with a third of the instructions: pack within 128-bit lanes, then permute dwords. */
+/* Does the same as store_elements() for each of four vectors, with a third of the instructions: pack within 128-bit lanes, then permute
+ * dwords. */
 RILL_INLINE void store_four(element *to, vi a, vi b, vi c, vi d)
 {
     const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -69,7 +70,7 @@ RILL_INLINE void store_elements(element *to, vi x)
     const __m128i low = _mm256_castsi256_si128(x), high = _mm256_extracti128_si256(x, 1);
     _mm_storeu_si128((__m128i *)(void *)to, _mm_packs_epi32(low, high));
 }
-/* Sums of 8 columns: each of the two accumulators holds two partial sums for each of 4 columns. */
+/* Return the sums of 8 columns. Each of the two accumulators holds two partial sums for each of 4 columns. */
 RILL_INLINE vi join(isum even, isum odd)
 {
     return _mm256_permute4x64_epi64(_mm256_hadd_epi32(even, odd), 0xd8);

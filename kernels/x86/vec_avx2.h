@@ -13,11 +13,11 @@
 #define RILL_FN(op) op##_avx2
 #define RILL_SET RILL_ISA_AVX2
 #define RILL_SET_NAME "avx2"
-#define RILL_SET_INT8(op) op##_avx2 /* the set whose int8 GEMM the table uses */
+#define RILL_SET_INT8(op) op##_avx2 /* names the int8 GEMM that the function table gets: AVX2's */
 
 typedef __m256 vf;
 typedef __m256i vi;
-typedef __m256 vm; /* all bits of a lane set or clear */
+typedef __m256 vm; /* in each lane, all bits are set (true) or clear (false) */
 
 #include "vec_words.h"
 

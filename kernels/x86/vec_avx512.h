@@ -14,12 +14,14 @@
 #define RILL_FN(op) op##_avx512vnni
 #define RILL_SET RILL_ISA_AVX512_VNNI
 #define RILL_SET_NAME "avx512vnni"
-#define RILL_SET_BELOW(op) op##_avx512 /* this set has only an int8 GEMM; all other operations are AVX-512's */
+/* names the functions of the set that this one extends: only the int8 GEMM is new, all other operations are AVX-512's */
+#define RILL_SET_BELOW(op) op##_avx512
 #else
 #define RILL_FN(op) op##_avx512
 #define RILL_SET RILL_ISA_AVX512
 #define RILL_SET_NAME "avx512"
-#define RILL_SET_INT8(op) op##_avx2 /* without VNNI, int8 on 512 bits is no faster than on AVX2 */
+/* names the int8 GEMM that the function table gets. Without VNNI, int8 on 512 bits is no faster than on AVX2 */
+#define RILL_SET_INT8(op) op##_avx2
 #endif
 
 typedef __m512 vf;

@@ -93,7 +93,8 @@ static inline vf v_minus_abs(vf x)
 {
     return RILL_MM(or_ps)(x, v_set1(-0.0f));
 }
-typedef vf ve; /* a float of a row of A, broadcast once and reused for all vectors of weights */
+/* a float of a row of A, the left matrix of a GEMM: broadcast once, and reused for all vectors of weights */
+typedef vf ve;
 static inline ve ve_load(const float *p)
 {
     return v_set1(*p);
@@ -119,7 +120,7 @@ static inline vf v_load_lower_bf16(const void *p)
 {
     return (vf)RILL_MM(slli_epi32)(vi_load(p), 16);
 }
-/* The float whose sign and exponent are the low 9 bits of x. */
+/* Per lane: the float whose sign and exponent are the low 9 bits of x. */
 static inline vf v_low_bits_as_exponent(vf x)
 {
     return (vf)RILL_MM(slli_epi32)((vi)x, 23);
