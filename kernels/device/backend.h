@@ -17,10 +17,12 @@
 #include "rill/carve.h"
 #include "rill/device.h"
 
-enum { DEV_NAME = 48 };               /* bytes of a stored name */
+enum { DEV_NAME = 48 };               /* maximum bytes of a stored name, such as a table's, with its NUL */
 enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; floats of a cache line */
-enum { DEV_GUARD = 4 * DEV_LINE };    /* bytes of a guard, see dev_run */
-enum { DEV_GROUPS = 2 };              /* groups of rows whose results may arrive asynchronously, see domain.h */
+/* bytes of a guard, an area after an array in which nothing may write; see dev_run.guard */
+enum { DEV_GUARD = 4 * DEV_LINE };
+/* maximum number of groups of rows whose results arrive asynchronously; see rill_rows.group (domain.h) */
+enum { DEV_GROUPS = 2 };
 
 static inline size_t dev_padded(size_t width)
 {
@@ -42,39 +44,44 @@ typedef struct dev_backend {
     /* Open the device `name`: "cuda", "cuda:1". Sets device->data and device->name.
      *   RILL_OK · RILL_ERR_OPTION (no such device; says why) · RILL_ERR_MEMORY */
     rill_status (*open)(rill_device *device, const char *name);
-    void (*close)(rill_device *device);               /* device->data may be NULL */
-    int32_t (*group_rows)(const rill_device *device); /* as rill_device_group_rows() */
+    void (*close)(rill_device *device); /* device->data may be NULL */
+    /* returns how many hypotheses fill the device, see rill_device_group_rows() */
+    int32_t (*group_rows)(const rill_device *device);
 
-    unsigned weight_types; /* set of 1 << rill_weight_type: types of weights that the device multiplies */
+    /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
+    unsigned weight_types;
 
-    /* Take weights [n, k], row i at w + i * stride, as matrix number `idx`, the next one. finish() takes constants and
-     * graphs; NULL: nothing is left to do. The network records the failures of both. */
+    /* add_matrix() takes the weights of matrix number `idx`, which is the number of matrices added so far. Row i of the weights [n, k]
+     * begins at w + i * stride. finish() takes constants and graphs; it is NULL if the backend has nothing left to do. Both record failures
+     * in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     void (*network_close)(rill_network *network); /* network->data may be NULL */
-    /* Add to *bytes what the device needs besides table rows and the symbols of subsets: see rill_network_bytes. */
+    /* Add to *bytes what the device needs in addition to the rows of tables and the symbols of vocabulary subsets; see
+     * rill_network_bytes. */
     void (*add_sizes)(const rill_network *network, rill_network_bytes *bytes);
 
-    /* sets session->data, and session->n_threads if above 1 */
+    /* sets session->data; sets session->n_threads only if it is more than 1 */
     rill_status (*session_open)(rill_session *session, int threads);
     void (*session_close)(rill_session *session); /* session->data may be NULL */
-    /* Reserve at least `rows` rows in table number `idx`, or in the node parents if `idx` is the number of tables. Contents
-     * are kept. Sets session->table[idx].capacity. */
+    /* Reserve at least `rows` rows in table number `idx`, counted from 0. If `idx` is the number of tables, reserve them in the array of
+     * each node's parent node instead. Contents are kept. Sets session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
-    /* A slot's vocabulary subset has changed to session->subset[idx].slot[slot]; its n is 0 if there is none, and then the
-     * call succeeds. */
+    /* Called after a slot's vocabulary subset has changed; the new one is session->subset[idx].slot[slot]. If the slot no longer has a
+     * subset, the new one has n = 0, and then the call succeeds. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
-    /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which the arguments must
-     * allow; then collect() waits for them. */
+    /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which arguments->async_group must allow; then
+     * collect() waits for them. */
     rill_status (*run)(rill_session *session, const struct dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
-    rill_status (*limits)(const rill_session *session, rill_limits *out); /* as rill_runner_limits() */
+    /* returns the limits that rill_runner_limits() returns */
+    rill_status (*limits)(const rill_session *session, rill_limits *out);
 } dev_backend;
 
-/* The symbol that a module exports: a function that returns its backend. */
+/* The type of the symbol that a device module (a shared object) exports: a function that returns the module's backend. */
 typedef const dev_backend *(*dev_module_fn)(void);
 #define DEV_MODULE_NAME "rill_device_module"
 
@@ -83,8 +90,9 @@ extern const dev_backend dev_cpu;
 struct rill_device {
     rill_context *ctx;
     char name[160];
-    int fast;             /* GEMM results may depend on the batch */
-    rill_kernels kernels; /* the host's */
+    /* 1: a row's GEMM results may differ in their last bits with the rows computed together with it; 0: they may not */
+    int fast;
+    rill_kernels kernels; /* the kernels of the host's CPU */
     const dev_backend *backend;
     void *data;
 };
@@ -94,7 +102,7 @@ struct rill_device {
 typedef struct dev_constant {
     const float *data;
     size_t rows, width;
-    void *memory; /* the data, if owned by the network; else NULL */
+    void *memory; /* allocation that holds the data, if the network owns it; else NULL */
     size_t bytes;
 } dev_constant;
 
@@ -105,12 +113,13 @@ typedef struct dev_matrix {
 
 typedef struct dev_table {
     rill_table_kind kind;
-    size_t width, ld; /* floats of a row, and of the row stride: rows of at least a cache line are aligned to one */
+    /* floats of a row; floats from one row to the next, a multiple of a cache line if the row fills one */
+    size_t width, ld;
     char name[DEV_NAME];
 } dev_table;
 
 typedef struct dev_vocab_subset {
-    rill_constant rows, bias; /* weights [V, K]; bias [1, V]; 0: none */
+    rill_constant rows, bias; /* weights [V, K] for V symbols; bias [1, V]; each 0 if there is none */
     rill_weight_type type;
     char name[DEV_NAME];
 } dev_vocab_subset;
@@ -128,22 +137,25 @@ typedef struct dev_index_space {
     dev_index_space_kind kind;
     rill_index_space parent;
     rill_column column;
-    int32_t index;        /* index of the column's entries for rows of `parent` */
-    int needs_child_rows; /* some operand maps rows of `parent` to rows of this space */
-    int32_t ragged_index; /* number of ragged spaces before this one */
+    int32_t index; /* number of the index (dev_index) that gives the column's entry for each row of `parent` */
+    /* 1: some operand needs child_row (dev_block), which maps rows of `parent` to rows of this space */
+    int needs_child_rows;
+    int32_t ragged_index; /* number of ragged spaces of the graph before this one */
 } dev_index_space;
 
 typedef struct dev_column {
     rill_index_space space;
-    int32_t n_writes; /* operations that have written it so far */
+    int32_t n_writes; /* number of operations so far that write this column */
     char name[DEV_NAME];
 } dev_column;
 
 typedef struct dev_tensor {
     rill_index_space space;
     size_t width;
-    rill_vocab_subset subset;  /* rows are as wide as the row's vocabulary subset; 0: `width` */
-    int32_t first_op, last_op; /* first operation that writes the tensor, last that uses it; -1: none yet */
+    /* each row has as many floats as its input's vocabulary subset has symbols; 0: each row has `width` floats */
+    rill_vocab_subset subset;
+    /* number of the first operation that writes the tensor; of the last that uses it; -1: none yet */
+    int32_t first_op, last_op;
     int32_t buffer;
 } dev_tensor;
 
@@ -156,11 +168,15 @@ typedef struct dev_buffer {
 } dev_buffer;
 
 typedef enum dev_index_kind {
-    DEV_INDEX_COLUMN, /* the entries of column `a`, after `b` of its writers have run */
-    DEV_INDEX_MAP,    /* the row of space `a` for each row of this space */
-    DEV_INDEX_UNIT,   /* units of the ragged space `a`: index `b` gives the unit's number within the row's sequence */
-    DEV_INDEX_RAGGED, /* rows of ragged tables: slots from index `a`, units from index `b` */
-    DEV_INDEX_OWN,    /* distinct space: the value of each row; ragged space: the unit's number */
+    DEV_INDEX_COLUMN, /* for each row: its entry in column `a`, as it is when `b` operations have written the column */
+    DEV_INDEX_MAP,    /* for each row: its row in space `a` */
+    /* for each row: its row in the ragged space `a`, which is the first unit of the row's sequence plus the unit number from index `b` */
+    DEV_INDEX_UNIT,
+    /* for each row: its row in the ragged tables, which is the slot's first row plus the unit number; slots come from index `a`, units from
+     * index `b` */
+    DEV_INDEX_RAGGED,
+    /* for each row: in a distinct space, its value; in a ragged space, the unit's number within its sequence */
+    DEV_INDEX_OWN,
 } dev_index_kind;
 
 typedef struct dev_index {
@@ -169,7 +185,8 @@ typedef struct dev_index {
     int32_t a, b;
 } dev_index;
 
-enum { DEV_NO_INDEX = -1 }; /* identity: row r of the operation reads row r of the data */
+/* used instead of the number of an index: row r of the operation reads row r of the data */
+enum { DEV_NO_INDEX = -1 };
 
 typedef enum dev_view_kind {
     DEV_VIEW_NONE,
@@ -184,14 +201,17 @@ typedef enum dev_base { DEV_BASE_NONE, DEV_BASE_TENSOR, DEV_BASE_TABLE, DEV_BASE
 
 typedef struct dev_operand {
     dev_base base;
-    int32_t element; /* number of the tensor, table or constant, from 0 */
-    int32_t index;   /* a constant of one row has none, and is the same for all rows */
-    int use;         /* set of rill_operand_use */
+    int32_t element; /* number of the tensor, table or constant, counted from 0 */
+    /* number of the index that selects the operand's rows, or DEV_NO_INDEX. A constant of one row has no index and is the same for all
+     * rows */
+    int32_t index;
+    int use; /* bit set of rill_operand_use */
     size_t first, width;
 } dev_operand;
 
 typedef struct dev_path {
-    int32_t node, parent, depth; /* indices; parent may be DEV_NO_INDEX */
+    /* numbers of the indices that give each row's node, its parent node and its depth; parent may be DEV_NO_INDEX */
+    int32_t node, parent, depth;
     rill_index_space space;
 } dev_path;
 
@@ -199,22 +219,25 @@ enum { DEV_VIEWS = RILL_MIX_MODELS }; /* maximum operands of an operation */
 
 typedef struct dev_op {
     rill_op_kind kind;
-    char name[32]; /* for profiles: the operation and, if several are of its kind, its widths */
+    char name[32]; /* for profiles: the operation and its widths, if the graph has several of this kind */
     rill_index_space space;
-    size_t width, n_views;       /* width 0 of its list of operands (rill/ops.h); operands */
-    int32_t out;                 /* position of its first output; -1: none */
-    dev_operand view[DEV_VIEWS]; /* by position (kernels.h) */
-    /* index: slots of vocabulary subsets or attention; symbols of an embedding that is read from a matrix */
+    size_t width, n_views;       /* the first width in the list of its operands (rill/ops.h); number of operands */
+    int32_t out;                 /* position in `view` of its first output; -1: it has no output */
+    dev_operand view[DEV_VIEWS]; /* operands, in the positions that kernels.h numbers, such as LSTM_gates */
+    /* number of the index that gives each row's slot, for vocabulary subsets and attention; or its symbol, for an embedding that is read
+     * from a matrix */
     int32_t slot;
-    /* index: an attention row's own position among the units of its sequence; DEV_NO_INDEX: the last of its path */
+    /* attention: number of the index that gives each row's own position, counted in the units of its sequence; DEV_NO_INDEX: each row has
+     * the last position of its path */
     int32_t position;
-    int32_t reuse_quantised; /* product: the previous product has quantised the same rows */
+    /* GEMM (product): 1: the previous operation is a GEMM that has quantised the same rows; 0: this one quantises them */
+    int32_t reuse_quantised;
     int32_t path;
     rill_op as;
 } dev_op;
 
 typedef struct dev_prefetch {
-    int32_t table, slot; /* number of the table, from 0; number of the index that has each row's slot */
+    int32_t table, slot; /* number of the table, counted from 0; number of the index that gives each row's slot */
 } dev_prefetch;
 
 typedef struct dev_graph {
@@ -231,7 +254,7 @@ typedef struct dev_graph {
     size_t space_capacity, column_capacity, tensor_capacity, buffer_capacity, index_capacity, path_capacity,
         op_capacity, prefetch_capacity;
     size_t weight_bytes;         /* bytes of the matrices that the graph's operations multiply by */
-    size_t n_ragged;             /* ragged spaces */
+    size_t n_ragged;             /* number of ragged index spaces */
     rill_index_space scan_space; /* index space of the first scan; 0: none */
     int has_selection, has_watched;
 } dev_graph;
@@ -239,7 +262,7 @@ typedef struct dev_graph {
 struct rill_network {
     rill_context *ctx;
     const rill_device *device;
-    void *data; /* the backend's */
+    void *data; /* private data of the backend */
     dev_constant *constant;
     dev_matrix *matrix;
     dev_table *table;
@@ -252,20 +275,21 @@ struct rill_network {
     char message[400];
 };
 
-/* Keep the network's first failure. Returns -1, a failed handle. */
+/* Record a failure in the network, if it is its first. Returns -1, the handle that stands for a failure. */
 int32_t dev_network_fail(rill_network *network, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Description of a space, RILL_ROWS included. */
+/* Return the description of an index space; `space` may be RILL_ROWS too. */
 const dev_index_space *dev_get_space(const dev_graph *graph, rill_index_space space);
 
-/* Whether two operands read the same floats of the same rows. */
+/* Return 1 if two operands read the same floats of the same rows, else 0. Only their first floats are compared, not their widths. */
 int dev_same_operand(const dev_operand *a, const dev_operand *b);
 
-/* The vocabulary subset whose symbols an operation reads or writes; 0: none. */
+/* Return the vocabulary subset whose symbols an operation reads or writes; 0: it uses the whole vocabulary. */
 rill_vocab_subset dev_op_subset(const dev_op *op);
 
-/* The operation's symbols without a subset, and the action of symbol 0, if it makes choices: `best` and `mix`. */
+/* Return 1 if an operation chooses actions (`best` or `mix`), else 0. dev_first_action() returns the action that its symbol 0 stands for,
+ * if it uses no vocabulary subset. */
 static inline int dev_makes_choices(const dev_op *op)
 {
     return op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX;
@@ -277,39 +301,39 @@ static inline int32_t dev_first_action(const dev_op *op)
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-/* A first-fit allocator of row ranges, one range per slot. Free ranges are sorted and coalesced with each other and with
- * the unused end. First fit keeps rows near the beginning. */
+/* A range of rows. One slot has one range. The allocator dev_ranges takes the first free range that is large enough, which keeps rows near
+ * the beginning. Adjacent free ranges are joined, and so are a free range and the unused rows at the end. */
 typedef struct dev_range {
     int32_t first, count;
 } dev_range;
 
-/* Zero-initialise; `free` is caller-owned memory. */
+/* The free ranges of an allocator. Zero-initialise it; the caller owns the memory of `free`. */
 typedef struct dev_ranges {
-    dev_range *free; /* ascending */
+    dev_range *free; /* [count] free ranges, by ascending first row */
     size_t count;
-    int32_t end; /* rows from here on are unused */
+    int32_t end; /* all rows from here on are unused */
 } dev_ranges;
 
-/* Allocate `count` >= 1 rows. Returns the first, or -1 if row numbers would overflow. */
+/* Allocate `count` >= 1 rows. Returns the number of the first row, or -1 if row numbers would overflow. */
 int32_t dev_ranges_take(dev_ranges *ranges, int32_t count);
 
 /* Free a range, or the tail of one. `free` must have capacity for one entry more than there are allocated ranges. */
 void dev_ranges_give(dev_ranges *ranges, int32_t first, int32_t count);
 
 typedef struct dev_table_rows {
-    size_t capacity; /* rows reserved */
-    size_t count;    /* host tables: rows that are filled */
+    size_t capacity; /* number of rows for which memory is reserved */
+    size_t count;    /* for tables that the host fills: number of rows that are filled */
 } dev_table_rows;
 
-/* A slot's vocabulary subset. */
+/* The vocabulary subset of the input in one slot. */
 typedef struct dev_slot_subset {
-    size_t n, capacity; /* symbols */
+    size_t n, capacity; /* number of symbols; number for which `id` has memory */
     int32_t *id;
 } dev_slot_subset;
 
 typedef struct dev_slot_subsets {
     dev_slot_subset *slot;
-    size_t capacity, count; /* slots allocated; slots initialised */
+    size_t capacity, count; /* number of slots allocated; of slots initialised */
 } dev_slot_subsets;
 
 typedef struct dev_counter {
@@ -320,40 +344,47 @@ typedef struct dev_counter {
 struct rill_session {
     rill_context *ctx;
     const rill_network *network;
-    void *data;               /* the backend's */
-    dev_table_rows *table;    /* [tables + 1] the last one has the parents of nodes, one int32 each */
-    dev_slot_subsets *subset; /* [subsets] */
+    void *data; /* private data of the backend */
+    /* [tables + 1] sizes of the tables; the last entry is that of the array of parent nodes, one int32 for each node */
+    dev_table_rows *table;
+    dev_slot_subsets *subset; /* [subsets] vocabulary subsets of the network */
     size_t n_slots;
-    int32_t *first, *capacity, *units; /* [slots] rows in the ragged tables: first, allocated, used */
-    dev_ranges ranges;                 /* all ragged tables share one layout */
-    rill_columns slot_memory;          /* of the arrays by slot and of the free ranges */
-    char *moves;                       /* of rill_session_set_slots() */
+    /* [slots] the slot's rows in the ragged tables: first row, rows allocated, rows in use */
+    int32_t *first, *capacity, *units;
+    /* allocator of rows in the ragged tables; a slot has the same rows in all of them */
+    dev_ranges ranges;
+    rill_columns slot_memory; /* memory of the arrays by slot and of the free ranges */
+    char *moves;              /* scratch memory of rill_session_set_slots() */
     size_t moves_capacity;
     size_t n_threads;
     int profiling;
-    dev_counter *counter;        /* [all operations] */
-    dev_counter *thread_counter; /* [threads, all operations], in the same allocation */
+    dev_counter *counter; /* [operations of all graphs] profile counters */
+    /* [threads, operations of all graphs] counters of each thread, in the same allocation as `counter` */
+    dev_counter *thread_counter;
     size_t n_counters, counter_capacity;
 };
 
-/* Table number `idx`, or the parents of nodes if `idx` is the number of tables. */
+/* Return the description of table number `idx`; if `idx` is the number of tables, that of the array of parent nodes. */
 const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Where a run's buffers are, for a block of up to max_rows rows of each space. Offsets are bytes of one of two memories,
- * which may be the same one: the host's, with what the host computes of a block, and the values'. */
+/* Offsets in bytes of the buffers of a run, for a block of at most max_rows rows of each index space. They are offsets in one of two
+ * memories, which may be the same one. The host's memory has what the host computes for a block, such as indices; the device's memory has
+ * the tensors. */
 typedef struct dev_layout {
-    size_t *max_rows;                    /* [spaces + 1] maximum rows of a space in a block */
-    size_t *parent_row_offset;           /* [spaces + 1] host */
-    size_t *child_row_offset;            /* [spaces + 1] host */
-    size_t *index_offset;                /* [indices] host */
-    size_t *path_offset;                 /* [paths] host: [rows] first entry, [rows] length */
-    size_t *tensor_offset;               /* [buffers] values */
-    size_t *tensor_ld;                   /* [buffers] floats */
-    size_t *copy_offset;                 /* [buffers] values: the backend's second form of a tensor */
-    size_t *entry_offset;                /* [paths] values: the nodes of all paths */
-    size_t pointers_offset, hash_offset; /* host: working memory */
+    size_t *max_rows;          /* [spaces + 1] maximum rows of each index space in a block */
+    size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
+    size_t *child_row_offset;  /* [spaces + 1] offset of dev_block.child_row, in the host's memory */
+    size_t *index_offset;      /* [indices] offset of each index's entries, in the host's memory */
+    /* [paths] offset of two arrays in the host's memory: [rows] first entry of each row's path, and [rows] its length */
+    size_t *path_offset;
+    size_t *tensor_offset; /* [buffers] offset of each tensor buffer, in the device's memory */
+    size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
+    /* [buffers] offset of the backend's second copy of a tensor in another form, in the device's memory */
+    size_t *copy_offset;
+    size_t *entry_offset;                /* [paths] offset of the nodes on all rows' paths, in the device's memory */
+    size_t pointers_offset, hash_offset; /* offsets of working memory, in the host's memory */
 } dev_layout;
 
 typedef struct dev_run {
@@ -362,89 +393,98 @@ typedef struct dev_run {
     const dev_graph *graph;
     const rill_run_arguments *arguments;
     size_t n;
-    const int32_t *order; /* [n] row at each position; NULL: identity */
+    const int32_t *order; /* [n] row of the run at each position; NULL: position i has row i */
     size_t block_rows, block_units;
-    size_t units, longest; /* of the ragged space with most units; of all sequences */
-    int32_t **unit_start;  /* [ragged] -> [n + 1] first unit of each row in the host's columns */
-    size_t *max_length;    /* [ops] longest memory of an attention operation; longest path */
-    size_t *max_subset;    /* [subsets + 1] longest vocabulary subset of the rows */
+    size_t units, longest; /* number of units in the ragged space that has most; units of the longest sequence */
+    /* [ragged spaces] for each space an array [n + 1]: number of each row's first unit in the columns that have an entry for each unit */
+    int32_t **unit_start;
+    /* [operations] attention: most memory rows that a row attends to; path: length of the longest path */
+    size_t *max_length;
+    size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
-    /* [n_guards] ends of arrays that dev_lay_out_*() lay out for the device. A guard follows each: the rest of its last
-     * line and DEV_GUARD bytes, where nothing may write. The backend checks that. NULL: there are no guards */
+    /* [n_guards] ends of the arrays that dev_lay_out_*() lay out for the device. After each array comes a guard: the rest of the array's
+     * last cache line and DEV_GUARD bytes. Nothing may write in a guard, and the backend checks that nothing did. NULL: there are no
+     * guards */
     size_t *guard;
     size_t n_guards;
 } dev_run;
 
-/* Append a guard, if the run has any, behind an array that ends at `end`. Returns the bytes that it takes after the
- * array's last line. */
+/* Place a guard after an array that ends at `end`, if the run has guards. Returns the guard's bytes after the array's last cache line; 0 if
+ * the run has none. */
 size_t dev_add_guard(dev_run *run, size_t end);
 static inline size_t dev_guard_bytes(size_t end)
 {
     return dev_lines(end) - end + DEV_GUARD;
 }
 
-/* Carve a run's arrays, sized by the graph and the number of rows. */
+/* Carve the arrays of *run out of one allocation. Their sizes follow from the graph and the number of rows. */
 void dev_carve_run(dev_run *run, rill_carver *c);
 
 /* Fill unit_start, units, longest, max_length and max_subset. RILL_OK · RILL_ERR_ARGUMENT */
 rill_status dev_measure_run(dev_run *run);
 
-/* Lay out what the host computes of a block: spaces and indices with their maximum rows, and paths; and the working
- * memory for that. */
+/* Lay out what the host computes for a block: the rows of index spaces, the entries of indices, and paths. dev_lay_out_host_work() lays out
+ * the working memory for that. */
 void dev_lay_out_host(dev_run *run, rill_carver *c);
 void dev_lay_out_host_work(dev_run *run, rill_carver *c);
 
-/* Lay out tensors and the entries of paths for `rows` rows of each space. copy_bytes [buffers], or NULL: bytes of a row's
- * second form. path_entries: [paths]. The entries of paths are laid out apart, since they grow with each timestep. */
+/* Lay out tensors, for rows[s] rows of index space s. copy_bytes [buffers]: bytes that a row takes in the backend's second form of the
+ * tensor; NULL: there is no second form. dev_lay_out_paths() lays out the nodes on paths, path_entries [paths] of them. They are laid out
+ * apart, since they grow with each timestep. */
 void dev_lay_out_tensors(dev_run *run, const size_t *rows, const size_t *copy_bytes, rill_carver *c);
 void dev_lay_out_paths(dev_run *run, const size_t *path_entries, rill_carver *c);
 
-/* Offset of the next array of a memory. The offset saturates on overflow. */
+/* Reserve the next array of a memory and return its offset. The offset saturates on overflow. */
 size_t dev_carve_offset(rill_carver *c, size_t count, size_t size);
 
 /* Sort sequences by descending length, ties by number. */
 void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order);
 
-/* The rows of one block, in every space. */
+/* The rows of one block in every index space. A block is a part of a run's rows, which is computed at a time. */
 typedef struct dev_block {
     const dev_run *run;
-    char *host;   /* the host's memory of the layout */
-    size_t begin; /* position of the block's first row */
-    size_t *rows; /* [spaces + 1] */
-    /* [spaces + 1] row of the parent space; distinct space: the value; ragged space: the sequence */
+    char *host;   /* the block's memory on the host, see dev_layout */
+    size_t begin; /* position of the block's first row in the run */
+    size_t *rows; /* [spaces + 1] number of rows in each index space */
+    /* [spaces + 1] for each index space, an array with an entry for each of its rows: the row of the parent space that it belongs to.
+     * Exception: in a distinct space the entry is the row's value */
     int32_t **parent_row;
-    /* [spaces + 1] row of this space for rows of the parent; ragged: [sequences + 1] first units */
+    /* [spaces + 1] for each index space, an array with an entry for each row of the parent space: the row of this space that belongs to it,
+     * or -1. Ragged space: [sequences + 1] the first unit of each sequence */
     int32_t **child_row;
-    int32_t **lengths;     /* [spaces + 1] ragged space: [sequences] units of each sequence */
-    const int32_t **index; /* [indices] NULL: not computed yet */
+    /* [spaces + 1] for each ragged space, an array [sequences] with the number of units of each sequence */
+    int32_t **lengths;
+    const int32_t **index; /* [indices] entries of each index; NULL: not computed yet */
 } dev_block;
 
-/* Set a block's pointers into the host's memory. */
+/* Set the pointers of *b to a block's memory on the host, `host`. */
 void dev_block_open(dev_block *b, const dev_run *run, char *host);
 
-/* Fill a block with the positions from `from` on, below `end`. Returns its number of positions. */
+/* Begin the block that starts at position `from` of the run and ends before `end`: choose its rows and compute its index spaces. Returns
+ * its number of rows. */
 size_t dev_block_begin(dev_block *b, size_t from, size_t end);
 
-/* The entries of an index; NULL for DEV_NO_INDEX. */
+/* Return the entries of an index, computed at its first use; NULL for DEV_NO_INDEX. */
 const int32_t *dev_index_entries(dev_block *b, int32_t index);
 
-/* The row of `to`, a space that `space` is derived from, that a row belongs to. */
+/* Return the row of index space `to` that a row of `space` belongs to. `space` must be derived from `to`. */
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
-/* The entry of the host's columns for a row of the run, or for a unit of a ragged space. */
+/* Return the position in the host's columns of a row of a space: the row of the run, or, if the space is ragged or derived from a ragged
+ * one, the unit. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
-/* Memory rows that each row of an attention reads: rows first[s] + t, t < length[s], of keys and values, or of the path's
- * entries, where s is slot[r], or r without slots. */
+/* The memory rows (keys and values) that each row of an attention attends to: rows first[s] + t for t < length[s], where s is slot[r], or r
+ * if `slot` is NULL. They are rows of keys and values, or, with a path, positions in the list of the path's nodes. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;
 dev_memory dev_attended_memory(dev_block *b, const dev_op *op);
 
-/* Fill the first entry and the length of each row's path. Returns the number of entries. */
+/* Compute the position of the first entry and the length of each row's path. Returns the number of entries of all paths. */
 size_t dev_make_path(dev_block *b, const dev_op *op);
 
-/* Reach of an attention's relative position bias. */
+/* Return the reach of an attention's relative position bias: the largest distance that has an entry of its own. 0: it has no bias. */
 static inline size_t dev_reach(const rill_network *network, const rill_attend *o)
 {
     return o->relative != 0 ? network->constant[o->relative - 1].width / 2 : 0;
@@ -455,17 +495,18 @@ static inline size_t dev_reach(const rill_network *network, const rill_attend *o
 /* Record an operation of a block that took `seconds` on this thread of the session. */
 void dev_profile_count(dev_block *b, size_t thread, const dev_op *op, double seconds, uint64_t launches,
                        double row_bytes);
-/* Sum the threads' counters. */
+/* Add the counters of all threads to the session's counters, and reset them. */
 void dev_profile_sum(rill_session *session);
 
 /* --- building: network_parts.c, network.c, views.c, build_ops.c; not for backends --------------------------------- */
 
-/* Append a zeroed element to an array of the network. Returns its handle, or -1. */
+/* Append a zeroed element to an array of a network or graph. Returns its handle, counted from 1, or -1 after a failure. */
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size);
 #define DEV_APPEND(network, owner, name, count, capacity) \
     dev_network_append(network, (void **)&(owner)->name, &(owner)->count, &(owner)->capacity, sizeof *(owner)->name)
 
-/* How the CPU stores weights of this type, and their bytes when packed. Only GPUs have f16; its size equals that of bf16. */
+/* Return the type in which the CPU packs weights of this type. Their size is computed from it too. f16 weights, which only GPUs multiply,
+ * have the size of bf16. */
 static inline rill_dtype dev_dtype(rill_weight_type type)
 {
     if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
@@ -484,26 +525,28 @@ typedef struct dev_builder {
     const char *operation;
 } dev_builder;
 
-/* Keep "graph G, operation N (WORD): ..." as the network's failure. */
+/* Record a failure in the network, with the message "graph G, operation N (WORD): ...". */
 void dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Whether `space` equals `from` or is derived from it. */
+/* Return 1 if `space` equals `from` or is derived from it, else 0. */
 int dev_is_derived(const dev_graph *graph, rill_index_space space, rill_index_space from);
 
-/* Number of an index, added unless an equal one exists; DEV_NO_INDEX after a failure. */
+/* Return the number of an index that equals `wanted`; if the graph has none, add it. Returns DEV_NO_INDEX after a failure. */
 int32_t dev_add_index(rill_network *network, dev_graph *graph, dev_index wanted);
 
-/* The index from rows of `space` to rows of `to`, from which it is derived; DEV_NO_INDEX if they are the same space. */
+/* Return the number of the index that maps each row of `space` to the row of `to` that it belongs to. Returns DEV_NO_INDEX if both are the
+ * same space. */
 int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to);
 
-/* The index of a column's entries for the rows of a space. */
+/* Return the number of the index that gives a column's entry for each row of a space. `what` names the column's purpose in messages. */
 int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what);
 
-/* Check a view of `width` floats for rows of `space`, and store it as the operation's operand `place`. `use`: set of rill_operand_use. */
+/* Check a view with `width` floats for each row of `space`, and store it as the operation's operand `place`. `use`: bit set of
+ * rill_operand_use. */
 void dev_build_view(const dev_builder *b, rill_index_space space, int place, rill_view view, size_t width, int use,
                     const char *what);
 
 const char *dev_op_name(rill_op_kind kind);
-double dev_op_flops(rill_op_kind kind); /* per float of its operands */
+double dev_op_flops(rill_op_kind kind); /* flops for each float of the operation's operands */
 
 #endif

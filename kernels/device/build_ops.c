@@ -11,14 +11,14 @@
 
 typedef struct operand_info {
     const char *name;
-    size_t offset; /* of its view, views or constant in the description */
+    size_t offset; /* offset in the description of the view, views or constant that the user sets */
     size_t times, width;
-    int use; /* set of rill_operand_use */
+    int use; /* bit set of rill_operand_use */
 } operand_info;
 
 typedef struct op_info {
     const char *name;
-    size_t bytes; /* of the description */
+    size_t bytes; /* size of the description that the user passes, such as rill_product */
     double flops;
     const operand_info *operand;
     size_t n_operands;
@@ -93,7 +93,8 @@ static void check_activation(const dev_builder *b, rill_activation activation)
         dev_build_fail(b, "activation %d does not exist", (int)activation);
 }
 
-/* Check a vocabulary subset, with or without weights, and the column of its slots. */
+/* Check a vocabulary subset and the column of its slots, and return the subset; NULL after a failure. The subset may have weights or
+ * not. */
 static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_subset subset, rill_column slot)
 {
     if (b->network->status != RILL_OK) return NULL;
@@ -107,7 +108,7 @@ static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_sub
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* Check a constant of `rows` rows of `width` floats; 0 is none. */
+/* Return the constant of a handle; NULL if the handle is 0 (none) or invalid. `what` names it in the message. */
 static const dev_constant *check_constant(const dev_builder *b, rill_constant constant, const char *what)
 {
     if (b->network->status != RILL_OK || constant == 0) return NULL;
@@ -116,7 +117,7 @@ static const dev_constant *check_constant(const dev_builder *b, rill_constant co
     return NULL;
 }
 
-/* Check a one-row constant, the same for all rows. */
+/* Check a constant that all rows share: it must have one row of `width` floats. */
 static void check_row(const dev_builder *b, rill_constant constant, size_t width, const char *what)
 {
     const dev_constant *c = check_constant(b, constant, what);
@@ -124,7 +125,7 @@ static void check_row(const dev_builder *b, rill_constant constant, size_t width
         dev_build_fail(b, "%s is %zu x %zu, expected 1 x %zu", what, c->rows, c->width, width);
 }
 
-/* Check that all operations on a tensor use the same subset, or none. */
+/* Check that an operand has the symbols of this vocabulary subset; 0: that it has those of no subset. Only tensors are checked. */
 static void check_tensor_subset(const dev_builder *b, size_t place, rill_vocab_subset subset, const char *what)
 {
     if (b->network->status != RILL_OK || b->op->view[place].base != DEV_BASE_TENSOR) return;
@@ -135,12 +136,13 @@ static void check_tensor_subset(const dev_builder *b, size_t place, rill_vocab_s
                    what);
 }
 
-/* An output may equal an input or be disjoint from it, but not overlap. */
+/* Check that an output does not overlap an input. It may equal the input if the operation allows that (RILL_IN_PLACE). */
 static void check_no_overlap(const dev_builder *b, const dev_operand *x, const dev_operand *y, const char *what)
 {
     if (b->network->status != RILL_OK || x->base == DEV_BASE_NONE || x->base != y->base || x->element != y->element)
         return;
-    if (x->base == DEV_BASE_TABLE && x->index != y->index) return; /* the caller guarantees distinct rows */
+    /* rows of a table that different indices select are distinct: the caller guarantees it */
+    if (x->base == DEV_BASE_TABLE && x->index != y->index) return;
     if ((x->use & RILL_IN_PLACE) && y == &b->op->view[b->op->out] && dev_same_operand(x, y)) return;
     if (x->first < y->first + y->width && y->first < x->first + x->width)
         dev_build_fail(b, "%s is written while it is still read", what);
@@ -156,14 +158,14 @@ static const char *operand_name(const dev_builder *b, const operand_info *o)
     return b->op->kind == RILL_OP_SUM && (o->use & RILL_REPEATED) ? "a term" : o->name;
 }
 
-/* Check an operand and store it in the operation. A repeated one is the last of its list. */
+/* Check an operand and store it in the operation. Only the last operand of an operation's list may be repeated, like the terms of a sum. */
 static void build_operand(const dev_builder *b, size_t place, const size_t *widths, int more_use)
 {
     const op_info *info = &infos[b->op->kind];
     const operand_info *o = operand_at(info, place);
     const void *member = (const char *)&b->op->as + o->offset;
     const size_t width = o->times * widths[o->width];
-    b->op->view[place].index = DEV_NO_INDEX; /* if it is none */
+    b->op->view[place].index = DEV_NO_INDEX; /* kept if the operation has no such operand */
     if (o->use & RILL_ONE_ROW) {
         const rill_constant constant = *(const rill_constant *)member;
         check_row(b, constant, width, o->name);
@@ -179,8 +181,8 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     }
 }
 
-/* Check the operands of the list, inputs before outputs: `repeats` of a repeated one, and outputs with `out_use` added. widths[i] is
- * width i of the list. */
+/* Check all operands of the operation, inputs before outputs. repeats: number of times that the last, repeated operand occurs. out_use:
+ * flags that are added to those of outputs. widths[i]: width number i of the operation's list, which operands refer to by number. */
 static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
 {
     const op_info *info = &infos[b->op->kind];
@@ -225,7 +227,7 @@ static const dev_matrix *check_matrix(const dev_builder *b, rill_matrix matrix)
 
 /* --- row operations ----------------------------------------------------------------------------------------------- */
 
-/* The matrix of an embedding gives its width. */
+/* Check the table of an embedding. If it is a matrix, *width becomes the matrix's number of columns. */
 static void check_embedding(const dev_builder *b, size_t *width)
 {
     const rill_embedding *o = &b->op->as.embed;
@@ -254,7 +256,8 @@ static size_t check_terms(const dev_builder *b)
     return 1;
 }
 
-/* A width of 0 is that of the output, where it is not a mistake. */
+/* Add a row operation. If its width is 0, it is taken from its output; for operations that have a width of their own, such as LSTM, 0 is an
+ * error. */
 static void add_row_op(rill_network *network, rill_graph graph, rill_op_kind kind, rill_index_space space,
                        const void *op)
 {
@@ -289,7 +292,7 @@ RILL_ROW_OPERATIONS(DEFINE)
 
 /* --- products and scans ------------------------------------------------------------------------------------------- */
 
-/* Whether the previous product has quantised the same rows. */
+/* Return 1 if the previous operation is a GEMM that has quantised the same rows, so that this GEMM can reuse them. */
 static int rows_are_quantised(const dev_builder *b)
 {
     const dev_op *op = b->op, *prev = op - 1;
@@ -348,7 +351,7 @@ void rill_op_product(rill_network *network, rill_graph graph, rill_index_space s
     b.op->reuse_quantised = rows_are_quantised(&b);
 }
 
-/* Check that gates are units of a ragged tensor, indexed by the scan itself, or rows of a constant. */
+/* Check the gates of a scan: a ragged tensor, of which each step reads the unit of its own number, or rows of a constant. */
 static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;
@@ -405,7 +408,7 @@ rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node
     return handle;
 }
 
-/* Check that keys or values are a table of this kind, or, if `kind` is -1, a ragged tensor. */
+/* Check what attention reads keys or values from: a table of this kind, or, if `kind` is -1, a ragged tensor. */
 static void check_attended_kind(const dev_builder *b, int place, int kind, const char *what)
 {
     const dev_operand *x = &b->op->view[place];

@@ -85,7 +85,7 @@ static void add_matrix(rill_network *network, size_t idx, const float *w, size_t
     }
     cpu_weights *to = &cpu->matrix[idx];
     *to = (cpu_weights){.memory = memory, .bytes = bytes};
-    /* fails only for sizes that overflow */
+    /* packing can fail only if a size overflows */
     (void)rill_gemm_pack_f32(&to->w, n, k, w, stride, dev_dtype(matrix->type), memory);
     cpu->n = idx + 1;
 }
@@ -249,7 +249,7 @@ static const cpu_device *get_hooks(const cpu_run *r)
     return r->d.network->device->data;
 }
 
-/* Sum over all buffers of the bytes of one row. */
+/* Return the bytes of one row in all tensor buffers together. */
 static size_t row_bytes(const cpu_run *r)
 {
     size_t floats = 1;
@@ -270,7 +270,8 @@ static size_t choose_block(const cpu_run *r, int fits_l2)
     return rows < MIN_BLOCK ? MIN_BLOCK : rows > max_rows ? max_rows : rows;
 }
 
-/* Maximum number of spans that still have enough rows each. Spans that read large weights need MIN_FAR_ROWS. */
+/* Return the maximum number of spans (parts of the run that threads compute) that still have enough rows each. Spans that read large
+ * weights need MIN_FAR_ROWS. */
 static size_t max_useful_spans(const cpu_run *r, int fits_l2)
 {
     const int ragged = r->d.graph->n_ragged > 0;
@@ -295,7 +296,8 @@ static void choose_spans(cpu_run *r)
     for (size_t s = 0; s <= r->n_spans; s++) r->span_begin[s] = s * r->d.n / r->n_spans;
 }
 
-/* Deal sequences to spans in turn, longest first, so that each gets long and short ones. */
+/* Assign sequences to spans in turn, longest first, so that each span gets long and short ones. sorted [n]: sequences by descending length;
+ * order [n] out: the sequence at each position of the run. */
 static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
 {
     size_t span = 0;
@@ -308,7 +310,7 @@ static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, 
 
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
-/* Lay out the run's arrays in one allocation. */
+/* Carve all arrays of the run out of one allocation. */
 static void carve_run(cpu_run *r, rill_carver *c, size_t **dealt, int32_t **sorted)
 {
     const dev_graph *p = r->d.graph;

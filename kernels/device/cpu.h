@@ -12,23 +12,23 @@
 
 #include "backend.h"
 
-/* rill_device.data: sizes that tests override: rows of a block, rows of a span, and attention weights (floats) kept at a
- * time. 0: cpu.c or cpu_ops.c chooses the size. */
+/* The data of a CPU device (rill_device.data): sizes that tests set. They are the number of rows of a block, the number of rows of a span,
+ * and how many attention weights (floats) are kept at a time. 0: cpu.c or cpu_ops.c chooses the size. */
 typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;
 
-/* Packed weights, and the biases of a vocabulary subset, in one allocation. */
+/* The packed weights of a matrix or of one slot's vocabulary subset, and the subset's biases, in one allocation. */
 typedef struct cpu_weights {
     rill_weights w;
-    float *bias; /* NULL: none */
+    float *bias; /* biases of the subset's symbols; NULL: there are none */
     void *memory;
     size_t bytes;
 } cpu_weights;
 
-/* rill_network.data */
+/* the CPU's data of a network (rill_network.data) */
 typedef struct cpu_network {
-    cpu_weights *matrix; /* [matrices] */
+    cpu_weights *matrix; /* [n] packed weights of each matrix */
     size_t n, capacity;
 } cpu_network;
 
@@ -38,48 +38,49 @@ typedef struct cpu_subset {
     size_t capacity, count; /* slots allocated; slots initialised */
 } cpu_subset;
 
-/* rill_session.data */
+/* the CPU's data of a session (rill_session.data) */
 typedef struct cpu_session {
-    rill_pool *pool; /* NULL with one thread */
+    rill_pool *pool; /* pool of the session's threads; NULL: there is one thread */
     void *pool_memory;
     size_t pool_bytes;
-    void **table;       /* [tables + 1] rows; the last one has the parents of nodes */
-    cpu_subset *subset; /* [subsets] */
+    void **table;       /* [tables + 1] rows of each table; the last one has the parent node of each node */
+    cpu_subset *subset; /* [subsets] weights of each vocabulary subset */
     char *run_memory;   /* arrays of the current run */
-    char *scratch;      /* working memory of blocks, and of packing */
+    char *scratch;      /* working memory of the blocks that run at the same time; also used to pack weights */
     size_t run_memory_capacity, scratch_capacity;
-    atomic_flag *scratch_busy; /* [threads] scratches in use */
+    atomic_flag *scratch_busy; /* [threads] which parts of `scratch` are in use; each thread takes a free one */
 } cpu_session;
 
 typedef struct cpu_run {
     dev_run d;
     cpu_session *cpu;
     const rill_kernels *kernels;
-    size_t *span_begin; /* [spans + 1] first position of each span */
+    size_t *span_begin; /* [spans + 1] position in the run of each span's first row */
     size_t n_spans;
-    /* [ops] bitsets of the legal symbols, in the operation's numbering of symbols; NULL: the operation numbers symbols as
-     * actions, so it reads the host's bitsets directly */
+    /* [operations] bit sets of legal symbols, numbered as the operation numbers its symbols. NULL: the operation numbers symbols like
+     * actions, so it reads the host's bit sets directly */
     uint64_t **legal;
-    size_t *path_entries; /* [paths] */
+    size_t *path_entries; /* [paths] number of entries (nodes) for which a block has memory */
     int parallel_ops; /* 1: there is a single span, and each operation uses the thread pool; 0: threads run whole spans */
-    size_t gemm_offset, work_offset, bytes; /* in a scratch: working memory of GEMMs, of operations; its size */
+    /* of one thread's scratch memory: offset of the GEMMs' working memory, offset of other working memory, total bytes */
+    size_t gemm_offset, work_offset, bytes;
     char *scratch;
 } cpu_run;
 
 typedef struct cpu_block {
     dev_block d;
     const cpu_run *run;
-    rill_pool *pool; /* threads for parallelism inside operations; NULL: none */
+    rill_pool *pool; /* threads for the operations of this block; NULL: it runs on one thread */
     char *scratch;
-    size_t thread; /* number of the scratch, which also selects the profile's counters */
+    size_t thread; /* number of the scratch memory that the block uses, and of the profile's counters */
 } cpu_block;
 
 /* --- what a block's operations read and use ----------------------------------------------------------------------- */
 
-/* An operand's rows in a block. */
+/* Return the rows of an operand in a block, in the form that kernels take. */
 static inline rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
 {
-    /* data of a table without rows, because kernels take NULL for an absent operand */
+    /* stands for a table without rows, because kernels take NULL for an absent operand */
     static const float nothing[DEV_PAD];
     const cpu_run *run = b->run;
     if (o->base == DEV_BASE_NONE) return (rill_operand){.data = NULL};
@@ -101,7 +102,7 @@ static inline rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
     return rows;
 }
 
-/* The operand without its first `first` rows. */
+/* Return the operand without its first `first` rows. */
 static inline rill_operand cpu_skip_rows(rill_operand rows, size_t first)
 {
     if (rows.index != NULL)
@@ -111,7 +112,7 @@ static inline rill_operand cpu_skip_rows(rill_operand rows, size_t first)
     return rows;
 }
 
-/* Allocate an array from the block's working memory; `used` starts at 0. */
+/* Allocate an array in the block's working memory. *used: bytes allocated so far; an operation sets it to 0 when it starts. */
 static inline void *cpu_alloc_work(const cpu_block *b, size_t *used, size_t count, size_t size)
 {
     char *array = b->scratch + b->run->work_offset + *used;
@@ -119,7 +120,7 @@ static inline void *cpu_alloc_work(const cpu_block *b, size_t *used, size_t coun
     return array;
 }
 
-/* First row of a constant; NULL for none. */
+/* Return the first row of a constant; NULL if the handle is 0 (none). */
 static inline const float *cpu_constant_row(const cpu_run *run, rill_constant constant)
 {
     return constant != 0 ? run->d.network->constant[constant - 1].data : NULL;
@@ -130,7 +131,7 @@ static inline const rill_weights *cpu_matrix(const cpu_run *run, rill_matrix mat
     return &((const cpu_network *)run->d.network->data)->matrix[matrix - 1].w;
 }
 
-/* The vocabulary subset of a slot; its weights, if it has any. */
+/* Return the vocabulary subset of a slot. cpu_slot_weights() returns its weights, if the subset has weights. */
 static inline const dev_slot_subset *cpu_slot_subset(const cpu_run *run, rill_vocab_subset subset, int32_t slot)
 {
     return &run->d.session->subset[subset - 1].slot[slot];
@@ -140,7 +141,7 @@ static inline const cpu_weights *cpu_slot_weights(const cpu_run *run, rill_vocab
     return &run->cpu->subset[subset - 1].slot[slot];
 }
 
-/* Number of rows from r on with the same slot. */
+/* Return how many adjacent rows, from r on, have the same slot. */
 static inline size_t cpu_count_same_slot(const int32_t *slot, size_t r, size_t rows)
 {
     size_t n = 1;
@@ -150,7 +151,8 @@ static inline size_t cpu_count_same_slot(const int32_t *slot, size_t r, size_t r
 
 /* --- cpu_ops.c ---------------------------------------------------------------------------------------------------- */
 
-/* Scratch bytes of an operation's GEMMs, and its other working memory, for one block. */
+/* Return the bytes that an operation on one block needs: for its GEMMs (cpu_gemm_bytes), and for its other working memory
+ * (cpu_op_work_bytes). */
 size_t cpu_gemm_bytes(const cpu_run *run, const dev_op *op);
 size_t cpu_op_work_bytes(const cpu_run *run, const dev_op *op, size_t number);
 void cpu_op_run(cpu_block *b, const dev_op *op);
@@ -161,8 +163,8 @@ size_t cpu_choices_work_bytes(const cpu_run *run, const dev_op *op);
 void cpu_best(cpu_block *b, const dev_op *op);
 void cpu_mix(cpu_block *b, const dev_op *op);
 
-/* Size of cpu_run.legal for one operation, in 64-bit words, and its computation from the host's bitsets of legal actions.
- * 0 words: the operation reads the host's bitsets directly. */
+/* cpu_legal_words() returns the size of cpu_run.legal for one operation, in 64-bit words. 0: the operation reads the host's bit sets of
+ * legal actions directly. cpu_make_legal() computes cpu_run.legal from the host's bit sets. */
 size_t cpu_legal_words(const dev_run *run, const dev_op *op);
 void cpu_make_legal(const dev_run *run, const dev_op *op, uint64_t *legal);
 

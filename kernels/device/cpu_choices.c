@@ -12,19 +12,20 @@
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
-/* Rows of an operation that choose among the same symbols: all rows, or adjacent ones with the same slot's vocabulary
+/* Rows of a top-k operation that choose among the same symbols: all rows, or adjacent ones with the same slot's vocabulary
  * subset. */
 typedef struct cpu_group {
     cpu_block *b;
     const dev_op *op;
     rill_index_space space;
     size_t first, rows, symbols;
-    const int32_t *id;    /* [symbols] of a subset, ascending; NULL: symbol v is action first_action + v */
-    int32_t first_action; /* action of symbol 0, without a subset */
-    int32_t slot;         /* slot of the subset, with a subset */
+    /* [symbols] actions of the vocabulary subset, ascending; NULL: symbol v is action first_action + v */
+    const int32_t *id;
+    int32_t first_action; /* action that symbol 0 stands for; used without a subset */
+    int32_t slot;         /* slot whose subset it is; used with a subset */
 } cpu_group;
 
-/* The log-probability of the group's row r and symbol (position in the subset) v. */
+/* Return the log-probability of symbol v in row r of the group. With a vocabulary subset, v is a position in it. */
 typedef float (*logp_fn)(const void *call, size_t r, size_t v);
 
 /* --- legal sets --------------------------------------------------------------------------------------------------- */
@@ -54,7 +55,8 @@ static size_t count_sets(const dev_run *r)
     return (size_t)sets;
 }
 
-/* The host's sets are used as they are if symbols are actions and every symbol has a bit. */
+/* Return the words of the bit sets that must be renumbered; 0: none. The host's sets are used directly if symbols are numbered like actions
+ * and the sets have a bit for every symbol. */
 size_t cpu_legal_words(const dev_run *r, const dev_op *op)
 {
     const rill_selection *s = r->arguments->selection;
@@ -81,7 +83,7 @@ static size_t legal_bytes(const cpu_run *r, size_t rows, size_t listed)
     return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * bitset_words(listed) * sizeof(uint64_t));
 }
 
-/* Renumber legal sets by position in a vocabulary subset, one set per row. */
+/* Make one legal set for each row, in which bit i stands for position i of the vocabulary subset. */
 static void make_subset_legal(const cpu_group *g, const rill_selection *s, int32_t *index, uint64_t *legal,
                               size_t words)
 {
@@ -116,7 +118,7 @@ static void set_group_legal(const cpu_group *g, size_t *used, rill_best *best)
 
 /* --- picks -------------------------------------------------------------------------------------------------------- */
 
-/* How many of the n ascending numbers are below `min_key`. */
+/* Return how many of n ascending numbers are below `min_key`. */
 static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
 {
     size_t low = 0, high = n;
@@ -130,7 +132,7 @@ static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
     return low;
 }
 
-/* The symbol of an action, or its position in the subset; -1: none. */
+/* Return the symbol that an action stands for (with a vocabulary subset, its position there); -1: the action is not among the symbols. */
 static int32_t action_symbol(const cpu_group *g, int32_t action)
 {
     if (g->id == NULL)
@@ -154,7 +156,8 @@ static void fill_picks(const cpu_group *g, logp_fn get_logp, const void *call)
     }
 }
 
-/* Log-probability of symbol v, in the kernel's order of operations, so that it is bit-identical to those of the top M. */
+/* Return the log-probability of symbol v. The operations have the kernel's order, so the result is bit-identical to the log-probabilities
+ * of the top M. */
 static float symbol_logp(const void *call, size_t r, size_t v)
 {
     const rill_best *best = call;
@@ -211,7 +214,7 @@ static int has_valid_logits(const rill_best *best, size_t r, size_t symbols)
     return 1;
 }
 
-/* Choices of a raw operation, without a normaliser: log_norm is 0, or NaN if the row has a NaN or +infinity. */
+/* Choose by logits, without softmax ("raw"). log_norm becomes 0, or NaN if the row has a NaN or +infinity. */
 static void choose_raw(const cpu_group *g, rill_best *best)
 {
     float *norm = best->log_norm, *logp = best->logp;
@@ -226,7 +229,8 @@ static void choose_raw(const cpu_group *g, rill_best *best)
     }
 }
 
-/* The kernel writes results directly to the host's arrays if the layouts agree. */
+/* Find each row's top M and write them to the host's arrays. The kernel writes there directly if its layout of the results is that of the
+ * host. */
 static void write_best(const cpu_group *g, rill_best *best, size_t *used)
 {
     const cpu_run *run = g->b->run;
@@ -270,7 +274,7 @@ static void run_group(const cpu_group *g)
     write_best(g, &best, &used);
 }
 
-/* Rows of a slot with an empty subset have no choices. */
+/* Write to the host that the rows of this group have no choices, because the vocabulary subset of their slot is empty. */
 static void write_no_choices(const cpu_group *g)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;
@@ -321,18 +325,19 @@ void cpu_best(cpu_block *b, const dev_op *op)
 
 /* --- ensembles: memory ------------------------------------------------------------------------------------------------------- */
 
-/* The mixture for one group of rows. Symbols are numbered by position in the vocabulary subset, if any. */
+/* The mixture of an ensemble's distributions for one group of rows. With a vocabulary subset, symbols are numbered by position in it. */
 typedef struct mixture {
     const cpu_group *g;
     size_t n_models, n_best, ld;
-    rill_operand model[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
+    /* [rows, symbols] for each model: first its logits, then its log-probabilities */
+    rill_operand model[RILL_MIX_MODELS];
     const float *bias[RILL_MIX_MODELS];
-    float *x;         /* [rows, ld] m(v), then x(v) of the contenders */
+    float *x;         /* [rows, ld] for each symbol: first m(v), then x(v) if the symbol can be among the best */
     float *log_norm;  /* [rows] log-normaliser of the current model */
-    int32_t *action;  /* [rows, best] */
-    float *logp;      /* [rows, best] */
-    int32_t *count;   /* [rows] */
-    uint8_t *invalid; /* [rows] some model has no valid distribution */
+    int32_t *action;  /* [rows, n_best] best symbols */
+    float *logp;      /* [rows, n_best] log-probabilities of the best symbols */
+    int32_t *count;   /* [rows] number of best symbols found */
+    uint8_t *invalid; /* [rows] 1: some model has no valid distribution for this row */
     rill_best args;
 } mixture;
 
@@ -376,7 +381,7 @@ static void lay_out_mixture(mixture *m, const cpu_group *g)
 
 /* --- ensembles: mixing ------------------------------------------------------------------------------------------------------- */
 
-/* Log-softmax of the index-th model, in place. */
+/* Replace the logits of model `index` by their log-softmax, in place. */
 static void normalise_model(const mixture *m, size_t index)
 {
     const cpu_group *g = m->g;
@@ -397,7 +402,8 @@ static void normalise_model(const mixture *m, size_t index)
     }
 }
 
-/* m(v) of all symbols of row r; NaN if some model has no valid distribution. */
+/* Compute m(v), the largest log-probability over the models, for all symbols of row r; NaN if some model has no valid distribution for the
+ * row. */
 static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
@@ -424,14 +430,14 @@ static float mixture_logp(const mixture *m, size_t r, size_t v)
     return max + logf(sum / (float)m->n_models);
 }
 
-/* Compute x of the symbols that can be among the best; the others are -infinity. */
+/* Compute x(v), the log of the mean probability, for the symbols of row r that can be among the best; the others get -infinity. */
 static void mix_contenders(const mixture *m, size_t r)
 {
     const size_t count = (size_t)m->count[r];
     float *x = m->x + r * m->ld, min_x = -INFINITY;
     if (count == m->n_best) {
         min_x = x[m->action[r * m->n_best + count - 1]];
-        /* the second addend is a tolerance, many times the rounding error */
+        /* the second term is a tolerance, many times the rounding error */
         min_x -= logf((float)m->n_models) + 1e-5f * (1.0f + fabsf(min_x));
     }
     for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= min_x ? mixture_logp(m, r, v) : -INFINITY;

@@ -1,4 +1,4 @@
-/* Operations on a block of rows: each calls its kernel on the operands' own memory, without copies.
+/* Operations on a block of rows. Each calls a kernel, which reads and writes the operands where they are, without copies.
  *
  * Sections: operands · products · attention · rows · scans · all of them. */
 #include <math.h>
@@ -67,7 +67,7 @@ static void product(cpu_block *b, const dev_op *op)
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
-/* Attention weights kept at a time. Keeping all of them would take memory quadratic in the input's length. */
+/* maximum number of attention weights (floats) kept at a time. Keeping all of them would take memory quadratic in the input's length */
 enum { MAX_WEIGHTS = 1 << 20 };
 
 static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t longest)
@@ -79,7 +79,7 @@ static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t lo
     return max_rows < 1 ? 1 : max_rows < rows ? max_rows : rows;
 }
 
-/* The entries of a block's paths: for each row, the nodes from the root to the row's own node. */
+/* Return the nodes on the paths of a block's rows: for each row, the nodes from the root to the row's own node. */
 static int32_t *path_entries(const cpu_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->scratch + b->run->d.layout.entry_offset[path]);
@@ -99,7 +99,7 @@ static void walk_paths(cpu_block *b, const dev_op *op)
     }
 }
 
-/* Write each row's attention weights, averaged over the first watched_heads heads, to the host: they are the alignment. */
+/* Write each row's attention weights, averaged over the first watched_heads heads, to the host, which uses them as the alignment. */
 static void copy_watched_weights(const cpu_block *b, const dev_op *op, const rill_attention *a, size_t from)
 {
     const rill_run_arguments *arguments = b->run->d.arguments;
@@ -152,7 +152,7 @@ static void attend(cpu_block *b, const dev_op *op)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* Run a row operation: call its kernel on all of its operands. */
+/* Run a row operation: pass all of its operands to its kernel. */
 static void run_row_op(cpu_block *b, const dev_op *op)
 {
     rill_row_call call = {.rows = b->d.rows[op->space], .width = op->width, .op = &op->as};
@@ -190,14 +190,15 @@ typedef struct scan_state {
     const dev_op *op;
     const rill_weights *w;
     size_t gates_width, ld, ld_gates, inputs;
-    int32_t *order;          /* [sequences] longest first */
-    int32_t *index;          /* [sequences] row of `input` that the current step reads */
-    float *h, *c;            /* [inputs, ld] */
-    float *gates;            /* [inputs, ld_gates] */
-    rill_operand input, out; /* gate inputs; outputs */
-    const int32_t *first;    /* [sequences] unit 0's row in `input`, or, if `input` has an index, its position there */
-    const int32_t *unit;     /* [sequences] row of unit 0 among all units of the block */
-    const int32_t *length;   /* [inputs] */
+    int32_t *order;          /* [inputs] sequences by descending length */
+    int32_t *index;          /* [inputs] row of `input` that each live sequence reads at the current step */
+    float *h, *c;            /* [inputs, ld] hidden states; cell states */
+    float *gates;            /* [inputs, ld_gates] gate values before the activation, for the current step */
+    rill_operand input, out; /* input part of the gates; outputs of the layer */
+    /* [inputs] row of unit 0 in `input`; if `input` has an index, position of unit 0 in that index */
+    const int32_t *first;
+    const int32_t *unit;   /* [inputs] row of the sequence's unit 0 among all units of the block */
+    const int32_t *length; /* [inputs] number of units of each sequence */
 } scan_state;
 
 static size_t gates_width(const rill_scan *o)
@@ -236,7 +237,7 @@ static void open_scan(scan_state *s, cpu_block *b, const dev_op *op)
     dev_sort_by_length(s->inputs, s->length, s->order);
 }
 
-/* The unit (token) that a sequence reads at step t: unit t, counted from the end in a backward scan. */
+/* Return the number of the unit (token) that a sequence reads at step t. It is t; in a backward scan it is counted from the last unit. */
 static int32_t step_unit(const scan_state *s, int32_t input, int32_t t)
 {
     return s->o->backward ? s->length[input] - 1 - t : t;
@@ -255,7 +256,7 @@ static rill_operand dense_rows(float *data, size_t ld)
     return (rill_operand){.data = data, .ld = ld};
 }
 
-/* Step t of an LSTM for the first `live` sequences. Step 0 needs no recurrent GEMM, because h is zero. */
+/* Run step t of an LSTM for the first `live` sequences. Step 0 needs no recurrent GEMM, because h is zero. */
 static void step_lstm(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
@@ -275,8 +276,8 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
-/* Step t of a GRU for the first `live` sequences. The reset gate scales the recurrent part before the input part is added,
- * so the GEMM does not add the input to its result: the cell gets both parts. */
+/* Run step t of a GRU for the first `live` sequences. The GEMM computes only the recurrent part of the gates. The GRU kernel adds the input
+ * part, because the reset gate scales the recurrent part first. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
@@ -305,7 +306,7 @@ static void write_outputs(const scan_state *s, size_t live, int32_t t)
     }
 }
 
-/* Copy the last states to their sequences' rows; zeros for empty sequences. */
+/* Write the state after each sequence's last step to the operand `view`, in the row of the sequence; zeros for an empty sequence. */
 static void write_last_states(const scan_state *s, int view, const float *states)
 {
     if (s->op->view[view].base == DEV_BASE_NONE) return;

@@ -57,7 +57,7 @@ static void make_distinct(dev_block *b, rill_index_space space, const dev_index_
     const size_t rows = b->rows[s->parent];
     size_t places = 16;
     while (places < 2 * rows) places *= 2;
-    /* [places] row number of a value; -1: empty */
+    /* [places] hash table with the row number of each value; -1: the place is empty */
     int32_t *table = (int32_t *)(void *)(b->host + b->run->layout.hash_offset);
     int32_t n = 0;
     int32_t *value = b->parent_row[space];
@@ -112,7 +112,8 @@ void dev_block_open(dev_block *b, const dev_run *run, char *host)
     }
 }
 
-/* Units (tokens) of the row at position `place` of the run, in the ragged space where the row has the most. */
+/* Return the number of units (tokens) of the row at position `place` of the run. If the graph has several ragged spaces, it is the largest
+ * of the row's numbers. */
 static size_t row_units(const dev_run *run, size_t place)
 {
     const dev_graph *p = run->graph;
@@ -126,7 +127,7 @@ static size_t row_units(const dev_run *run, size_t place)
     return (size_t)max;
 }
 
-/* Number of rows from position `from` on, below `end`, whose units (tokens) fit in one block; at least one. */
+/* Return how many rows, from position `from` on and before `end`, fit in one block by their number of units (tokens); at least one. */
 static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
 {
     const size_t max = end - from < run->block_rows ? end - from : run->block_rows;
@@ -159,7 +160,8 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
-/* The block's part of the column in the host's array, if the run keeps the host's order of rows; else NULL. */
+/* Return the block's part of the column in the host's array. Returns NULL if the entries are not contiguous there: the run has another
+ * order of rows than the host, or the index is for another space. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
 {
     const dev_run *run = b->run;
@@ -169,7 +171,7 @@ static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
     return column + run->unit_start[dev_get_space(b->run->graph, i->space)->ragged_index][b->begin];
 }
 
-/* Copy the column's entry for each row of the index's space, which is the column's own space or derived from it. */
+/* Copy to `out` the column's entry for each row of the index's space. This space is the column's own, or derived from it. */
 static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
 {
     const rill_index_space column_space = b->run->graph->column[i->a].space;
@@ -181,7 +183,7 @@ static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32
     return out;
 }
 
-/* Map a row of space `from` to its row in `to`, a space derived from `from`; -1: it has none. */
+/* Return the row of space `to` that belongs to a row of `from`; -1: none does. `to` must be derived from `from`. */
 static int32_t descendant_row(const dev_block *b, rill_index_space from, int32_t row, rill_index_space to)
 {
     if (to == from) return row;
@@ -244,7 +246,8 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 
 /* --- paths and memories ------------------------------------------------------------------------------------------- */
 
-/* An array of the position of each path's first entry, followed by an array of the paths' lengths. A path lists the nodes
+/* Return two arrays, one after the other: the position of the first entry of each row's path, and the paths' lengths. A path lists the
+ * nodes
  * from the root to a row's hypothesis. */
 static int32_t *path_array(const dev_block *b, int32_t path)
 {

@@ -98,7 +98,7 @@ rill_matrix rill_network_matrix(rill_network *network, rill_weight_type type, si
     return network->status == RILL_OK ? handle : -1;
 }
 
-/* A [rows, n] constant owned by the network, uninitialised. */
+/* Make a constant of `rows` rows of n floats, which the network owns. Its values are uninitialised. */
 static rill_constant make_constant(rill_network *network, size_t rows, size_t n)
 {
     size_t bytes;
@@ -125,7 +125,7 @@ rill_constant rill_network_product(rill_network *network, const float *a, size_t
         return dev_network_fail(network, bytes > 0 ? RILL_ERR_MEMORY : RILL_ERR_FORMAT,
                                 bytes > 0 ? "out of memory: weights of %zu x %zu" : "weights of %zu x %zu: too large",
                                 n, k);
-    /* fails only for sizes that overflow */
+    /* packing can fail only if a size overflows */
     (void)rill_gemm_pack_f32(&weights, n, k, w, stride, RILL_DTYPE_F32, memory);
     const rill_constant out = make_constant(network, rows, n);
     if (out > 0) {
@@ -196,7 +196,7 @@ static dev_graph *find_graph(rill_network *network, rill_graph graph)
     return check_handle(network, graph, network->n_graphs, 0, "graph") ? &network->graph[graph - 1] : NULL;
 }
 
-/* A builder for checks outside operations, whose messages name `what`. */
+/* Make a builder for checks outside of any operation. Its messages have `what` instead of an operation's name. */
 static dev_builder make_builder(rill_network *network, dev_graph *graph, const char *what)
 {
     return (dev_builder){.network = network, .graph = graph, .operation = what};

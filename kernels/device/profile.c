@@ -1,7 +1,7 @@
 /* Profiles: calls, rows, seconds, flops and bytes of operations.
  *
- * Flops and bytes are the minimum for an operation: operands are counted once per row, weights once per block. Each
- * scratch has its own counters, which the caller's thread sums after the run.
+ * Flops and bytes are the minimum that an operation needs: operands are counted once per row, weights once per block. Each thread's scratch
+ * memory has counters of its own, and the caller's thread sums them after the run.
  * Sections: costs · counting · queries · runners. */
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct cost {
     double rows, flops, bytes;
 } cost;
 
-/* Cost of `rows` rows by n x k weights. */
+/* Return the cost of multiplying `rows` rows by n x k weights. */
 static cost product_cost(size_t n, size_t k, rill_weight_type type, double rows)
 {
     return (cost){rows, 2.0 * rows * (double)n * (double)k,
@@ -43,7 +43,7 @@ static cost count_product(dev_block *b, const dev_op *op)
     return all;
 }
 
-/* Keys and values are counted once for adjacent rows of a slot. */
+/* Return the cost of an attention. Keys and values are counted once for adjacent rows of a slot. */
 static cost count_attend(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space],
@@ -72,7 +72,7 @@ static cost count_scan(const dev_block *b, const dev_op *op)
     return c;
 }
 
-/* Operands are moved once per row. */
+/* Return the cost of an operation on a block. Its operands are counted once per row. */
 static cost op_cost(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space];

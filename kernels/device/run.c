@@ -34,13 +34,13 @@ static size_t lay_out_array(dev_run *r, rill_carver *c, size_t count, size_t siz
 
 /* --- order of sequences ------------------------------------------------------------------------------------------- */
 
-/* Longer sequences come first, ties by number: the order is unique, whatever the method of sorting. */
+/* Return 1 if sequence a comes before b: longer sequences first, ties by number. So the order is unique, whatever the method of sorting. */
 static int is_longer(const int32_t *length, int32_t a, int32_t b)
 {
     return length[a] != length[b] ? length[a] > length[b] : a < b;
 }
 
-/* Shell's sort with Knuth's gaps 1, 4, 13, 40, ...: in place, nothing to allocate, and n is a few thousand at most. */
+/* Shell's sort with Knuth's gaps 1, 4, 13, 40, ... It sorts in place, without allocation; n is a few thousand at most. */
 void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order)
 {
     for (size_t i = 0; i < n; i++) order[i] = (int32_t)i;
@@ -58,7 +58,7 @@ void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order)
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* The host's entries of the column that an index reads, and their number. */
+/* Return the host's entries of the column that an index reads. *count = number of entries. */
 static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *count)
 {
     const dev_index *i = &r->graph->index[index];
@@ -67,8 +67,8 @@ static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *co
     return r->arguments->columns[i->a];
 }
 
-/* The largest entry of a column. With elem_length ([elements]) the entries are element numbers, and the result is the
- * largest elem_length of those elements; invalid numbers are skipped. */
+/* Return the largest entry of a column. If elem_length [elements] is not NULL, the entries are element numbers instead: return the largest
+ * elem_length of these elements, and skip invalid numbers. */
 static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_length, size_t elements)
 {
     size_t count;
@@ -82,7 +82,7 @@ static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_len
     return (size_t)max;
 }
 
-/* Symbols in the longest vocabulary subset among the slots of an operation's rows. */
+/* Return the number of symbols in the longest vocabulary subset among the slots of an operation's rows. */
 static size_t max_subset_size(const dev_run *r, const dev_op *op)
 {
     const dev_slot_subsets *subsets = &r->session->subset[dev_op_subset(op) - 1];

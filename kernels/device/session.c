@@ -32,7 +32,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
     return r->end - count;
 }
 
-/* Index of the first free range that begins at `row` or after it. */
+/* Return the index of the first free range that begins at `row` or after it. */
 static size_t find_range(const dev_ranges *r, int32_t row)
 {
     size_t low = 0, high = r->count;
@@ -62,7 +62,8 @@ void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
         r->free[index].count += r->free[index + 1].count;
         remove_range(r, index + 1);
     }
-    if (r->free[index].first + r->free[index].count == r->end) { /* no range in use follows this one: lower the end */
+    /* no range in use follows this free one: let the unused rows begin here */
+    if (r->free[index].first + r->free[index].count == r->end) {
         r->end = r->free[index].first;
         r->count = index;
     }
@@ -151,8 +152,8 @@ static int has_paths(const rill_network *network)
 /* Add empty slots until there are `slots` slots. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
-    /* While rill_session_set_slots() runs, a slot may have two ranges, the old and the new one, with a free range between
-     * any two: twice as many free ranges as slots */
+    /* While rill_session_set_slots() runs, a slot may have two ranges, the old and the new one, and a free range may lie between any two.
+     * So there may be twice as many free ranges as slots */
     const rill_array columns[] = {RILL_ARRAY(s->first),
                                   RILL_ARRAY(s->capacity),
                                   RILL_ARRAY(s->units),
@@ -211,7 +212,7 @@ rill_status rill_session_read(const rill_session *s, rill_table table, int32_t r
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* A slot that has got a new range, and its old range. */
+/* A slot whose range of rows is being replaced, and its old range. */
 typedef struct range_move {
     int32_t slot;
     dev_range old;
@@ -227,8 +228,8 @@ static rill_status move_slot(rill_session *s, int32_t slot, int32_t units, range
     return RILL_OK;
 }
 
-/* End the moves of slots. `keep` 1: the slots keep their new ranges, and the old ranges are freed. 0: the new ranges are
- * freed, and the slots get their old ranges back. */
+/* Finish replacing the ranges of slots. keep = 1: the slots keep their new ranges, and the old ranges are freed. keep = 0: the new ranges
+ * are freed, and the slots get their old ranges back. */
 static void settle_range_moves(rill_session *s, range_move *m, size_t moves, int keep)
 {
     while (moves-- > 0) {

@@ -78,7 +78,8 @@ static int fail_view(const dev_builder *b, const char *format, const char *what)
     return 0;
 }
 
-/* Check that each row of `space` has one row in `to`: on the path up to their common ancestor, and down to `to`. */
+/* Check that every row of `space` has exactly one row in `to`. The path between them goes up to their common ancestor and then down to
+ * `to`. */
 static int check_derivation(const dev_builder *b, rill_index_space space, rill_index_space to, int use,
                             const char *what)
 {
@@ -132,7 +133,8 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
                          (dev_index){.kind = DEV_INDEX_COLUMN, .space = space, .a = column - 1, .b = c->n_writes});
 }
 
-/* The index for RILL_OWN: the value of each row in a `distinct` space, the unit's number within its sequence in a ragged one. */
+/* Return the number of the index for the row RILL_OWN: for each row of a distinct space, its value; for each unit of a ragged space, its
+ * number within its sequence. */
 static int32_t own_index(const dev_builder *b, rill_index_space space, const char *what)
 {
     const dev_index_space_kind kind = dev_get_space(b->graph, space)->kind;
@@ -150,7 +152,7 @@ static int32_t row_number_index(const dev_builder *b, rill_index_space space, ri
 
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
-/* Check that a view's handle is in 1..count. */
+/* Check that a view's handle is in 1..count. `kind` names what the handle stands for, `what` the operand, in messages. */
 static int check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what)
 {
     if (handle >= 1 && (size_t)handle <= count) return 1;

@@ -172,8 +172,8 @@ static inline float at_least(float x, float min)
 }
 
 /* Write the sum of the terms of one row to `out`, which may be the memory of any term. One pass over the row adds up to three terms (as
- * many as a parser adds for an action), and each further term takes one more pass. But if `out` is the memory of a fourth or later term, the
- * first pass would overwrite it: then each element is read from all terms before it is written, which takes several times as long. */
+ * many as a parser adds for an action), and each further term takes one more pass. But if `out` is the memory of a fourth or later term,
+ * the first pass would overwrite it. Then each element is read from all terms before it is written, which takes several times as long. */
 static void sum_row(float *out, const float *const *term, size_t terms, size_t width, float min)
 {
     const float *a = term[0], *b = term[1], *c = term[2];
