@@ -15,7 +15,7 @@
 struct rill_config {
     rill_context *ctx;
     json_t *root;
-    size_t bytes; /* bytes of this struct, including the name */
+    size_t bytes; /* size of this struct and of the name that follows it */
     char name[];
 };
 
@@ -106,7 +106,7 @@ const char *rill_config_name(const rill_config *config)
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-enum { NAME_BYTES = 64 }; /* longest key, NUL included: keys are rill's own constants */
+enum { NAME_BYTES = 64 }; /* maximum bytes of a key with its NUL; every key is a constant in rill's code */
 
 static json_t *get_member(json_t *object, const char *name, size_t length)
 {
@@ -185,7 +185,7 @@ static rill_status check_integer(const rill_config *config, const char *key, con
     return fail_value(config, key, expected, value);
 }
 
-/* Read an integer in low..high; if `is_optional` is set and the key is absent, *out keeps its value. */
+/* Read an integer in low..high. If is_optional = 1 and the key is absent, *out keeps its value. */
 static rill_status read_integer(const rill_config *config, const char *key, int64_t low, int64_t high, int is_optional,
                                 int64_t *out)
 {
@@ -299,7 +299,7 @@ rill_status rill_config_array_string(const rill_config *config, const char *key,
     return fail_value(config, key, expected, value);
 }
 
-/* Call `take` with the integers of an array; a single integer is passed as an array of one. */
+/* Call `take` once with the integers of an array. A single integer is passed as an array of one element. */
 static rill_status call_with_list(const rill_config *config, const char *key, const json_t *list,
                                   rill_config_list_fn take, void *user)
 {

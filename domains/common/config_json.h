@@ -21,7 +21,7 @@ struct json_t;
 rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, struct json_t **out);
 rill_status rill_json_read(rill_context *ctx, const char *path, struct json_t **out);
 
-/* The value of a JSON integer, or of a real that is an integer; `otherwise` for another value. */
+/* Return the value of a JSON number that is integral: an integer, or a real such as 3.0 or 1e6. Return `otherwise` for any other value. */
 int64_t rill_json_integer(const struct json_t *value, int64_t otherwise);
 
 typedef struct rill_config rill_config;
@@ -43,24 +43,25 @@ typedef rill_status (*rill_config_fn)(void *user, const rill_config *config);
 rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
                              void *user, int *found);
 
-/* The name of the configuration file in error messages. */
+/* Return the configuration file's name, as error messages show it. */
 const char *rill_config_name(const rill_config *config);
 
-/* Record "FILE: KEY: " and what is wrong with its value. Returns RILL_ERR_FORMAT. */
+/* Record the error "FILE: KEY: ", followed by what is wrong with the key's value. Returns RILL_ERR_FORMAT. */
 rill_status rill_config_fail(const rill_config *config, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Read a required integer in low..high, or a required string, which may be empty.
+/* Read the value of a key that must be set: an integer in low..high, or a string, which may be empty.
  *   *out   set on success; strings are borrowed until the configuration is closed
  *   RILL_OK · RILL_ERR_FORMAT (absent, another type, out of range) */
 rill_status rill_config_int(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t *out);
 rill_status rill_config_size(const rill_config *config, const char *key, int32_t low, int32_t high, size_t *out);
 rill_status rill_config_string(const rill_config *config, const char *key, const char **out);
 
-/* Read an optional value; *out = fallback if the key is absent. A value of another type or range is still an error. */
+/* Read the value of a key that need not be set; *out = fallback if it is absent. A value of another type, or out of range, is still an
+ * error. */
 rill_status rill_config_int_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
                                int32_t *out);
-/* rill_config_id_or() also reads a list of one integer, e.g. "eos_token_id": [2]. */
+/* Like rill_config_int_or(), but a list of one integer is allowed too, e.g. "eos_token_id": [2]. */
 rill_status rill_config_id_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
                               int32_t *out);
 rill_status rill_config_size_or(const rill_config *config, const char *key, int32_t low, int32_t high, size_t fallback,
@@ -74,8 +75,8 @@ rill_status rill_config_bool_or(const rill_config *config, const char *key, int 
  *   RILL_OK · RILL_ERR_FORMAT (another type) */
 rill_status rill_config_has_object(const rill_config *config, const char *key, int *out);
 
-/* Read string number `index` of an array that must hold `count` strings; *out = NULL if the key is absent. The string is
- * borrowed until the configuration is closed.
+/* Read string number `index` of an array. The array must have `count` strings. If the key is absent, *out = NULL. The string is borrowed
+ * until the configuration is closed.
  *   RILL_OK · RILL_ERR_FORMAT (not an array, another length, not a string) */
 rill_status rill_config_array_string(const rill_config *config, const char *key, size_t index, size_t count,
                                      const char **out);

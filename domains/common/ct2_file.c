@@ -21,22 +21,23 @@
 
 enum {
     VERSION = 6,
-    MAX_NAME_BYTES = 512, /* longest name, NUL included */
-    MAX_VARIABLE_HEADER = 2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
-                          16, /* upper bound of a variable's bytes before its data: name, shape, type, size */
+    MAX_NAME_BYTES = 512, /* maximum bytes of a name with its NUL */
+    MAX_VARIABLE_HEADER =
+        2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
+        16, /* upper bound of the bytes that a variable takes before its data: name, shape, type, data size */
     MIN_VARIABLE = 2 + 2 + 1 + 1 + 4,
     MIN_ALIAS = 2 * (2 + 2),
 };
 
 /* --- walking through the file ------------------------------------------------------------------------------------- */
 
-/* The position of the reader in the file, and a buffer with the bytes from there on. */
+/* The reader's position in the file, and a buffer that holds the bytes from there on. */
 typedef struct ct2_reader {
     rill_tensor_file *file;
     tensor_part *part;
-    size_t offset; /* file offset of buffer[0] */
+    size_t offset; /* position in the file of buffer[0], in bytes */
     unsigned char buffer[MAX_VARIABLE_HEADER];
-    size_t n_read, n_used; /* bytes in `buffer`, and bytes of it that are consumed */
+    size_t n_read, n_used; /* number of bytes in `buffer`; number of these that the reader has consumed */
 } ct2_reader;
 
 static rill_status peek_bytes(ct2_reader *w)

@@ -36,7 +36,8 @@ rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t 
     rill_arena_block *block;
     TRY(add_block(arena, count, size, what, &block));
     void *first = block + 1;
-    memcpy(out, &first, sizeof first); /* `out` points to some `T *`; memcpy avoids type punning */
+    /* `out` is the address of a pointer of any type, such as a `float **`; memcpy avoids type punning */
+    memcpy(out, &first, sizeof first);
     return RILL_OK;
 }
 

@@ -57,14 +57,14 @@ rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_
          ? RILL_OK                                                           \
          : rill_arena_grow((arena), (void **)&(array), (count), sizeof *(array), (what)))
 
-/* Append `value` and increment `count`. Returns from the enclosing function if memory runs out. */
+/* Append `value` to a growable array and increment `count`. If memory runs out, the enclosing function returns RILL_ERR_MEMORY. */
 #define PUSH(arena, array, count, value, what)            \
     do {                                                  \
         TRY(GROW((arena), (array), (count) + 1, (what))); \
         (array)[(count)++] = (value);                     \
     } while (0)
 
-/* The bytes of an array in an arena. */
+/* Return the number of bytes for which an array of an arena has memory. */
 static inline size_t rill_arena_bytes(const void *array)
 {
     const rill_arena_block *block = (const rill_arena_block *)array;
@@ -73,15 +73,14 @@ static inline size_t rill_arena_bytes(const void *array)
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */
 
-/* The option `weights`, as an entry of the table rill_domain.options. `words`: the allowed data types, e.g.
- * "f32|bf16|f16|int8". */
+/* An entry for the table rill_domain.options: the option `weights`. `words`: the data types that it allows, e.g. "f32|bf16|f16|int8". */
 #define RILL_WEIGHTS_OPTION(words)                                                                                     \
     {                                                                                                                  \
         "weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
             "compute-type quantization"                                                                                \
     }
-/* The option `tokenized` of a single input, as an entry of the table rill_domain.input_options. Inputs that do not set
- * it use rill_open_options.tokenized, which is set once for the model. */
+/* An entry for the table rill_domain.input_options: the option `tokenized` of a single input. Inputs that do not set it use
+ * rill_open_options.tokenized, which is set once for the model. */
 #define RILL_TOKENIZED_OPTION                                                                                      \
     {                                                                                                              \
         "tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, \
@@ -120,28 +119,28 @@ rill_status rill_options_network(rill_context *ctx, const char *domain, const ri
 rill_domain_info rill_network_info(const rill_device *device, const rill_network *network, char *description,
                                    size_t size);
 
-/* Members of a domain's rill_domain table. A domain may use them if its runner, the state of one decoding thread, is a
+/* Initialisers for members of a domain's rill_domain table. A domain may use them if its runner, the state of one decoding thread, is a
  * struct whose first member is a rill_session pointer (rill/device.h). */
 #define RILL_RUNNER_CALLBACKS                                                                      \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .drop = rill_runner_drop, \
     .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits
 
-/* The value of the option `weights` (RILL_WEIGHTS_OPTION); f32 if it is not set. */
+/* Return the data type that the option `weights` (RILL_WEIGHTS_OPTION) names; f32 if the option is not set. */
 rill_weight_type rill_weights_read_type(const rill_open_options *options);
 
 /* --- weights: tensor_file.c --------------------------------------------------------------------------------------- */
 
-/* State while the weights of a model are loaded. Set the first five members. */
+/* The state of loading a model's weights. The caller sets the first five members; the others start as zero. */
 typedef struct rill_loader {
     rill_context *ctx;
     const char *directory;
     rill_network *network;
     rill_arena *arena;     /* freed with the model: holds the arrays that the network borrows */
-    rill_weight_type type; /* number type of the packed matrices */
-    /* Tensors that are copied into a packed matrix. The caller clears the arena when the matrix is packed. */
+    rill_weight_type type; /* data type to which the network's matrices are packed */
+    /* temporary memory for tensors that are copied into a packed matrix; the caller clears it when the matrix is packed */
     rill_arena temp;
     rill_tensor_file *tensors;
-    rill_text path; /* path of the file that was opened last */
+    rill_text path; /* path of the file that was opened last, for messages */
 } rill_loader;
 
 /* Set l->path to a file of the directory, and open it as l->tensors.
@@ -155,10 +154,10 @@ rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size
 rill_status rill_load_kept(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
 rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, size_t columns, rill_constant *out);
 
-/* Pack the n x k matrix `w`, whose rows are `stride` floats apart. */
+/* Add the n x k matrix `w` to the network, which packs a copy with the data type l->type. Rows of `w` are `stride` floats apart. */
 rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride);
 
-/* Number of elements in the tensor's shape. Opening the file has checked that it holds all of them, each of at least one
+/* Return the number of elements in the tensor's shape. Opening the file has checked that it holds all of them, each of at least one
  * byte, so an allocation of this many elements is bounded by the size of the file. */
 static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
 {

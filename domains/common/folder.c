@@ -86,7 +86,7 @@ static rill_status set_list(const folder_reader *r, const char *key, const json_
  * any working directory. */
 static rill_status set_scalar(const folder_reader *r, const char *key, const json_t *value)
 {
-    /* for unknown keys, which set_default() refuses */
+    /* stands for an option with an unknown name, which set_default() then refuses */
     static const rill_option any = {.name = "", .type = RILL_OPTION_TEXT};
     char buffer[RILL_OPTION_MAX], path[4096];
     const char *text;
@@ -100,8 +100,7 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* The name of the i-th registered plugin of the kind `chain` (heuristics, scorers or schedulers); NULL if fewer are
- * registered. */
+/* Return the name of the i-th registered plugin of one kind (heuristics, scorers or schedulers); NULL if fewer are registered. */
 static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
 {
     const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
@@ -371,7 +370,7 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
     TRY(rill_option_source_create(&out->search, ctx, RILL_FROM_USER));
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
-    /* A model may be a single file, which has no config.json; only the domain reads it. */
+    /* A model may be a single file instead of a directory. It then has no config.json to read here; only the domain reads the file. */
     const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = path != NULL && S_ISDIR(info.st_mode) ? read_config(out, path) : RILL_OK;
     rill_option_set_style(ctx, style);

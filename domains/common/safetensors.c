@@ -31,11 +31,11 @@ enum {
 
 /* --- header entries ----------------------------------------------------------------------------------------------- */
 
-/* A part whose header is being read, and the entries made from it. */
+/* A safetensors file whose header is being read (one part of the model), and the entries made from it. */
 typedef struct part_reader {
     rill_tensor_file *tensor_file;
     tensor_part *part;
-    tensor_entry *entry; /* [count] tensors of this part */
+    tensor_entry *entry; /* [count] entries of this file's tensors */
     size_t count;
 } part_reader;
 
@@ -203,13 +203,14 @@ static rill_status safetensors_read(rill_tensor_file *t)
     return RILL_OK;
 }
 
-enum { MAX_FILES = 256 }; /* safetensors files of one model, all open at the same time */
+enum { MAX_FILES = 256 }; /* maximum number of safetensors files of one model; all are open at the same time */
 
 typedef struct shard_reader {
     rill_tensor_file *tensor_file;
     rill_context *ctx;
     const json_t *weight_map;
-    const char *file_names[MAX_FILES]; /* names in order of first occurrence; part i is file_names[i] */
+    /* names of the files in the order in which the index first names them; part i of the model is file_names[i] */
+    const char *file_names[MAX_FILES];
     size_t n_files;
 } shard_reader;
 

@@ -169,7 +169,7 @@ const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *t, size_
     return &t->entries[i].tensor;
 }
 
-/* The internal entry of a public tensor. */
+/* Return the internal entry that a public tensor belongs to. */
 static const tensor_entry *tensor_entry_from_public(const rill_file_tensor *tensor)
 {
     return (const tensor_entry *)tensor;
@@ -180,8 +180,7 @@ static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_
     return &t->part[tensor_entry_from_public(tensor)->part];
 }
 
-/* The name of a tensor in the file, for error messages. For a view it is the name of the base tensor, whose bytes the
- * view shares. */
+/* Return the name that a tensor has in the file, for error messages. A view gets the name of the base tensor, whose bytes it shares. */
 static const char *tensor_file_name(const rill_file_tensor *tensor)
 {
     const tensor_entry *entry = tensor_entry_from_public(tensor);

@@ -18,29 +18,30 @@ typedef struct tensor_part {
     rill_file file;                /* the open file; all zero if `bytes` is set */
     const char *bytes;             /* content in the caller's memory; NULL: the content is in `file` */
     const char *name;              /* name of the part for messages; in the arena */
-    size_t size;                   /* bytes of the file */
-    size_t data_offset, data_size; /* offset and size of the data section, in bytes */
-    void *header_json;             /* safetensors: the parsed header, a json_t; entries point to names in it */
+    size_t size;                   /* size of the file, in bytes */
+    size_t data_offset, data_size; /* start and size of the data section of the file, in bytes */
+    void *header_json;             /* safetensors: the parsed header, a json_t; the entries' names point into it */
 } tensor_part;
 
 typedef struct tensor_entry {
-    rill_file_tensor tensor; /* first member: the public part */
+    rill_file_tensor tensor; /* the public part of the entry; must be the first member */
     size_t part;
-    /* Quantised integers: file offset of the fp32 scales, and their number: one, one per row, or none (0). */
+    /* for quantised integers: position in the file of the fp32 scales, in bytes; number of scales: 1 (for all rows), one for each row, or 0
+     * (not quantised) */
     size_t scales_offset, n_scales;
-    size_t zero_rows; /* rows of zeros after the rows in the file; shape[0] includes them */
+    size_t zero_rows; /* number of rows of zeros that follow the rows in the file; shape[0] counts them too */
     /* Name of the tensor whose bytes this entry shares (tensor_add_view()); NULL: the entry is no view. */
     const char *base_name;
 } tensor_entry;
 
 struct rill_tensor_file {
     rill_arena arena;
-    const char *name; /* name for messages: of the only file, or of the index of several files */
+    const char *name; /* name for messages: the only file's, or that of the index if the model has several files */
     tensor_part *part;
     size_t n_parts;
     tensor_entry *entries; /* [count], sorted by name once open */
     size_t count, capacity;
-    const char *ct2_spec; /* CTranslate2: name of the specification, else NULL */
+    const char *ct2_spec; /* CTranslate2 files: name of the specification; NULL for safetensors */
     uint32_t ct2_revision;
 };
 
@@ -49,16 +50,16 @@ struct rill_tensor_file {
 typedef struct tensor_type {
     const char *name;
     size_t bytes;
-    int accept_flag; /* the type's flag in RILL_TENSOR_*; 0: the type cannot be read */
+    int accept_flag; /* the flag of this type in RILL_TENSOR_*; 0: tensors of this type cannot be read */
 } tensor_type;
 
-const tensor_type *tensor_type_find(const char *name); /* NULL: none */
+const tensor_type *tensor_type_find(const char *name); /* returns NULL if no type has this name */
 
 /* Record an error that names the part, a file of the model, and the tensor. Returns RILL_ERR_FORMAT. */
 rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Read n bytes at `offset` of a part's file. */
+/* Read n bytes of a part's file, from position `offset` on. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);
 
 /* Reserve memory for `more` additional entries. Pointers to entries may become invalid. */
@@ -71,13 +72,13 @@ rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
 rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *base_name, size_t from, size_t rows,
                             size_t zeros);
 
-/* Find an entry by name among the first `count`, which are sorted. NULL: none. */
+/* Find an entry by name among the first `count` entries, which must be sorted by name. Returns NULL if there is none. */
 tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const char *name);
 
 /* Sort the entries by name, for lookup. */
 void tensor_sort_entries(rill_tensor_file *t);
 
-/* *out = a copy of the text that lives as long as the set of tensors. */
+/* Set *out to a copy of the text, which lives until the file `t` is closed. */
 rill_status tensor_copy_string(rill_tensor_file *t, const char *text, const char **out);
 
 /* Allocate `count` zeroed parts, one for each file; tensor_part_open() then opens each. */
@@ -92,7 +93,7 @@ rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, co
 /* Return 1 if the first `length` bytes of a file look like a CTranslate2 model.bin, else 0. */
 int is_ct2_file(const unsigned char *bytes, size_t length);
 
-/* Read the variables and aliases of model.bin, the only part of the set, and add an entry for each. */
+/* Read the variables and aliases of a model.bin, and add an entry for each. A model.bin is a single part. */
 rill_status ct2_read(rill_tensor_file *t);
 
 /* Return the name of the specification, borrowed until the file is closed, and set *revision; NULL for other file

@@ -15,9 +15,9 @@
 /* --- formats ------------------------------------------------------------------------------------------------------ */
 
 typedef enum alignment_format {
-    ALIGNMENT_HARD,      /* the token each action attends to most */
-    ALIGNMENT_SOFT,      /* all weights of each action */
-    ALIGNMENT_THRESHOLD, /* all pairs of token and action with a weight above the threshold */
+    ALIGNMENT_HARD,      /* for each action: the input token that it attends to most */
+    ALIGNMENT_SOFT,      /* for each action: the weights of all input tokens */
+    ALIGNMENT_THRESHOLD, /* all pairs of an input token and an action whose weight is above the threshold */
 } alignment_format;
 
 typedef struct alignment_form {
@@ -54,9 +54,10 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 typedef struct alignment {
     size_t n_actions, n_tokens;
-    int32_t *node, *action, *slot, *depth; /* [actions] the states from which the actions were chosen */
-    size_t *best_tokens;                   /* [actions] input token with the largest weight */
-    float *weights;                        /* [actions, tokens] */
+    /* [actions] for each action, the state (node) from which it was chosen: node, last action before it, slot of the input, depth */
+    int32_t *node, *action, *slot, *depth;
+    size_t *best_tokens; /* [actions] index of the input token with the largest weight */
+    float *weights;      /* [actions, tokens] attention weights */
 } alignment;
 
 static void carve_alignment(alignment *a, rill_carver *c)
@@ -69,8 +70,7 @@ static void carve_alignment(alignment *a, rill_carver *c)
     a->weights = rill_carve(c, a->n_actions * a->n_tokens, sizeof *a->weights);
 }
 
-/* List the state from which each action was chosen: the node of the previous action; for the first action the root
- * node. */
+/* For each action, store the state from which it was chosen: the node of the previous action, or, for the first action, the root node. */
 static void list_states(const seq_runner *r, const rill_hypothesis *h, const alignment *a)
 {
     for (size_t t = 0; t < a->n_actions; t++) {
@@ -100,7 +100,7 @@ static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, al
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* Write "0.5,0.25,0.25 1,0,0": per action, separated by spaces, the weights of all input tokens. */
+/* Write the weights of all input tokens, separated by commas, for each action: "0.5,0.25,0.25 1,0,0". Actions are separated by spaces. */
 static rill_status write_soft(const alignment *a, rill_text *out)
 {
     for (size_t t = 0; t < a->n_actions; t++)
@@ -123,7 +123,7 @@ static void find_best_tokens(const alignment *a)
     }
 }
 
-/* Write "0-0 1-2 1-3": pairs of input token and action, ascending. */
+/* Write pairs of an input token's index and an action's index, in ascending order: "0-0 1-2 1-3". */
 static rill_status write_pairs(const alignment *a, const alignment_form *f, rill_text *out)
 {
     const size_t old_length = out->length;

@@ -24,30 +24,35 @@ typedef struct seq_arch seq_arch;
 
 /* --- nets --------------------------------------------------------------------------------------------------------- */
 
-/* One net: the model itself, or a member of an ensemble. An architecture's own struct begins with this one. All members
+/* One net: the model itself, or a member of an ensemble. The net struct of an architecture begins with this struct. All members
  * are zero when configure() gets the net, except those that seq_open() has set. */
 typedef struct seq_net {
-    rill_context *ctx; /* set by seq_open(), as are the next two */
+    rill_context *ctx; /* set by seq_open(), like the next two members */
     seq_model *model;
     const seq_arch *arch;
-    int32_t source_vocab_size, target_vocab_size; /* number of ids, including ids without a token in the vocabulary */
-    /* Target ids: the decoder's first input, end of sequence, and padding, which is never output. */
+    /* number of token ids of each vocabulary, including ids that have no token */
+    int32_t source_vocab_size, target_vocab_size;
+    /* ids in the target vocabulary: the decoder's first input, end of sequence, and padding, which is never output */
     int32_t decoder_start, eos, pad;
-    int32_t forced_bos;       /* first action of every output, unless its language sets another; -1 (initially): none */
-    int32_t n_target_tokens;  /* only target ids below this have a token. Set by seq_open() */
-    const char *eos_file;     /* name of the file that defined eos, for messages */
+    /* token that every output begins with, unless its target language sets another one; -1 (the initial value): none */
+    int32_t forced_bos;
+    /* number of target ids that have a token: ids from here on have none. Set by seq_open() */
+    int32_t n_target_tokens;
+    const char *eos_file;     /* name of the file that set eos, for messages */
     int32_t config_positions; /* number of positions in the model's configuration */
     int32_t max_input_length; /* maximum tokens of an input: config_positions, or more if positions are unlimited */
     int32_t max_positions;    /* hard limit on the actions of an output, which requests cannot exceed */
     int32_t max_length;       /* default limit on the actions of an output */
     uint64_t *legal;          /* [actions / 64 rounded up] bit set of the target ids that may be output */
-    rill_sequence *bad_words; /* [n_bad_words] sequences that no output may contain: see rill_domain_info.forbidden */
+    /* [n_bad_words] token sequences that no output may contain; see rill_domain_info.forbidden */
+    rill_sequence *bad_words;
     int32_t n_bad_words;
-    rill_matrix output_weight; /* actions x width; RILL_NONE with a shortlist. The top-k selection adds the bias */
-    rill_constant output_bias; /* [actions] */
-    /* With a shortlist: for the input in each slot, the output layer's rows for its vocabulary subset. */
+    /* [target ids, width] weights of the output layer; RILL_NONE with a shortlist. The top-k selection adds the bias */
+    rill_matrix output_weight;
+    rill_constant output_bias; /* [target ids] bias of the output layer */
+    /* with a shortlist: handle of the vocabulary subsets, which hold the output layer's rows for the input in each slot */
     rill_vocab_subset vocab_subset;
-    rill_tokenizer *tokenizer; /* closed after loading, except the first net's */
+    rill_tokenizer *tokenizer; /* only the first net's tokenizer stays open after loading */
     char description[240];
 } seq_net;
 
@@ -57,7 +62,7 @@ typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;
     rill_column slot;               /* slot of each row: where the encoder's output for this input is stored */
-    rill_column token_id, position; /* per token: source id; 0, 1, ... in each input */
+    rill_column token_id, position; /* for each token: its source id; its position in its input, from 0 on */
 } seq_encoder_columns;
 
 /* Inputs of the graphs `step` and `align`: columns with one element for each node, a decoder state. `step` computes new
@@ -65,7 +70,7 @@ typedef struct seq_encoder_columns {
 typedef struct seq_decoder_columns {
     rill_graph graph;
     rill_column node, slot, depth;
-    rill_column token_id; /* the decoder's input: the node's last action, or decoder_start for a root node */
+    rill_column token_id; /* the decoder's input: the node's last action, or the start token for a root node */
     rill_path path;       /* for nets whose states read all ancestors: the path from the node to the root */
     rill_column parent;   /* parent node of a row, -1 for a root node; not in `align` */
     /* Only for nets whose states read the parent's state, and not in `align`. parent_or_self: the parent node, or the
@@ -81,30 +86,32 @@ typedef enum seq_state_need { SEQ_NEEDS_PATH, SEQ_NEEDS_PARENT } seq_state_need;
 struct seq_arch {
     size_t net_size; /* bytes of the architecture's net struct */
     seq_state_need state_need;
-    int has_alignment; /* 1: outputs have alignments; the states of all their prefixes then stay in memory */
+    /* 1: outputs have alignments, and so the states of all their prefixes stay in memory; 0: no alignments */
+    int has_alignment;
     /* Read the directory's configuration, but not the weights, into the net, and describe its tokenizer's files in
      * `text`. text->kind is the tokenizer for raw text. text->tokenized is 1 if inputs are tokens separated by spaces.
      * Memory comes from net->model->arena. */
     rill_status (*configure)(seq_net *net, const char *directory, rill_tokenizer_files *text);
-    /* (optional) Find or check the configuration's special tokens. Called when the vocabularies are open. Returns as
+    /* (optional) Find or check the configuration's special tokens. Called when the vocabularies are open. Returns the same statuses as
      * configure(). */
     rill_status (*find_special_tokens)(seq_net *net, const char *directory);
     /* Read the weights into the network and declare tables. Must call seq_set_output_layer() once. */
     rill_status (*load)(seq_net *net, const char *directory);
-    /* Append the net's operations to the graph: encode() the encoder, step() one step of the decoder. */
+    /* Append the net's operations to a graph: encode() those of the encoder, step() those of one decoder step. */
     void (*encode)(const seq_net *net, const seq_encoder_columns *reader);
     void (*step)(const seq_net *net, const seq_decoder_columns *writer);
-    /* Return the input of the output layer, [rows, width], for the states of the nodes. */
+    /* Return a view of the output layer's input, [rows, width], computed from the states of the nodes. */
     rill_view (*decoder_output)(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
     /* (optional) Compute what a runner needs for the positions from .. to - 1, e.g. sinusoidal embeddings. Lower
      * positions have been computed already. */
     rill_status (*prepare_positions)(seq_runner *runner, const seq_net *net, size_t from, size_t to);
     /* (optional) Append the first net's default search options to `out`; see rill_domain.recommend. */
     rill_status (*recommend)(const seq_net *net, const char *directory, rill_text *out);
-    const char *plural_name; /* plural for messages about ensembles, e.g. "transformers" */
+    /* the architecture's name in the plural, for messages about ensembles, e.g. "transformers" */
+    const char *plural_name;
 };
 
-/* Find the architecture of a model directory. Returns as seq_arch.configure. */
+/* Find the architecture of a model directory. Returns the same statuses as seq_arch.configure. */
 typedef rill_status (*seq_choose_arch_fn)(rill_context *ctx, const char *directory, const seq_arch **out);
 
 /* Allocate net->legal for target_vocab_size ids, all of them legal; for configure(). RILL_OK · RILL_ERR_MEMORY */
@@ -127,7 +134,8 @@ struct seq_model {
     rill_context *ctx;  /* context for open and close */
     const char *domain; /* name of the domain, for messages */
     seq_choose_arch_fn choose_arch;
-    /* 1: the states of some net read all ancestors (needs_path), or only the parent (needs_parent). */
+    /* needs_path = 1: for some net, a new state reads the states of all ancestors. needs_parent = 1: for some net, it reads only the
+     * parent's state. */
     int needs_path, needs_parent;
     rill_state_need state_need;
     rill_arena arena; /* memory that the network borrows, and other memory of fixed size */
@@ -137,13 +145,15 @@ struct seq_model {
     rill_weight_type weights; /* weight type of linear layers and the output layer; other weights are fp32 */
     int takes_raw_text;       /* 1: inputs are text, from which invisible characters are removed */
     int raw_logits;           /* 1: a token's score is its logit, without softmax */
-    /* source language for rill_sentences_split(): the option source-lang, or the directory's name */
+    /* source language for rill_sentences_split(): the value of the option source-lang, or else the name of the model's directory */
     char source_language[40];
     seq_net *net[RILL_MIX_MODELS];
     size_t n_nets;
-    seq_shortlist *shortlist;                                              /* NULL: outputs may use all tokens */
-    const uint64_t *legal;                                                 /* bit set of the first net's legal ids */
-    int32_t config_positions, max_input_length, max_positions, max_length; /* minimum over the nets */
+    seq_shortlist *shortlist; /* NULL: outputs may use all tokens */
+    /* bit set of the target ids that may be output, as the first net has it */
+    const uint64_t *legal;
+    /* limits of the model: each is the minimum over its nets */
+    int32_t config_positions, max_input_length, max_positions, max_length;
     char description[240];
     rill_text hf_settings; /* search options of the model's Hugging Face configuration; empty: unknown */
 };
@@ -188,10 +198,10 @@ int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 
-/* An input being encoded. Its tokens are ids[offset .. offset + length - 1] of the runner. */
+/* An input that is being encoded. Its token ids are seq_runner.ids[offset .. offset + length - 1]. */
 typedef struct seq_pending_input {
     rill_input *input;
-    int32_t length; /* tokens, special and language tokens included; 0: empty input */
+    int32_t length; /* number of tokens, including special tokens and the language token; 0: the input is empty */
     size_t offset;
 } seq_pending_input;
 
@@ -209,11 +219,12 @@ struct seq_runner {
     rill_arena arena;                  /* memory of the growing arrays below */
     int32_t *root_node;                /* [slots] root node, the empty output, of the input in each slot */
     rill_output_prefix *output_prefix; /* [slots] how outputs of the input in each slot begin */
-    size_t positions_ready;            /* number of positions prepared so far, in all nets */
-    seq_pending_input *pending;        /* inputs of the current encode() call */
+    /* number of positions for which seq_prepare_positions() has prepared all nets */
+    size_t positions_ready;
+    seq_pending_input *pending; /* inputs of the current encode() call */
     int32_t *ids;
     size_t ids_capacity;
-    char *clean_text;              /* text of the current input, without invisible characters */
+    char *clean_text;              /* text of the input being tokenized, after invisible characters were removed */
     seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
     char *scratch;                 /* memory for the input columns of one call, see carve.h */
     size_t scratch_capacity;
@@ -236,8 +247,8 @@ static inline rill_status seq_carve_reserve(seq_runner *r, rill_carver *c)
  * before. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_prepare_positions(seq_runner *r, size_t count);
 
-/* The cross-attention weights of n existing decoder states, in the first net. `action`: the last action of each state's
- * hypothesis; RILL_ACTION_START for a root node.
+/* A request for the cross-attention weights of n existing decoder states, computed by the first net. `action`: the last action of each
+ * state's hypothesis; RILL_ACTION_START for a root node.
  *   weights  [n, stride] out: weight of each token of the state's input; stride >= the longest input */
 typedef struct seq_attention {
     int32_t n;

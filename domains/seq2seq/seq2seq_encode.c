@@ -36,7 +36,7 @@ static rill_status is_long(const seq_model *m, rill_context *ctx, const char *te
     *out = status == RILL_OK && read.n_ids > max_tokens;
     rill_free(ctx, ids, capacity * sizeof *ids);
     if (status != RILL_ERR_INPUT) return status;
-    rill_error_clear(ctx); /* encoding the input will report the error */
+    rill_error_clear(ctx); /* ignored here: encoding the input will report the error */
     return RILL_OK;
 }
 
@@ -67,8 +67,8 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;
-    /* `head` is the part of the text before its sentences. With language columns it begins with the source language. If
-     * that column is empty, use the model's source language. */
+    /* `head`: number of bytes before the sentences. If the text has language columns, they begin with the source language. If that column
+     * is empty or absent, use the model's source language. */
     const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text
                                                                                              : m->source_language;
     if (cuts) rill_sentences_split(text + *head, length - *head, language, collect_sentence, &f);
@@ -98,7 +98,7 @@ static int ends_line(int32_t c)
 }
 
 /* Remove invisible characters that disturb tokenization, such as soft hyphens, and replace unusual line separators by
- * spaces. *text and *length may then refer to the copy, in the arena. */
+ * spaces. *text and *length may be set to the cleaned copy, which lies in the arena. */
 static rill_status clean_text(rill_arena *arena, const char **text, size_t *length, char **copy)
 {
     size_t next, to = 0;
@@ -131,7 +131,7 @@ static rill_status clean_text(rill_arena *arena, const char **text, size_t *leng
 enum {
     LONG_INPUT = 512,       /* inputs with more tokens run alone */
     LENGTH_FACTOR = 3,      /* maximum actions of an output: LENGTH_FACTOR * input tokens + LENGTH_ALLOWANCE */
-    LENGTH_ALLOWANCE = 50,  /* a margin for short inputs; the factor is that of marian-decoder */
+    LENGTH_ALLOWANCE = 50,  /* added for short inputs; the factor is that of marian-decoder */
     MAX_POSITION_BYTES = 64 /* maximum bytes of text per position of the model; far more than a token has */
 };
 
@@ -184,7 +184,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     return RILL_OK;
 }
 
-/* Tokenize the inputs and list those to encode. */
+/* Tokenize the inputs, and list in r->pending those that must be encoded. *readings = their number. */
 static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
     rill_ids ids = {.ctx = r->ctx, .ids = &r->ids, .capacity = &r->ids_capacity};
@@ -214,10 +214,10 @@ rill_status seq_prepare_positions(seq_runner *r, size_t count)
 
 /* Adjacent pending inputs that one run of the encoder graph encodes, and the graph's input columns for them. */
 typedef struct encode_batch {
-    seq_pending_input *pending; /* [inputs] */
+    seq_pending_input *pending; /* [n_inputs] the inputs of this batch */
     size_t n_inputs, n_tokens, max_length;
-    int32_t *length, *slot; /* [inputs] */
-    int32_t *position;      /* [tokens] */
+    int32_t *length, *slot; /* [n_inputs] number of tokens of each input; its slot */
+    int32_t *position;      /* [n_tokens] position of each token in its input, from 0 on */
 } encode_batch;
 
 static void carve_columns(encode_batch *g, rill_carver *c)
@@ -227,7 +227,7 @@ static void carve_columns(encode_batch *g, rill_carver *c)
     g->position = rill_carve(c, g->n_tokens, sizeof *g->position);
 }
 
-/* Next batch: a long input alone, or adjacent short ones. */
+/* Return the next batch: one long input alone, or adjacent short ones. */
 static encode_batch next_encode_batch(seq_pending_input *reading, size_t count)
 {
     encode_batch g = {.pending = reading};

@@ -8,10 +8,11 @@
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* The graph `step` has four columns, six if states read parents, and then one token column per net. */
+/* Maximum number of input columns of the graph `step`. It has four columns, or six if some net's states read parents, and then one column
+ * of token ids for each net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* Set *out to `count` arrays of n ints each, one after the other, in the runner's scratch memory. */
+/* Set *out to `count` input columns of n ints each, one after the other, in the runner's scratch memory. */
 static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **out)
 {
     rill_carver c = {0};
@@ -138,7 +139,8 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_score_reques
     rill_selection selection = rill_selection_for_request(req, out);
     int32_t *set;
     TRY(get_columns(r, 1, n, &set));
-    if (selection.legal == NULL && m->shortlist == NULL) { /* a shortlist's subsets contain only legal ids */
+    /* allow only the model's legal ids; with a shortlist this is not needed, because its subsets contain only legal ids */
+    if (selection.legal == NULL && m->shortlist == NULL) {
         for (size_t i = 0; i < n; i++) set[i] = 0;
         selection.legal = m->legal;
         selection.legal_words = ((size_t)m->net[0]->target_vocab_size + 63) / 64;

@@ -17,9 +17,10 @@
 #include "rill/file.h"
 #include "seq2seq.h"
 
-enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 }; /* marian-decoder's defaults */
+/* number of frequent target ids in every subset; number of translations of each input token: marian-decoder's defaults */
+enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 };
 
-/* One line of the file. */
+/* One line of the shortlist file: a pair of token ids and its probability. */
 typedef struct lexicon_pair {
     int32_t source, target;
     float probability;
@@ -27,13 +28,14 @@ typedef struct lexicon_pair {
 
 struct seq_shortlist {
     rill_context *ctx;
-    const uint64_t *legal; /* bit set of the model's legal actions */
+    const uint64_t *legal; /* bit set of the target ids that may be output */
     int32_t n_frequent, n_best, end, source_vocab_size, target_vocab_size;
     int32_t max_translations; /* maximum translations of any source token, at most n_best */
-    /* [source_vocab_size + 1] translations of source id s are target[offset[s] .. offset[s + 1]) */
+    /* [source_vocab_size + 1] the translations of source id s are target[offset[s] .. offset[s + 1]) */
     int32_t *offset;
     int32_t *target;
-    int32_t *copy_id; /* [source_vocab_size] target id of the same token, or -1 */
+    /* [source_vocab_size] for each source id, the target id of the same token; -1: the target vocabulary does not have the token */
+    int32_t *copy_id;
     rill_arena arena;
 };
 
@@ -53,7 +55,7 @@ static int take_number(const char *text, size_t *length, int32_t *out)
     return 1;
 }
 
-/* Read "FILE", "FILE,FIRST" or "FILE,FIRST,BEST". *length = length of FILE. */
+/* Read the option's value: "FILE", "FILE,FIRST" or "FILE,FIRST,BEST". *length = length of FILE. */
 static void read_option(seq_shortlist *s, const char *option, size_t *length)
 {
     int32_t last, second_last;
@@ -88,7 +90,7 @@ static rill_status bad_line(const lexicon_reader *r)
                      r->path, (long long)r->line);
 }
 
-/* Read one line. Pairs with unknown tokens, such as giza's and fast_align's NULL, are skipped. */
+/* Read one line. Pairs with a token outside the vocabularies, such as the NULL of giza and fast_align, are skipped. */
 static rill_status read_line(lexicon_reader *r, rill_slice line)
 {
     const rill_slice target = rill_next_word(&line), source = rill_next_word(&line), share = rill_next_word(&line);
@@ -160,7 +162,7 @@ static rill_status index_pairs(lexicon_reader *r)
     return RILL_OK;
 }
 
-/* Find the source tokens that the target vocabulary contains too. */
+/* For each source token, find the id of the same token in the target vocabulary. */
 static rill_status find_copies(lexicon_reader *r)
 {
     seq_shortlist *s = r->shortlist;

@@ -57,8 +57,8 @@ typedef struct dev_backend {
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     void (*network_close)(rill_network *network); /* network->data may be NULL */
-    /* Add to *bytes what the device needs in addition to the rows of tables and the symbols of vocabulary subsets; see
-     * rill_network_bytes. */
+    /* Add to *bytes what the device needs in addition to the rows of tables and the symbols of vocabulary subsets; see rill_network_bytes.
+     * */
     void (*add_sizes)(const rill_network *network, rill_network_bytes *bytes);
 
     /* sets session->data; sets session->n_threads only if it is more than 1 */

@@ -12,8 +12,7 @@
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
-/* Rows of a top-k operation that choose among the same symbols: all rows, or adjacent ones with the same slot's vocabulary
- * subset. */
+/* Rows of a top-k operation that choose among the same symbols: all rows, or adjacent ones with the same slot's vocabulary subset. */
 typedef struct cpu_group {
     cpu_block *b;
     const dev_op *op;

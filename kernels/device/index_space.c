@@ -247,8 +247,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 /* --- paths and memories ------------------------------------------------------------------------------------------- */
 
 /* Return two arrays, one after the other: the position of the first entry of each row's path, and the paths' lengths. A path lists the
- * nodes
- * from the root to a row's hypothesis. */
+ * nodes from the root to a row's hypothesis. */
 static int32_t *path_array(const dev_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->host + b->run->layout.path_offset[path]);
