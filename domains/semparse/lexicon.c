@@ -22,7 +22,7 @@ uint64_t rill__hash(uint64_t hash, const void *data, size_t length)
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* The slot of the word in the hash table, or the empty slot where it would go. */
+/* Return the index in the hash table of the word's entry, or of the empty entry where the word would go. */
 static size_t word_slot(const rill_lexicon *lexicon, const char *data, size_t length)
 {
     size_t i = rill__hash(RILL__HASH_START, data, length) & lexicon->word_mask;

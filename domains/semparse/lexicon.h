@@ -20,7 +20,7 @@ typedef struct rill_lexicon rill_lexicon;
  *   RILL_ERR_FORMAT  the message names file and line, and says what is wrong and how to correct it */
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out);
 
-/* rill_lexicon_open() for a file already in memory; `name` stands for the path in errors. Bytes are copied. */
+/* Like rill_lexicon_open(), for a file that is already in memory. `name` stands for the path in error messages. The bytes are copied. */
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
                               rill_lexicon **out);
 
@@ -33,7 +33,7 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 
 /* --- data of a lexicon -------------------------------------------------------------------------------------------- */
 
-/* Terms: a surface is the words of a name in a question ("new york"), a constant its name in logical forms
+/* Terms: a surface is the words of a name in a question ("new york"); a constant is what stands for the same thing in logical forms
  * ("new_york:s"). A mention is an occurrence in a question; a placeholder ("s0") replaces it.
  *
  * Words of the file are interned as integers. Surfaces and rewrites (replacements of words by other words) share one
@@ -42,16 +42,18 @@ void rill_lexicon_close(rill_lexicon *lexicon);
  * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
 
 enum {
-    RILL__NONE = -1,           /* no word, state, type or candidate */
-    RILL__MAX_ELEMENTS = 16,   /* maximum elements of a pattern; bounds the recursion of matching */
-    RILL__MAX_PATH_WORDS = 24, /* maximum words of a surface, with the words before and after it that an entry adds */
-    RILL__MAX_WORD_BYTES = 64, /* maximum bytes of a lexicon word; longer tokens match none */
+    RILL__NONE = -1,         /* no word, state, type or candidate */
+    RILL__MAX_ELEMENTS = 16, /* maximum elements of a pattern; it limits how deep matching recurses */
+    /* maximum words of a surface, including the words before and after it that a lexicon entry adds */
+    RILL__MAX_PATH_WORDS = 24,
+    RILL__MAX_WORD_BYTES = 64, /* maximum bytes of a lexicon word; a longer token of a question matches none */
 };
 
 /* Kinds of alternatives in a pattern element. Each kind matches certain tokens of the question. */
 typedef enum rill__pattern_class {
-    RILL__WORD,        /* the word with number `id` */
-    RILL__TYPE,        /* a name that can be of type `id`; in a left context, a placeholder of that type */
+    RILL__WORD, /* the word with number `id` */
+    /* a name of the lexicon that can have type number `id`; in a left context, a placeholder of that type */
+    RILL__TYPE,
     RILL__DIGITS,      /* a number in digits within low..high */
     RILL__INT,         /* a number in digits or words within low..high */
     RILL__ORDINAL,     /* 27th, twenty seventh */
@@ -71,19 +73,20 @@ typedef struct rill__alternative {
     int64_t low, high;
 } rill__alternative;
 
-/* One element of a pattern: matches any of the alternatives [first, first + count). */
+/* One element of a pattern. It matches one of the alternatives first .. first + count - 1 of rill_lexicon.alternatives. */
 typedef struct rill__element {
     int32_t first;
     int32_t count;
     int optional;
 } rill__element;
 
-/* Elements [first, body) are the left context, [body, right) the replaced body, [right, last) the right context. */
+/* A pattern: ranges of rill_lexicon.elements. [first, body) is the left context, [body, right) the part that is replaced, and [right, last)
+ * the right context. */
 typedef struct rill__pattern {
     int32_t first, body, right, last;
 } rill__pattern;
 
-/* Value inserted in a rule's constant: none, the captured value ({}), or its a.m. or p.m. reading ({am}, {pm}). */
+/* What a rule inserts in its constant: nothing, the captured value ({}), or the value's a.m. or p.m. reading ({am}, {pm}). */
 typedef enum rill__slot { RILL__SLOT_NONE, RILL__SLOT_VALUE, RILL__SLOT_AM, RILL__SLOT_PM } rill__slot;
 
 /* A rule replaces the words that match the body of the pattern by a placeholder of `type`, which stands for the
@@ -105,21 +108,24 @@ typedef struct rill__preference {
 /* A candidate: one meaning of the name or phrase whose words lead to a trie state. The candidates of a state are a
  * linked list, in the order of the file. */
 typedef struct rill__candidate {
-    int32_t type; /* type of the name; RILL__NONE: a rewrite */
+    int32_t type; /* index of the name's type; RILL__NONE: the candidate is a rewrite, not a name */
     rill_slice
         text; /* of a name: its constant in logical forms; of a rewrite: the words to put in place of the match */
-    int needs_preference; /* 1: used only where a preference asks for this type */
+    /* 1: the candidate is used only if a preference asks for its type; 0: without a preference too */
+    int needs_preference;
     int32_t next;
     int line;
 } rill__candidate;
 
 typedef struct rill__type {
     rill_slice name;
-    int unnumbered; /* 1: the placeholder is the type's name, without a number */
+    int unnumbered; /* 1: a placeholder of this type is the type's name alone; 0: the name and a number */
 } rill__type;
 
 typedef struct rill__edge {
-    int32_t state, word, next; /* edge from `state` by `word` to `next`; state RILL__NONE: a free slot */
+    /* the trie's edge from node `state` to node `next` with the word number `word`; state = RILL__NONE: this place of the hash table is
+     * free */
+    int32_t state, word, next;
 } rill__edge;
 
 struct rill_lexicon {
@@ -133,11 +139,11 @@ struct rill_lexicon {
     int stem;                          /* 1: plain tokens are stemmed (Snowball English) */
     int keep_apostrophe;               /* 1: i'd and don't stay as they are; 0: they become id, dont */
     int keep_possessive;               /* 1: the 's after a mention stays, as a token; 0: it is dropped */
-    int afternoon_low, afternoon_high; /* range of clock hours that are read as p.m. by default; 0: none */
+    int afternoon_low, afternoon_high; /* clock hours from low to high are read as p.m. by default; 0: none are */
 
     rill_slice *words;
     size_t word_count;
-    int32_t *word_slots; /* [word_mask + 1] hash table of word numbers; open addressing, linear probing */
+    int32_t *word_slots; /* [word_mask + 1] hash table of indices in `words`; open addressing, linear probing */
     size_t word_mask;
 
     rill__edge *edges; /* [edge_mask + 1] edges of the trie; open addressing, linear probing */
@@ -161,27 +167,26 @@ struct rill_lexicon {
 
 /* --- lexicon.c: tables -------------------------------------------------------------------------------------------- */
 
-/* The number of a word in the lexicon; RILL__NONE: the lexicon does not have it. */
+/* Return the number of a word in the lexicon; RILL__NONE if the lexicon does not have it. */
 int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* *out = the number of a word; a new word is added. The bytes of `word` must outlive the lexicon.
- *   RILL_OK · RILL_ERR_MEMORY */
+/* Set *out to the number of a word; a new word is added. The bytes of `word` must outlive the lexicon. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out);
 
-/* The trie state that `word` leads to from `state`, or RILL__NONE. State 0 is the root. */
+/* Return the trie state that `word` leads to from `state`; RILL__NONE if there is none. State 0 is the root. */
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word);
 
-/* *out = the trie state that `word` leads to from `state`; a missing state is added. RILL_OK · RILL_ERR_MEMORY */
+/* Set *out to the trie state that `word` leads to from `state`; a missing state is added. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out);
 
-/* The index of the type with this name in lexicon->types; RILL__NONE: not declared. */
+/* Return the index in lexicon->types of the type with this name; RILL__NONE if the lexicon declares no such type. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* The index of the type of a placeholder token; RILL__NONE for any other token. *number = the placeholder's number, 0
- * for a bare name. */
+/* Return the index of a placeholder token's type; RILL__NONE for any other token. *number = the placeholder's number; 0 if it is the type's
+ * name alone. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
 
-/* FNV-1a hash of `data`, continued from `hash`; RILL__HASH_START begins a new hash. */
+/* Return the FNV-1a hash of `data`, continued from `hash`. RILL__HASH_START begins a new hash. */
 uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
 #define RILL__HASH_START 0xcbf29ce484222325u
 

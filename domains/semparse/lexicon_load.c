@@ -42,13 +42,13 @@ static rill_status __attribute__((format(printf, 2, 3))) fail_line(rill_lexicon 
     return rill_fail(lexicon->ctx, RILL_ERR_FORMAT, "%s:%d: %s", lexicon->name, lexicon->line, sentence);
 }
 
-/* A word's length for "%.*s" in messages, at most 80. */
+/* Return a word's length for "%.*s" in messages, at most 80. */
 static int print_length(rill_slice word)
 {
     return word.length > 80 ? 80 : (int)word.length;
 }
 
-/* A word as arguments for "%.*s". */
+/* A word as the two arguments that "%.*s" takes. */
 #define SHOWN(word) print_length(word), (word).data
 
 /* --- helpers ------------------------------------------------------------------------------------------------------ */
@@ -186,7 +186,7 @@ static rill_status check_constant(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Add one surface form of an entry; an empty head or tail is left out. */
+/* Add one surface form of an entry: the words of head, name and tail. An empty head or tail is left out. */
 static rill_status add_surface(rill_lexicon *lexicon, rill_slice head, rill_slice name, rill_slice tail,
                                rill__candidate candidate)
 {
@@ -300,7 +300,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Add an element to the pattern. `text` is the element without the brackets of a context. */
+/* Add an element to the pattern being read. `text` is the element without the bracket that opens or closes a context. */
 static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->alternative_count};
@@ -318,13 +318,12 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* The part of a pattern that is being read: left context, body, right context. Parts come in this order, each at most
- * once. */
+/* The part of a pattern that is being read. The parts come in this order, each at most once. */
 typedef enum pattern_part { PART_LEFT, PART_BODY, PART_RIGHT, PART_DONE } pattern_part;
 
 typedef struct pattern_reader {
     pattern_part part;
-    int in_bracket; /* 1: between '(' and ')' */
+    int in_bracket; /* 1: the reader is between '(' and ')', that is in a context; 0: it is not */
 } pattern_reader;
 
 /* Add an element of a rule. A bracket that opens or closes a context moves the reader to the next part of the
@@ -472,7 +471,7 @@ static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
     return RILL_OK;
 }
 
-/* Read a directive that has two possible values. */
+/* Read a directive that takes one of two words. */
 static rill_status read_switch(rill_lexicon *lexicon, const rill_slice *column)
 {
     const struct {
@@ -516,7 +515,7 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     return RILL_OK;
 }
 
-/* Read @keep: intern the token, since tokens that are words of the lexicon are never split. */
+/* Read the directive @keep. Its token is stored as a word of the lexicon, because such tokens are never split. */
 static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
 {
     int32_t word;
@@ -556,9 +555,10 @@ static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 
 typedef struct directive {
     const char *name;
-    int min_columns, max_columns; /* number of columns, the directive's name included */
+    int min_columns, max_columns; /* minimum and maximum number of columns, including the directive's name */
     const char *usage;
-    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* a missing column has data NULL */
+    /* reads the directive; a column that the line does not have has data = NULL */
+    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column);
 } directive;
 
 static const directive directives[] = {

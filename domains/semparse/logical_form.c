@@ -17,19 +17,19 @@ enum { MAX_NESTING = 1000 };
 
 typedef rill_slice token;
 
-/* A child: tokens [first, first + count). */
+/* A child of a bracket: the tokens first .. first + count - 1. */
 typedef struct span {
     size_t first, count;
 } span;
 
 typedef struct open_bracket {
-    size_t open_index;  /* index of its '(' */
-    size_t first_child; /* index in `children` of its first child */
+    size_t open_index;  /* index in `tokens` of its '(' */
+    size_t first_child; /* index in `children` of the bracket's first child */
 } open_bracket;
 
 typedef struct form_sorter {
     rill_arena arena;        /* memory of the arrays below */
-    token *tokens, *scratch; /* reordered children are assembled in `scratch` */
+    token *tokens, *scratch; /* tokens of the logical form; memory in which reordered children are put together */
     size_t count;
     span *children;
     size_t child_count;
@@ -97,7 +97,8 @@ static int compare_spans(const void *a_span, const void *b_span, void *user)
 
 static rill_status add_child(form_sorter *f, size_t first, size_t count)
 {
-    if (f->depth == 0) return RILL_OK; /* no enclosing node to sort */
+    /* the form is complete: there is no enclosing bracket whose children are sorted */
+    if (f->depth == 0) return RILL_OK;
     const span child = {first, count};
     PUSH(&f->arena, f->children, f->child_count, child, "children in a logical form");
     return RILL_OK;
@@ -138,7 +139,7 @@ static rill_status close_node(form_sorter *f, size_t index)
 
 /* --- whole form --------------------------------------------------------------------------------------------------- */
 
-/* Sort the children of all commutative nodes. *is_balanced = whether brackets match and are not too deep. */
+/* Sort the children of all commutative nodes (`and`, `or`). *is_balanced = 1 if all brackets match and are not nested too deep, else 0. */
 static rill_status sort_all_children(form_sorter *f, int *is_balanced)
 {
     rill_status status = RILL_OK;
@@ -180,7 +181,8 @@ rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t len
     int is_balanced = 0;
     rill_status status = tokenise(&f, text, length);
     if (status == RILL_OK) status = sort_all_children(&f, &is_balanced);
-    if (status == RILL_OK && !is_balanced) status = tokenise(&f, text, length); /* undo the partial sort */
+    /* undo the partial sort by reading the tokens again */
+    if (status == RILL_OK && !is_balanced) status = tokenise(&f, text, length);
     if (status == RILL_OK) status = write_form(&f, out);
     rill_arena_clear(&f.arena);
     return status;

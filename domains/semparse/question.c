@@ -16,7 +16,7 @@
 #include "question.h"
 #include "utf8.h"
 
-/* Longer tokens are no English words and are not stemmed. */
+/* maximum bytes of a token that is stemmed; longer tokens are no English words */
 enum { STEM_LIMIT = 64 };
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static rill_status append_token(rill_question *question, const char *data, size_
     return RILL_OK;
 }
 
-/* Append a plain token, after dropping its apostrophes and stemming it as the lexicon's directives say. */
+/* Append a plain token. Its apostrophes are dropped and it is stemmed, as the lexicon's directives say. */
 static rill_status append_plain_token(rill_question *question, const char *data, size_t length, int32_t word)
 {
     char bare[STEM_LIMIT];
@@ -49,7 +49,7 @@ static rill_status append_plain_token(rill_question *question, const char *data,
     return append_token(question, (const char *)stem, stem_length, RILL__NONE, word);
 }
 
-/* Make the token slices that rill_question_prepare() returns. */
+/* Make the array of token slices that rill_question_prepare() returns. */
 static rill_status make_token_slices(rill_question *question, const rill_slice **tokens, size_t *count)
 {
     TRY(GROW(&question->arena, question->tokens, question->item_count + 1, "tokens of a question"));
@@ -96,15 +96,15 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
 
-/* Type and number of a placeholder that was typed literally; RILL__NONE for other tokens. A word of the lexicon is
- * never a placeholder: "do8" is an aircraft. */
+/* Return the type of a placeholder that the user typed literally, and set *number to its number. Returns RILL__NONE for other tokens. A
+ * word of the lexicon is never a placeholder: "do8" is an aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
 {
     if (raw->word != RILL__NONE) return RILL__NONE;
     return rill__lexicon_placeholder(question->lexicon, question->raw_bytes + raw->offset, raw->length, number);
 }
 
-/* Restart the numbering of placeholders for a new line, after the numbers typed literally in it. */
+/* For a new line, restart the numbering of each type's placeholders after the numbers that the user typed literally in the line. */
 static rill_status reset_numbering(rill_question *question)
 {
     size_t types = question->lexicon->type_count, size = 16;
@@ -122,7 +122,8 @@ static rill_status reset_numbering(rill_question *question)
     return RILL_OK;
 }
 
-/* Append the placeholder of the constant in question->scratch. A new constant gets a new placeholder. */
+/* Append the placeholder of the constant in question->scratch. A constant that the question has not mentioned yet gets a new
+ * placeholder. */
 static rill_status append_placeholder(rill_question *question, int32_t type, rill_mentions *mentions)
 {
     const rill_slice constant = {question->scratch.data, question->scratch.length};
@@ -145,8 +146,8 @@ static rill_status append_placeholder(rill_question *question, int32_t type, ril
     return append_token(question, name, (size_t)written, type, RILL__NONE);
 }
 
-/* Append the value that a rule captured to the scratch: a number, or raw tokens joined by '_'. The match
- * ends before raw token `end`. */
+/* Append the value that a rule captured to question->scratch: a number, or raw tokens joined by '_'. `end`: index of the first raw token
+ * after the match. */
 static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__match *found, size_t end)
 {
     rill_text *out = &question->scratch;
@@ -192,7 +193,7 @@ static rill_status append_rewrite(rill_question *question, rill_slice text)
     return RILL_OK;
 }
 
-/* Append a raw token without a match. */
+/* Append a raw token that no name, rewrite or rule matches. */
 static rill_status append_raw_token(rill_question *question, size_t index)
 {
     const rill__raw_token *raw = &question->raw[index];

@@ -28,7 +28,7 @@ RILL_C_BEGIN
 typedef struct rill_mentions {
     rill_text bytes;
     struct rill_mention {
-        size_t placeholder, placeholder_length; /* offset and length in `bytes` */
+        size_t placeholder, placeholder_length; /* position in `bytes` of the placeholder's text; its length */
         size_t constant, constant_length;
     } * entries;
     size_t count; /* number of `entries` */
@@ -51,7 +51,7 @@ typedef struct rill_question rill_question;
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, rill_question **out);
 
-/* NULL is allowed. */
+/* `question` may be NULL. */
 void rill_question_close(rill_question *question);
 
 /* Convert one line to tokens.
@@ -64,9 +64,9 @@ void rill_question_close(rill_question *question);
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
                                   const rill_slice **tokens, size_t *count, rill_mentions *mentions);
 
-/* The original spelling of token i of the last line if it looks like a name unknown to the lexicon: capitalised other
- * than at a sentence start, or quoted. Borrowed from the line, which must still exist. Length 0 for all other tokens
- * and for tokenized lines. In a line all in capitals only quoted tokens are names. */
+/* Return the original spelling of token i of the last line, if the token looks like a name that the lexicon does not have: capitalised
+ * other than at a sentence start, or quoted. Borrowed from the line, which must still exist. Length 0 for all other tokens and for
+ * tokenized lines. In a line all in capitals only quoted tokens are names. */
 rill_slice rill_question_name(const rill_question *question, size_t i);
 
 /* --- stages that turn a question into tokens ---------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ rill_slice rill_question_name(const rill_question *question, size_t i);
  *
  * Invariant: arrays hold offsets, never pointers, into buffers that may still grow. */
 
-/* How a token can be read as a number. */
+/* The ways in which a token can be read as a number. */
 typedef enum rill__number_form {
     RILL__FORM_NONE,
     RILL__FORM_DIGITS,  /* 17, 1,700, 40k */
@@ -102,12 +102,14 @@ typedef struct rill__number {
     int64_t value;
 } rill__number;
 
-/* A token of the line, lower case, before replacement. */
+/* A token of the line, in lower case, before names are replaced. */
 typedef struct rill__raw_token {
     size_t offset, length;       /* range of the token's bytes in raw_bytes */
     size_t line_begin, line_end; /* range of the token's original bytes in the line */
-    int32_t word;                /* number of the token's word in the lexicon, or RILL__NONE */
-    int32_t possessor;           /* if the whole token is not a word: number of the word before a final 's */
+    /* number of the token's word in the lexicon; RILL__NONE: the lexicon does not have it */
+    int32_t word;
+    /* if the lexicon does not have the whole token: number of the word before a final 's; RILL__NONE: there is none */
+    int32_t possessor;
     rill__number number;
 } rill__raw_token;
 
@@ -116,10 +118,11 @@ typedef struct rill__output_token {
     int32_t type;          /* type of a placeholder; RILL__NONE: a plain token */
     int32_t word;          /* number of a plain token's word in the lexicon; RILL__NONE: a placeholder */
     size_t offset, length; /* range of the token's text in `out` */
-    size_t raw_plus_1;     /* 1 + index of the raw token that it copies; 0: it copies none */
+    /* 1 + index of the raw token that was copied to this token; 0: it is no copy of a raw token */
+    size_t raw_plus_1;
 } rill__output_token;
 
-/* A slot of the hash table from constants to mentions: equal constants share a placeholder. */
+/* An entry of the hash table from constants to mentions. The table is needed because equal constants share a placeholder. */
 typedef struct rill__mention_slot {
     int32_t type;   /* type of the mention; RILL__NONE: the slot is free */
     size_t mention; /* index in rill_mentions.entries */
@@ -135,7 +138,7 @@ struct rill_question {
     size_t line_length;
     char *raw_bytes;
     size_t raw_bytes_length;
-    size_t *raw_offsets; /* [raw_bytes_length + 1] offset in the line of each byte of raw_bytes */
+    size_t *raw_offsets; /* [raw_bytes_length + 1] for each byte of raw_bytes, its position in the line */
     rill__raw_token *raw;
     size_t raw_count;
 
@@ -144,20 +147,22 @@ struct rill_question {
     rill_text out;
     rill_slice *tokens;
 
-    rill_text scratch;                 /* buffer for a constant */
+    rill_text scratch;                 /* buffer in which the constant of a mention is put together */
     int64_t *next_numbers;             /* [types of the lexicon] number of each type's next placeholder */
     rill__mention_slot *mention_index; /* [mention_index_size] hash table; the size is a power of two, or 0 */
     size_t mention_index_size;
 };
 
-/* The longest match that begins at a raw token: a name of the lexicon, a rewrite, or a rule. */
+/* The longest match that begins at a raw token. It is a name of the lexicon, a rewrite, or a rule's match. */
 typedef struct rill__match {
     size_t length;     /* number of raw tokens that it replaces; 0: no match */
-    int32_t candidate; /* index in lexicon->candidates; RILL__NONE for a rule's mention */
+    int32_t candidate; /* index in lexicon->candidates of the name or rewrite; RILL__NONE: a rule matched */
     int32_t rule;
-    int has_possessive;                /* 1: the last token has a final 's that is not part of the mention */
-    size_t value_raw, value_length;    /* captured tokens: index of the first, and their number; 0: none */
-    int64_t value, value_am, value_pm; /* the captured number, if no tokens are captured; its a.m. and p.m. readings */
+    int has_possessive; /* 1: the last token has a final 's that is not part of the mention */
+    /* tokens that a rule captured: index of the first; number of tokens, 0 if it captured none */
+    size_t value_raw, value_length;
+    /* the number that a rule captured, if it captured no tokens; its a.m. reading; its p.m. reading */
+    int64_t value, value_am, value_pm;
 } rill__match;
 
 /* --- question_tokens.c ------------------------------------------------------------------------------------------------- */
@@ -170,7 +175,7 @@ rill_status rill__question_split(rill_question *question);
 /* Classify one lower-case token as a number. */
 rill__number rill__number_read(const char *data, size_t length);
 
-/* The longest match that begins at raw token `first`. question->items is its left context. */
+/* Return the longest match that begins at raw token `first`. Left contexts are compared with question->items, the output so far. */
 rill__match rill__question_match(const rill_question *question, size_t first);
 
 RILL_C_END

@@ -21,7 +21,7 @@
 
 enum { MAX_DIGITS = 12 };
 
-/* Cardinals from 1 to 19, and tens from 20; ordinals from 1 to 19, and their tens. */
+/* Number words: cardinals from 1 to 19, and the tens from 20 on; ordinals from 1st to 19th, and the tens 20th and 30th. */
 static const char *const cardinals[] = {"one",     "two",       "three",    "four",     "five",
                                         "six",     "seven",     "eight",    "nine",     "ten",
                                         "eleven",  "twelve",    "thirteen", "fourteen", "fifteen",
@@ -35,13 +35,14 @@ static const char *const cardinals[] = {"one",     "two",       "three",    "fou
 
 /* --- one number ---------------------------------------------------------------------------------------------------- */
 
-/* Whether `value` = hour * 100 + minute is a time of day. */
+/* Return 1 if `value` = hour * 100 + minute is a time of day, else 0. */
 static int is_clock_time(int64_t value)
 {
     return value >= 0 && value <= 2400 && value % 100 < 60;
 }
 
-/* Convert a 12-hour reading (hour * 100 + minute) to the 24-hour clock. Readings from 13:00 on are unchanged. */
+/* Convert a 12-hour clock reading (hour * 100 + minute) to the 24-hour clock. afternoon = 1: the reading is p.m.; 0: a.m. Readings from
+ * 13:00 on are unchanged. */
 static int64_t half_day(int64_t value, int afternoon)
 {
     int64_t hour = value / 100;
@@ -78,7 +79,7 @@ static rill__number read_digits(const char *data, size_t length)
     } else if (!colon && n_rest == 1 && rest[0] == 'k' && number.digits <= 6) {
         number.value *= 1000;
     } else if (!colon && n_rest == 1 && rest[0] == '+') {
-        number.form = RILL__FORM_DIGITS; /* "10+" of "10+ years" is 10 */
+        number.form = RILL__FORM_DIGITS; /* the "10+" of "10+ years" is read as 10 */
     } else if (n_rest) {
         return none;
     }
@@ -111,7 +112,7 @@ static rill__number_form number_form(const rill__raw_token *raw, size_t count, s
     return i < count ? raw[i].number.form : RILL__FORM_NONE;
 }
 
-/* Read "one" .. "ninety nine". */
+/* Read a number in words, from "one" to "ninety nine". */
 static size_t read_below_hundred(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
 {
     rill__number_form form = number_form(raw, count, first);
@@ -126,7 +127,7 @@ static size_t read_below_hundred(const rill__raw_token *raw, size_t count, size_
     return 2;
 }
 
-/* Read "one" .. "ninety nine hundred [and] ninety nine". */
+/* Read a number in words, from "one" to "ninety nine hundred [and] ninety nine". */
 static size_t read_below_ten_thousand(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
 {
     size_t used = read_below_hundred(raw, count, first, value);
@@ -173,7 +174,7 @@ static size_t read_ordinal(const rill__raw_token *raw, size_t count, size_t firs
     return 2;
 }
 
-/* Years: 1993, nineteen ninety three, nineteen hundred and ten, two thousand [and] five, twenty twenty six. */
+/* Read a year: 1993, nineteen ninety three, nineteen hundred and ten, two thousand [and] five, twenty twenty six. */
 static size_t read_year(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
 {
     size_t used = read_int(raw, count, first, value);
@@ -189,7 +190,7 @@ static size_t read_year(const rill__raw_token *raw, size_t count, size_t first, 
     return 1 + more;
 }
 
-/* Clock times in words: five, five thirty, five forty five. */
+/* Read a clock time in words: five, five thirty, five forty five. */
 static size_t read_clock_words(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
 {
     rill__number_form form = number_form(raw, count, first);
@@ -218,7 +219,7 @@ static int read_clock(rill__number number, int64_t *value)
 typedef struct trie_walk {
     size_t next; /* index of the next raw token */
     int32_t state;
-    int at_possessive; /* 1: the last token matched only without its final 's; the walk ends here */
+    int at_possessive; /* 1: the last token matched only without its final 's, and so the walk ends after it */
 } trie_walk;
 
 static int advance_walk(const rill_question *question, trie_walk *walk)
@@ -257,7 +258,7 @@ static size_t longest_surface(const rill_question *question, size_t first, int a
 typedef struct rule_match {
     const rill_question *question;
     const rill__pattern *pattern;
-    size_t start; /* index of the body's first raw token */
+    size_t start; /* index of the first raw token of the part that the rule replaces */
     rill__match found;
 } rule_match;
 

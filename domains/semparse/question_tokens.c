@@ -28,7 +28,7 @@ static size_t write_char(uint32_t code, char *out)
     return (size_t)utf8proc_encode_char((utf8proc_int32_t)code, (utf8proc_uint8_t *)out);
 }
 
-/* Lower case, independent of the locale. The result never takes more bytes than the argument. */
+/* Convert a code point to lower case, independently of the locale. The result never takes more bytes of UTF-8 than the argument. */
 static uint32_t lower_case(uint32_t c)
 {
     if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
@@ -43,7 +43,7 @@ static uint32_t lower_case(uint32_t c)
     return c;
 }
 
-/* Normal form of a code point that is no white space. */
+/* Return the normal form of a code point that is no white space. */
 static uint32_t normal_character(uint32_t c)
 {
     switch (c) {
@@ -77,15 +77,16 @@ static uint32_t normal_character(uint32_t c)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* Number of a word in the lexicon, or RILL__NONE. Longer texts are not looked up: stripping a chunk of 100,000 brackets
- * causes a lookup for each bracket, which must not take quadratic time. */
+/* Return the number of a word in the lexicon, or RILL__NONE. Texts longer than any lexicon word are not looked up: stripping a chunk of
+ * 100,000 brackets causes a lookup for each bracket, which must not take quadratic time. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
     return rill__lexicon_word(question->lexicon, question->raw_bytes + offset, length);
 }
 
-/* Base letter of a lower-case letter with diacritics (Latin-1, Latin Extended-A); 0 for a combining mark. */
+/* Return the base letter of a lower-case letter with diacritics (Latin-1, Latin Extended-A); 0 for a combining mark. Other characters are
+ * returned unchanged. */
 static uint32_t base_letter(uint32_t c)
 {
     static const char letters[] =
@@ -160,13 +161,13 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
 }
 
-/* Whether the character belongs to a token; all others separate tokens. */
+/* Return 1 if the character may be inside a token, 0 if it separates tokens. */
 static int is_inner(char c)
 {
     return is_letter(c) || rill_is_digit(c) || strchr("'+#_$&@%", c) != NULL;
 }
 
-/* Whether the text is an abbreviation, of one or two letters between dots: "p.m", "u.s.a", "ph.d". */
+/* Return 1 if the text is an abbreviation of one or two letters between dots, such as "p.m", "u.s.a" or "ph.d", else 0. */
 static int is_abbreviation(const char *data, size_t length)
 {
     size_t piece = 0, dots = 0;
@@ -182,8 +183,8 @@ static int is_abbreviation(const char *data, size_t length)
     return dots > 0 && piece > 0;
 }
 
-/* What to do with the character at `pos` of a chunk: drop (1), keep (0) or split (-1). 1,700 -> 1700; 5.30 and 5:30
- * stay; 10p.m -> 10pm. */
+/* Return what to do with the character at `pos` of a chunk: 1: drop it; 0: keep it; -1: split the chunk there. Examples: 1,700 becomes
+ * 1700; 5.30 and 5:30 stay; 10p.m becomes 10pm. */
 static int punctuation_action(const char *data, size_t length, size_t pos)
 {
     int prev_digit = pos > 0 && rill_is_digit(data[pos - 1]),
@@ -240,7 +241,7 @@ static rill_status strip_and_cut(rill_question *question, size_t offset, size_t 
     }
 }
 
-/* Fill raw_bytes with the normalised line, and raw_offsets. */
+/* Fill raw_bytes with the normalised line, and raw_offsets with the position in the line of each of its bytes. */
 static rill_status normalise(rill_question *question)
 {
     const size_t length = question->line_length;
@@ -278,7 +279,7 @@ static int is_upper_case(uint32_t code)
     return lower_case(code) != code;
 }
 
-/* Number of capital letters in [from, to); *first = whether the first character is a capital. */
+/* Return the number of capital letters among the bytes [from, to) of the line. *first = 1 if the first character is a capital, else 0. */
 static int count_capitals(const char *line, size_t from, size_t to, int *first)
 {
     int n = 0;
@@ -302,7 +303,7 @@ static int has_lower_case(const rill_question *question)
     return 0;
 }
 
-/* Whether the word is the pronoun I, also with a contraction: I'm, I'd. */
+/* Return 1 if the word is the pronoun I, alone or in a contraction such as I'm or I'd. */
 static int is_pronoun(const char *word, size_t length)
 {
     return word[0] == 'I' && (length == 1 || word[1] == '\'' || (unsigned char)word[1] >= 0x80);
@@ -310,7 +311,7 @@ static int is_pronoun(const char *word, size_t length)
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the full stop at `pos` ends a sentence. It does not after an abbreviation ("St. Louis"). */
+/* Return 1 if the full stop at `pos` ends a sentence, 0 if it belongs to an abbreviation ("St. Louis"). */
 static int ends_sentence(const char *line, size_t pos)
 {
     enum { MAX_ABBREVIATION = 3 };
@@ -347,14 +348,15 @@ static char quote_kind(uint32_t code)
     }
 }
 
-/* Whether the token [from, to) is inside quotes. An opening quote is at the start of a word, a closing quote at its
- * end; any other quote is an apostrophe. Single and double quotes are tracked separately, because an apostrophe may
- * look like an opening quote. */
+/* Return 1 if the token at the bytes [from, to) of the line is inside quotes. An opening quote is at the start of a word, a closing quote
+ * at its end; any other quote is an apostrophe. Single and double quotes are tracked separately, because an apostrophe may look like an
+ * opening quote. */
 static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
     const char *line = question->line;
     const size_t length = question->line_length;
-    size_t opened[2] = {0, 0}; /* [single, double quotes] offset of the open quoted text; 0: none is open */
+    /* position after each kind of opening quote (single, double) whose text is still open; 0: no quote is open */
+    size_t opened[2] = {0, 0};
     for (size_t pos = 0; pos < length && (opened[0] || opened[1] || pos < to);) {
         const size_t begin = pos;
         const char quote = quote_kind((uint32_t)rill_utf8_read(line, length, &pos));
@@ -384,7 +386,7 @@ static int is_name(const rill_question *question, size_t from, size_t to)
     return capitals > 1 || !first || !begins_sentence(line, from);
 }
 
-/* End of the token without a possessive 's: "London" of "London's". */
+/* Return the end of the token at the bytes [from, to) without its possessive 's: the end of "London" in "London's". */
 static size_t strip_possessive(const char *line, size_t from, size_t to)
 {
     static const char *const owners[] = {"'s", "\xe2\x80\x99s"};

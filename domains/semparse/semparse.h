@@ -53,7 +53,7 @@ enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS
 
 /* An LSTM over word embeddings. H: hidden width. */
 typedef struct semparse_lstm {
-    rill_constant input_gates; /* [words, 4H] embedding times W_ih plus bias */
+    rill_constant input_gates; /* [words, 4H] for each word, its embedding times W_ih, plus the bias */
     rill_matrix recurrent;     /* 4H x H */
 } semparse_lstm;
 
@@ -63,17 +63,18 @@ typedef struct semparse_weights {
     rill_matrix context_weight, state_weight; /* H x H: W_c, W_s */
     rill_matrix output;                       /* V x H */
     rill_constant attention_bias;             /* [H] */
-    rill_constant output_bias;                /* [V], -infinity for tokens that are never output */
+    /* [V] bias of the target tokens; -infinity for tokens that are never output */
+    rill_constant output_bias;
 } semparse_weights;
 
-/* A row of a state table holds h, then c, because both are always read together and the rows of a beam are scattered in
+/* Tables of states. A row of a state table holds h, then c, because both are always read together and the rows of a beam are scattered in
  * memory. ld is H rounded up, so that h, c and m are aligned to cache lines. */
 typedef struct semparse_tables {
-    rill_table state;                              /* [nodes, 2 ld] */
-    rill_table encoder_state;                      /* [slots, 2 ld] the encoder's last state */
-    rill_table encoder_outputs, projected_outputs; /* per slot [T, ld]: m_t, W_c m_t */
-    /* For the question in each slot: the placeholders that the question does not mention. There is no such table
-     * without a lexicon. */
+    rill_table state;         /* [nodes, 2 ld] decoder states */
+    rill_table encoder_state; /* [slots, 2 ld] the encoder's last state */
+    /* for the question in each slot [T, ld]: encoder outputs m_t, and W_c m_t */
+    rill_table encoder_outputs, projected_outputs;
+    /* for the question in each slot: the placeholders that it does not mention; this table exists only if the model has a lexicon */
     rill_vocab_subset unmentioned;
 } semparse_tables;
 
@@ -93,8 +94,8 @@ typedef struct semparse {
     int tokenized;
     char description[200];
     rill_vocabulary *source_vocab, *target_vocab;
-    rill_lexicon *lexicon;    /* NULL: none */
-    int32_t *placeholder_ids; /* [placeholders] actions that are placeholders, ascending */
+    rill_lexicon *lexicon;    /* NULL: the model has no lexicon */
+    int32_t *placeholder_ids; /* [n_placeholders] target ids that are placeholders, ascending */
     size_t n_placeholders;    /* 0 without a lexicon */
 } semparse;
 
@@ -105,15 +106,17 @@ typedef struct semparse_runner {
     rill_context *ctx;
     rill_question *question;
     rill_arena arena;
-    char *mentioned;                 /* [actions] scratch of encode: 1: the question contains this target token */
-    int32_t *unmentioned;            /* [placeholders] scratch of encode: actions that the question does not mention */
-    rill_mentions *mentions_by_slot; /* [slots] the mentions of each slot's question */
-    rill_text *unknown_names;        /* [slots] names unknown to the model, joined by ", " */
+    /* [target ids] used by encode() for one question; 1: the question contains this target token, 0: it does not */
+    char *mentioned;
+    /* [n_placeholders] used by encode() for one question: ids of the placeholders that it does not mention */
+    int32_t *unmentioned;
+    rill_mentions *mentions_by_slot; /* [slots] table of mentions of the question in each slot */
+    rill_text *unknown_names;        /* [slots] names in the question that the model does not know, joined by ", " */
     size_t n_slots;
 
-    int32_t *slot, *length; /* [questions] of an encode() call: slot, and number of token ids */
+    int32_t *slot, *length; /* [questions of an encode() call] slot of each question; number of its token ids */
     int32_t *token_ids;     /* ids of all questions, concatenated */
-    int32_t *column;        /* input columns of a step that the engine does not provide */
+    int32_t *column;        /* input columns of a step that the engine does not fill */
 } semparse_runner;
 
 /* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */

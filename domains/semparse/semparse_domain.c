@@ -125,7 +125,7 @@ enum { FRAME_TOKENS = 2 }; /* <s> and </s> */
 
 /* --- text to ids -------------------------------------------------------------------------------------------------- */
 
-/* Write <s>, the word ids in reverse, </s>, from `offset` on. */
+/* Write the ids of a question from index `offset` on: <s>, the words in reverse, </s>. */
 static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, size_t count, size_t offset)
 {
     TRY(GROW(&r->arena, r->token_ids, offset + count + FRAME_TOKENS, "word ids"));
@@ -159,7 +159,7 @@ static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokeniz
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the text between two words may be part of a name: "Las Palmas", "St. Gallen". */
+/* Return 1 if the text between two words may be part of a name, like the space in "Las Palmas" or the dot and space in "St. Gallen". */
 static int is_within_name(const char *from, const char *to)
 {
     while (from < to && (*from == ' ' || *from == '-' || *from == '.')) from++;
@@ -207,7 +207,7 @@ static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int
     return RILL_OK;
 }
 
-/* Convert one input to word ids, stored from r->token_ids[used] on. *length = number of ids, 0 if the input is empty or
+/* Convert one input to word ids, which are stored from r->token_ids[used] on. *length = number of ids, 0 if the input is empty or
  * invalid. An invalid input is marked as failed, and the other inputs continue. */
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
@@ -336,7 +336,8 @@ static rill_status field(void *self, const char *name, const rill_hypothesis *hy
     return rill_text_append(out, names->length > 0 ? names->data : "", names->length);
 }
 
-/* Number of words between spaces. The lexicon may join or split words, but the number is precise enough for sorting. */
+/* Return the number of words separated by spaces. The lexicon may join or split words, but this number is precise enough for sorting inputs
+ * by length. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self;
@@ -383,7 +384,7 @@ static rill_status add_token_by_text(void *user, const char *token, size_t lengt
                      s->n_placeholders > 0 ? ": write a name that the question mentions as its placeholder" : "");
 }
 
-/* Target tokens in `text` are separated by spaces, as in outputs. */
+/* Convert `text` to target ids. Its tokens must be separated by spaces, as in outputs. */
 static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n)
 {

@@ -26,7 +26,7 @@ enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20
 typedef struct loader {
     rill_loader w;
     semparse *s;
-    size_t embedding; /* embedding width */
+    size_t embedding; /* width of word embeddings */
 } loader;
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */
@@ -42,7 +42,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
     TRY(rill_config_has_object(config, "text", &found));
-    /* lexicon.tsv sets the stemming; only this key's type is checked */
+    /* lexicon.tsv decides whether words are stemmed; of this key, only the type is checked */
     TRY(rill_config_string_or(config, "text.stemmer", "", &stemmer));
     TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &l->embedding));
     TRY(rill_config_size(config, "hidden_size", 1, WIDTH_LIMIT, &s->hidden));
@@ -74,7 +74,7 @@ static const char *tensor_name(char *buffer, size_t size, const char *side, cons
     return buffer;
 }
 
-/* out->input_gates = embedding * W_ih^T + bias, precomputed for all words. */
+/* Set out->input_gates to embedding * W_ih^T + bias for all words. */
 static rill_status load_input_gates(loader *l, const char *side, size_t words, semparse_lstm *out)
 {
     size_t gates = 4 * l->s->hidden;
@@ -201,7 +201,7 @@ static void make_tables(semparse *s)
                                                           "unmentioned placeholders");
 }
 
-/* View of the cell state c, the second half of a state row; the first half is h. */
+/* Return a view of the cell state c, the second half of a state row. The first half is h. */
 static rill_view lstm_cell_state(const semparse *s, rill_view state)
 {
     return rill_view_offset(state, s->ld);

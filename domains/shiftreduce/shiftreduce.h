@@ -58,38 +58,41 @@ enum { PARSER_PHASE_STRUCTURE = 0, PARSER_PHASE_LABEL = 1, PARSER_PHASES = 2 };
 enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 }; /* ids in words.vocab */
 enum { PARSER_FRAME_TOKENS = 2 };                                               /* <s> and </s> */
 enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: tag of <s> and </s>; first tag of words */
-enum { PARSER_NO_LABEL = 0 };                     /* id in labels.vocab */
+enum { PARSER_NO_LABEL = 0 };                     /* id in labels.vocab of "no label": a span that gets no bracket */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
-/* The five products of a position with the weights, D floats each, as defined above. Those from PRODUCT_C on include
- * the term that is constant in a sentence. */
+/* A position has five products with the weights, of D floats each, as defined above. The products from PRODUCT_C on include the term that
+ * is constant in a sentence. */
 enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
 
-/* Input format. */
+/* How inputs are read: detected from the line, as a tree, as word_TAG tokens, or as plain text. */
 typedef enum parser_form { PARSER_FORM_AUTO, PARSER_FORM_TREE, PARSER_FORM_TAGGED, PARSER_FORM_TEXT } parser_form;
 
 /* A bidirectional LSTM layer. H: hidden width per direction. */
 typedef struct parser_layer {
-    rill_matrix input;        /* 8H x input width: gates of both directions */
-    rill_matrix recurrent[2]; /* 4H x H: forward, backward */
+    rill_matrix input;        /* 8H x input width: weights of the gates of both directions */
+    rill_matrix recurrent[2]; /* 4H x H: recurrent weights of the forward and of the backward direction */
 } parser_layer;
 
 /* E: embedding width; H: hidden width per direction; D: width of the feed-forward networks; T: tags; L: labels. */
 typedef struct parser_weights {
-    rill_constant word_rows; /* [words, E] */
+    rill_constant word_rows; /* [words, E] word embeddings */
     rill_constant suffix_rows, shape_rows;
     parser_layer layer[2];
-    rill_constant first_bias; /* [8H] */
-    rill_constant tag_gates;  /* [tags, 8H] tag embedding times the second layer's weights, plus its bias */
-    rill_matrix tagger;       /* (T - PARSER_FIRST_TAG) x 2H */
+    rill_constant first_bias; /* [8H] bias of the first layer's gates */
+    /* [tags, 8H] for each tag, its embedding times the second layer's weights, plus that layer's bias */
+    rill_constant tag_gates;
+    rill_matrix tagger; /* (T - PARSER_FIRST_TAG) x 2H: weights that predict the tag of an untagged word */
     rill_constant tagger_bias;
-    rill_matrix position_products;      /* PRODUCT_C * D x 2H */
-    rill_matrix last_position_products; /* (N_PRODUCTS - PRODUCT_C) * D x 2H */
-    rill_matrix boundary;               /* 2D x 4H: rows for structure, then label; columns for p_n, then p_0 */
-    rill_constant boundary_bias;        /* [2D] */
-    rill_matrix structure_output;       /* 2 x D */
+    rill_matrix position_products; /* PRODUCT_C * D x 2H: weights of the products before PRODUCT_C */
+    /* (N_PRODUCTS - PRODUCT_C) * D x 2H: weights of the products from PRODUCT_C on */
+    rill_matrix last_position_products;
+    /* 2D x 4H: weights of the term that is constant in a sentence; rows for structure, then for labels; columns for p_n, then for p_0 */
+    rill_matrix boundary;
+    rill_constant boundary_bias;  /* [2D] bias of the term that is constant in a sentence */
+    rill_matrix structure_output; /* 2 x D: output layer for shift and combine */
     rill_constant structure_output_bias;
-    rill_matrix label_output; /* L x D */
+    rill_matrix label_output; /* L x D: output layer for labels */
     /* [2, L] biases of the labels. Row 0 is used before the last timestep of an input, row 1 in the last timestep; a
      * label that is illegal there has -infinity. */
     rill_constant label_output_bias;
@@ -101,7 +104,7 @@ typedef struct parser {
     rill_network *network;
     rill_arena arena; /* weights that the network borrows, and other data of fixed size */
     parser_weights weights;
-    rill_table products; /* for each input [n + 1, N_PRODUCTS * D]: products of its n + 1 positions */
+    rill_table products; /* for each input [n + 1, N_PRODUCTS * D]: the products of its n + 1 positions */
     rill_graph encode, score[PARSER_PHASES];
 
     size_t embedding, tag_size, hidden, ffn_width;
@@ -110,19 +113,22 @@ typedef struct parser {
     int32_t suffix_length;
     parser_form form;
     int tokenized;
-    int penn_style; /* set of RILL_PENN_*: how the tokenizer treats hyphens and quotes */
+    int penn_style; /* bit set of RILL_PENN_*: how the tokenizer treats hyphens and quotes */
     char description[200];
     rill_vocabulary *word_vocab, *suffix_vocab, *shape_vocab, *tag_vocab, *label_vocab;
-    rill_slice root;          /* outermost nonterminal of every tree; bytes in the arena */
-    rill_slice *nonterminals; /* nonterminals of all labels, concatenated; outermost first within a label */
+    rill_slice root; /* outermost nonterminal of every tree; bytes in the arena */
+    /* the nonterminals of all labels, one label after the other; within a label, the outermost first */
+    rill_slice *nonterminals;
     /* [labels + 1] label i has nonterminals[nonterminal_offsets[i] .. nonterminal_offsets[i + 1]) */
     int32_t *nonterminal_offsets;
 } parser;
 
-/* Top of a node's parser stack. c is the number of words shifted; 0: the stack is empty. */
+/* The top of the parser stack of a node. c is the number of words shifted so far; 0: the stack is empty. */
 typedef struct parser_cell {
-    int32_t below_node; /* node whose cell describes the stack below the top span; RILL_NO_NODE: nothing is below */
-    int32_t a, b, c;    /* positions: top span s0 = (b, c); the span below it s1 = (a, b), if below_node exists */
+    /* node whose cell describes the stack below the top span; RILL_NO_NODE: there is nothing below */
+    int32_t below_node;
+    /* positions between words: the top span is s0 = (b, c), and the span below it, if below_node exists, is s1 = (a, b) */
+    int32_t a, b, c;
 } parser_cell;
 
 /* Mutable data of one decoding thread. */
@@ -132,20 +138,22 @@ typedef struct parser_runner {
     rill_context *ctx;
     rill_arena arena; /* memory of the arrays below */
 
-    parser_cell *cell;       /* [nodes] */
-    rill_sentence *sentence; /* [slots] words and tags of the slot's input */
-    size_t n_slots;          /* slots whose sentence is initialised */
+    parser_cell *cell;       /* [nodes] top of each node's stack */
+    rill_sentence *sentence; /* [slots] words and tags of the input in each slot */
+    size_t n_slots;          /* number of slots whose `sentence` is initialised */
 
-    int32_t *slot; /* [sentences] of one encode() call: slot, number of frames, number of positions of each sentence */
+    /* [sentences of an encode() call] slot of each sentence; its number of frames (words, <s> and </s>); its number of positions */
+    int32_t *slot;
     int32_t *frames, *positions;
-    int32_t *feature[PARSER_MAX_FEATURES]; /* [frames] embedding rows of word, shape and suffixes; -1: none */
-    int32_t *column;                       /* other input columns of a call */
-    rill_text normalized_word;             /* normal form of a word while its features are looked up */
-    rill_tree tree;                        /* input tree while reading, output tree while building */
-    int32_t *tree_scratch;                 /* memory of the arrays of a tree_builder */
+    /* [frames] for each feature: the embedding row of each frame's word, shape or suffix; -1: none */
+    int32_t *feature[PARSER_MAX_FEATURES];
+    int32_t *column;           /* the other input columns of a call */
+    rill_text normalized_word; /* normal form of the word whose features are being looked up */
+    rill_tree tree;            /* input tree while reading, output tree while building */
+    int32_t *tree_scratch;     /* memory of a tree_builder's arrays */
 } parser_runner;
 
-/* Number of features per word. */
+/* Return the number of features of a word: the word, its shape, and its suffixes. */
 static inline size_t parser_features(const parser *p)
 {
     return 2 + (size_t)p->suffix_length;
@@ -160,12 +168,12 @@ rill_status parser_load(parser *p, const char *directory);
 
 /* --- shiftreduce_graphs.c --------------------------------------------------------------------------------------------------- */
 
-/* Build the graphs and finish the network. */
+/* Build the compute graphs and finish the network. */
 rill_status parser_build_graphs(parser *p);
 
 /* --- shiftreduce_input.c ------------------------------------------------------------------------------------------------------ */
 
-/* Return the format in which to read a line: `asked`, or, if that is AUTO, the format that the line looks like. */
+/* Return the format in which to read a line. It is `asked`, or, if that is PARSER_FORM_AUTO, the format that the line looks like. */
 parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);
 /* The option `input-format`. Its choices are in the order of parser_form. */
 #define PARSER_INPUT_FORMAT                                                                                           \
@@ -174,7 +182,7 @@ parser_form parser_detect_form(const parser *model, parser_form asked, const cha
             0, 0, 0, NULL                                                                                             \
     }
 extern const rill_option parser_input_options[]; /* options of an input; the first is input-format */
-/* Return PARSER_FORM_TEXT for AUTO if inputs are tokenized; otherwise return `form`. */
+/* Return `form`. Exception: if it is PARSER_FORM_AUTO and inputs are tokenized, return PARSER_FORM_TEXT. */
 parser_form parser_default_form(parser_form form, int tokenized);
 
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs); /* rill_domain.encode; self is the runner */

@@ -126,7 +126,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* Number of words of an input. In a tree: the closing brackets that do not follow a closing bracket. In other formats:
+/* Return the number of words of an input. In a tree: the number of closing brackets that do not follow a closing bracket. In other formats:
  * the words between spaces. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
@@ -146,7 +146,7 @@ static int64_t measure(void *self, const char *text, size_t length)
 
 /* --- the stack ---------------------------------------------------------------------------------------------------- */
 
-/* Return the stack after the action shift (or combine) on the stack of node `from`. */
+/* Return the stack after the action shift on the stack of node `from`. stack_combine() does the same for combine. */
 static parser_cell stack_shift(const parser_cell *cell, int32_t from)
 {
     const parser_cell *s = &cell[from];
@@ -169,7 +169,7 @@ static int stack_can_combine(const parser_cell *s)
     return s->below_node != RILL_NO_NODE;
 }
 
-/* Return 1 if all words are in one span, so that only the label of this span remains to be chosen. */
+/* Return 1 if all words are in one span. Then only the label of this span remains to be chosen. */
 static int stack_is_done(const parser_cell *s, int32_t words)
 {
     return !stack_can_shift(s, words) && !stack_can_combine(s);
@@ -215,9 +215,10 @@ typedef struct score_call {
     const rill_rows *rows;
     const rill_score_request *request;
     rill_score_result *result;
-    /* [n] In the phase of shift and combine: 0 if both are legal, else -1. In the phase of labels: 1 in the last timestep, else 0. */
+    /* [n] for each row. In the phase of shift and combine: 0 if both actions are legal, else -1. In the phase of labels: 1 in the input's
+     * last timestep, else 0 */
     int32_t *row_kind;
-    int32_t *a, *b, *c; /* [n] positions of the row's cell */
+    int32_t *a, *b, *c; /* [n] for each row: positions a, b and c of its stack (parser_cell) */
 } score_call;
 
 static rill_status run_score_graph(const score_call *w, const int32_t *const *columns)
@@ -284,16 +285,18 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
 
 typedef struct tree_span {
     int32_t label;
-    int32_t left, right; /* child spans; right = -1: a single word, left is its index */
+    /* indices of the child spans; right = -1: the span is a single word, and left is the word's index */
+    int32_t left, right;
 } tree_span;
 
-/* Arrays for one hypothesis. */
+/* Arrays with which the tree of one hypothesis is built and written. */
 typedef struct tree_builder {
     parser_runner *r;
     const rill_sentence *sentence;
-    tree_span *span;  /* [max_spans] */
-    int32_t *stack;   /* [max_spans] the parser's stack of spans; its top is stack[depth - 1] */
-    int32_t *pending; /* [2 max_spans] stack of pending work: x >= 0: write span x; x < 0: close ~x brackets */
+    tree_span *span; /* [max_spans] spans in order of creation */
+    int32_t *stack;  /* [max_spans] the parser's stack, as indices of spans; its top is stack[depth - 1] */
+    /* [2 * max_spans] stack of what remains to be written: x >= 0: span x; x < 0: ~x closing brackets */
+    int32_t *pending;
     int32_t n_spans, depth, n_shifted;
 } tree_builder;
 

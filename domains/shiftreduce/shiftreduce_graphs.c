@@ -35,7 +35,7 @@ static void declare_columns(encode_builder *e)
         e->feature[f] = rill_column_input(network, p, e->frames, "row of a feature");
 }
 
-/* x = word + shape + suffixes, summed in this order. */
+/* Add the tensor of frames' embeddings to the graph: x = word + shape + suffixes, summed in this order. */
 static rill_tensor embed_frames(const encode_builder *e)
 {
     const parser_weights *w = &e->p->weights;

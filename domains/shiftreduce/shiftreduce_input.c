@@ -19,7 +19,7 @@ const rill_option parser_input_options[] = {PARSER_INPUT_FORMAT, RILL_TOKENIZED_
 
 /* --- forms ------------------------------------------------------------------------------------------------------- */
 
-/* Start of the tag in word_TAG, after the last "_"; 0 if it has no tag or no word. */
+/* Return the index at which the tag of word_TAG starts, after the last "_"; 0 if the token has no tag or no word. */
 static size_t tag_offset(rill_slice token)
 {
     size_t pos = token.length;
@@ -38,14 +38,14 @@ static int has_lower_or_digit(rill_slice name)
     return 0;
 }
 
-/* Whether the token is word_TAG and its tag is spelled like one: without lower-case letters and digits. */
+/* Return 1 if the token is word_TAG and its tag is spelled like a tag, without lower-case letters and digits; else 0. */
 static int looks_tagged(rill_slice token)
 {
     const size_t tag = tag_offset(token);
     return tag > 0 && !has_lower_or_digit((rill_slice){token.data + tag, token.length - tag});
 }
 
-/* Whether all tokens look like word_TAG and at least one tag is the model's. */
+/* Return 1 if all tokens look like word_TAG and at least one of the tags is the model's, else 0. */
 static int is_tagged(const parser *p, rill_slice remaining)
 {
     int known = 0;
@@ -61,8 +61,9 @@ static int is_tagged(const parser *p, rill_slice remaining)
 typedef struct tree_scan {
     rill_slice rest;
     int32_t depth, max_depth;
-    int has_leaf, has_known_tag;            /* 1: a bracket with a word was seen; one whose tag the model has */
-    int has_known_label, has_unknown_label; /* 1: a label of the model was seen; any other label was seen */
+    /* 1: the line has a bracket with a word; 1: it has one whose tag the model knows */
+    int has_leaf, has_known_tag;
+    int has_known_label, has_unknown_label; /* 1: the line has a label of the model; 1: it has any other label */
 } tree_scan;
 
 static int skip_bracket(tree_scan *scan, char bracket)
@@ -228,7 +229,8 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* A hint for the error message of a line whose format was detected: how to set the format. */
+/* Return a hint for the error message of a line whose format was detected from the line: how to set the format. It is empty if the user
+ * set the format, or if the line is read as text. */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
@@ -239,7 +241,7 @@ static const char *form_hint(parser_form asked, parser_form form)
                                       : "";
 }
 
-/* Return the input's own option input-format, or the model's if the input does not set it. */
+/* Return the format that the input's own option input-format sets, or the model's format if the input does not set it. */
 static parser_form requested_form(const parser_runner *r, const rill_input *input, int tokenized)
 {
     const char *value = rill_input_value(input, parser_input_options->name);
@@ -285,7 +287,7 @@ static char normalized_char(char c)
     return c >= '0' && c <= '9' ? '0' : c;
 }
 
-/* r->normalized_word = "^" and the word, with ASCII letters in lower case and digits as 0. */
+/* Set r->normalized_word to "^" followed by the word, with ASCII letters in lower case and digits replaced by 0. */
 static rill_status normalise_word(parser_runner *r, rill_slice word)
 {
     rill_text_reset(&r->normalized_word);
@@ -316,7 +318,7 @@ static char char_shape(char c)
     return c >= '0' && c <= '9' ? 'd' : c;
 }
 
-/* Id of the word's shape; 0: unknown. Overwrites r->normalized_word. */
+/* Return the id of the word's shape; 0 if the vocabulary does not have it. Overwrites r->normalized_word. */
 static int32_t shape_row(parser_runner *r, rill_slice word)
 {
     char *shape = r->normalized_word.data; /* large enough: a shape is never longer than its word */
@@ -329,8 +331,8 @@ static int32_t shape_row(parser_runner *r, rill_slice word)
     return id >= 0 ? id : 0;
 }
 
-/* Set row[l] to the id of the suffix of l + 1 characters of the normal form; -1: unknown. r->normalized_word must hold
- * the normal form. */
+/* For each suffix length l + 1, set row[l] to the id of the suffix of so many characters of the normal form; -1 if the vocabulary does not
+ * have it or the form is shorter. r->normalized_word must hold the normal form. */
 static void suffix_rows(const parser_runner *r, int32_t *row)
 {
     const parser *p = r->model;
@@ -356,22 +358,23 @@ static rill_status word_features(parser_runner *r, rill_slice word, int32_t *fea
     return RILL_OK;
 }
 
-/* Features of the token <s> or </s>, whose id is `word`: the row of the word only. */
+/* Set the features of the token <s> or </s>, whose id is `word`: it has only the feature of the word, all others are -1. */
 static void boundary_features(const parser *p, int32_t word, int32_t *feature)
 {
     feature[0] = word;
     for (size_t i = 1; i < parser_features(p); i++) feature[i] = -1;
 }
 
-/* Indices of the graphs' input columns, in order of declaration. ENCODE_TAG and later ones are per frame. */
+/* Indices of the graph's input columns, in order of declaration. The columns up to ENCODE_LAST have one entry for each sentence, ENCODE_TAG
+ * and later ones have one for each frame. */
 enum {
     ENCODE_SLOT,
     ENCODE_FRAMES,
     ENCODE_POSITIONS,
-    ENCODE_FIRST, /* index of the first position */
-    ENCODE_LAST,  /* index of the last position, n */
+    ENCODE_FIRST, /* position 0, the first of a sentence */
+    ENCODE_LAST,  /* position n, the last of a sentence */
     ENCODE_TAG,
-    ENCODE_UNTAGGED, /* >= 0: predict the frame's tag */
+    ENCODE_UNTAGGED, /* >= 0: the frame has no tag, so predict one; -1: it has a tag */
     ENCODE_FEATURES,
     ENCODE_COLUMNS = ENCODE_FEATURES + PARSER_MAX_FEATURES
 };

@@ -110,7 +110,7 @@ static void choose_style(parser *p)
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
 
-/* Whether a name is empty or has spaces or brackets, so that a tree reader could not read it back. */
+/* Return 1 if a name is empty or has spaces or brackets, because a tree reader could not read it back. */
 static int is_unwritable_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -145,7 +145,7 @@ static rill_status split_label(loader *l, int32_t i)
     return RILL_OK;
 }
 
-/* Split all labels; l->w.path is still that of labels.vocab. */
+/* Split all labels. l->w.path must still be the path of labels.vocab, for messages. */
 static rill_status split_labels(loader *l)
 {
     parser *p = l->p;
@@ -157,7 +157,7 @@ static rill_status split_labels(loader *l)
     TRY(rill_arena_alloc(&p->arena, &p->nonterminals, max_symbols, sizeof *p->nonterminals, "labels"));
     TRY(rill_arena_alloc(&p->arena, &p->nonterminal_offsets, (size_t)p->n_labels + 1, sizeof *p->nonterminal_offsets,
                          "labels"));
-    p->nonterminal_offsets[0] = p->nonterminal_offsets[1] = 0; /* PARSER_NO_LABEL has no nonterminals */
+    p->nonterminal_offsets[0] = p->nonterminal_offsets[1] = 0; /* the label PARSER_NO_LABEL has no nonterminals */
     int32_t roots = 0;
     for (int32_t i = 1; i < p->n_labels; i++) {
         TRY(split_label(l, i));
@@ -262,7 +262,7 @@ static rill_status load_second_layer(loader *l)
     return RILL_OK;
 }
 
-/* Load the tagger, without the rows below PARSER_FIRST_TAG: these tags are never predicted. */
+/* Load the weights of the tagger, without those of tags below PARSER_FIRST_TAG, which are never predicted. */
 static rill_status load_tagger(loader *l)
 {
     parser *p = l->p;
@@ -279,14 +279,14 @@ static rill_status load_tagger(loader *l)
 
 /* --- products of positions ---------------------------------------------------------------------------------------- */
 
-/* First-layer weights of a feed-forward network: 2H columns for each span, from left to right. The second H columns are
- * negated: a span (i, j) is represented by b_i - b_j, but the difference of its positions has b_j - b_i. */
+/* First-layer weights of a feed-forward network: 2H columns for each span, from left to right. The second H columns of a span are negated
+ * when they are used: a span (i, j) is represented by b_i - b_j, but the difference of its positions has b_j - b_i. */
 typedef struct span_weights {
-    const float *weights; /* [D, n_spans * 2H] */
+    const float *weights; /* [D, n_spans * 2H] the weights as the file has them */
     size_t n_spans, ffn_width, width;
 } span_weights;
 
-/* to[d, :] = W_minuend - W_subtrahend, where both are indices of spans; the weights of span -1 count as zero. The
+/* For each row d, set to[d, :] to W_minuend - W_subtrahend, where both are indices of spans. The weights of span -1 count as zero. The
  * second half of a row is negated, see span_weights. */
 static void put_weight_difference(const span_weights *s, int minuend, int subtrahend, float *to, size_t ld)
 {
@@ -318,7 +318,7 @@ static rill_status load_products(loader *l)
     put_weight_difference(&t, 0, 1, products + PRODUCT_LABEL_B * block, width);
     put_weight_difference(&s, 2, 3, products + PRODUCT_C * block, width);
     put_weight_difference(&t, 1, 2, products + PRODUCT_LABEL_C * block, width);
-    /* Columns of `ends`: weights of p_n, then of p_0. */
+    /* columns of `ends`: first the weights of p_n, then those of p_0 */
     put_weight_difference(&s, 3, -1, ends, 2 * width);
     put_weight_difference(&s, -1, 0, ends + width, 2 * width);
     put_weight_difference(&t, 2, -1, ends + 2 * block, 2 * width);
