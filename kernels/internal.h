@@ -45,7 +45,7 @@ static inline size_t rill_block_bytes(size_t k, rill_dtype dtype)
     return (k + each - 1) / each * 64;
 }
 
-/* The block that starts at column `first` (a multiple of 16). */
+/* Return the packed block that starts at column `first`, which must be a multiple of 16. */
 static inline const void *rill_get_block(const rill_weights *w, size_t first)
 {
     return (const char *)w->data + first / RILL_BLOCK * rill_block_bytes(w->k, w->dtype);
@@ -81,7 +81,7 @@ static inline rill_quant rill_quant_for(float max)
     return (rill_quant){127.0f / max, max / 127.0f};
 }
 
-/* Bytes between consecutive quantised rows in U8S8 scratch, which holds RILL_QUANT_ROWS scales, then the rows. A row has
+/* Return the bytes between consecutive quantised rows in U8S8 scratch, which holds RILL_QUANT_ROWS scales, then the rows. A row has
  * `element` (1 or 2) bytes for each of its k values. Padding allows whole-vector stores past a row's end. The stride is
  * an odd number of cache lines, so that rows do not compete for the same L1 sets. */
 static inline size_t rill_quant_stride(size_t k, size_t element)
@@ -110,7 +110,7 @@ static inline rill_panel rill_get_panel(size_t n, size_t p)
     return r;
 }
 
-/* First element of the embedding of row r; NULL: a row of zeros. */
+/* Return the embedding of row r of the call: a pointer to its first element. NULL stands for a row of zeros. */
 static inline const float *rill_embed_row(const rill_row_call *e, size_t r)
 {
     const rill_operand *rows = &e->x[EMBED_rows];
@@ -118,13 +118,13 @@ static inline const float *rill_embed_row(const rill_row_call *e, size_t r)
     return rill_output_weights(e->packed, (size_t)rows->index[r]);
 }
 
-/* Distance, in floats, between consecutive elements of an embedding. */
+/* Return the distance between consecutive elements of an embedding, in floats. */
 static inline size_t rill_embed_step(const rill_row_call *e)
 {
     return e->packed ? RILL_BLOCK : 1;
 }
 
-/* Table row of row r of the call: index[r], or r without an index. */
+/* Return the table row that row r of the call uses: index[r], or r if there is no index. */
 static inline size_t rill_row_index(const int32_t *index, size_t r)
 {
     return index ? (size_t)index[r] : r;
@@ -137,7 +137,7 @@ typedef struct rill_kv {
     size_t length;
 } rill_kv;
 
-/* Value width of one head. */
+/* Return the columns of one head in the values. */
 static inline size_t rill_value_width(const rill_attention *a)
 {
     return a->value_width > 0 ? a->value_width : a->width;

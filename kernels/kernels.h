@@ -62,8 +62,8 @@ typedef struct rill_pool rill_pool;
  * pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
-/* Bytes needed by rill_pool_init for `threads` threads, the caller counted among them (0 counts as 1).
- * Never fails; any thread. */
+/* Return the bytes that rill_pool_init() needs for a pool of `threads` threads, including the caller. 0 threads count as 1. Never fails;
+ * any thread. */
 size_t rill_pool_size(unsigned threads);
 
 /* Build a pool of `threads` threads (the caller and threads-1 workers) in `mem`.
@@ -170,18 +170,19 @@ int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, s
  *   start(r, n) = bias[n] + add(r, n)                  each optional, 0 when absent, added in that order
  *   C(r, n)     = activation(start + sum over k of A1(r, k) W(n, k) + sum over k of A2(r, k) W(n, k1 + k)) */
 typedef struct rill_gemm {
-    const rill_weights *w; /* N x K, packed */
-    size_t rows;           /* R */
-    rill_operand a;        /* [R, k1] */
-    rill_operand a2;       /* [R, K - k1], or none: then A has all K columns and k1 is not read */
-    size_t k1;             /* columns of a if a2 is present; 1..K-1 */
-    const float *bias;     /* [N] or NULL */
+    const rill_weights *w; /* N x K weights, packed */
+    size_t rows;           /* R, number of rows of A and C */
+    rill_operand a;        /* [R, k1] the rows of A, or of its first part */
+    /* [R, K - k1] the second part of A's rows; if absent, `a` has all K columns, and k1 is not read */
+    rill_operand a2;
+    size_t k1;         /* columns of `a`, from 1 to K - 1; read only if `a2` is present */
+    const float *bias; /* [N] added to each row; NULL: no bias */
     /* [R, N] or none, e.g. products of an embedding and weights, computed earlier; for a negative index, 0 is added */
     rill_operand add;
     rill_activation activation; /* applied to each element after its sum is complete; GELU is exact within 1e-7 |x| */
-    rill_operand c; /* [R, N] out; every element is written. add == c (in place) is legal without indices and with the
-                       same ld */
-    void *scratch;  /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL if that is 0 */
+    /* [R, N] output; every element is written. It may be the same memory as `add` if neither has an index and both have the same ld */
+    rill_operand c;
+    void *scratch; /* rill_gemm_scratch_size() bytes, aligned to 64; may be NULL if that is 0 */
     /* with U8S8 weights; 1: an earlier call quantised all rows of A (at most RILL_GEMM_QUANT_ROWS), and scratch still holds them; 0: this
      * call quantises them */
     int reuse_quantised;
@@ -203,7 +204,7 @@ RILL_OPERATIONS(RILL_LIST)
 #undef RILL_LIST
 #undef RILL_ENTRY
 
-/* The parameters of any operation of rill/ops.h: one member per operation. */
+/* The parameters of an operation of rill/ops.h. The union has one member for each operation. */
 typedef union rill_op {
 #define RILL_ENTRY(OPERATION, word, description, width, flops) description word;
     RILL_OPERATIONS(RILL_ENTRY)
@@ -215,7 +216,7 @@ typedef union rill_op {
  * row of the call reads a table row that another row of the call writes. */
 enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
 typedef struct rill_row_call {
-    size_t rows, width; /* R, H */
+    size_t rows, width; /* R, number of rows of the call; H, width of a row */
     /* parameters of the operation, such as eps; its views, handles and widths are not read. NULL is allowed for operations without
      * parameters */
     const rill_op *op;
@@ -239,29 +240,32 @@ typedef struct rill_row_call {
  * `path` gathers the memory from arbitrary table rows, e.g. the states of the nodes on a hypothesis's path from the
  * root. */
 typedef struct rill_attention {
-    size_t rows;           /* R */
-    size_t heads, width;   /* H of one head; both >= 1 */
-    size_t value_width;    /* W of one head; 0 means H */
-    float scale;           /* 1 for an unscaled dot product; there is no default */
-    const float *additive; /* [heads * H], or NULL: a dot product */
+    size_t rows;           /* R, number of query rows */
+    size_t heads, width;   /* number of heads; H, columns of one head in queries and keys; both at least 1 */
+    size_t value_width;    /* W, columns of one head in values and out; 0 means H */
+    float scale;           /* factor of every score; 1 for an unscaled dot product. There is no default */
+    const float *additive; /* [heads * H] weights of Bahdanau's additive score; NULL: the score is a dot product */
     /* [heads, 2 * reach + 1] relative position bias, or NULL: none. Entry reach + d of a head is added to its score of memory row t =
      * position + d, where d is clamped to [-reach, reach] */
     const float *relative;
     size_t reach;
     /* [R] memory row that is the query's own position, 0 <= position < T_s; NULL: the last one, T_s - 1. Read only with `relative` */
     const int32_t *position;
-    rill_operand query;  /* [R, heads * H] */
-    rill_operand keys;   /* [P, heads * H]; its index is not read: `first` and `path` select rows */
-    rill_operand values; /* [P, heads * W]; its index is not read */
+    rill_operand query;  /* [R, heads * H] query rows */
+    rill_operand keys;   /* [P, heads * H] table of keys. Its own index is not read: `first` and `path` select rows */
+    rill_operand values; /* [P, heads * W] table of values. Its own index is not read */
     /* [S] start of each slot: without `path`, memory row t of slot s is row first[s] + t of keys and values */
     const int32_t *first;
-    const int32_t *path;   /* NULL, or memory row t of slot s is row path[first[s] + t] of keys and values */
-    const int32_t *length; /* [S] T_s >= 0, memory rows of slot s; if 0, out is zeros and first[s] is not read */
-    const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
-    /* [R, heads, max T] fp32, out and working memory: attention weights p; entries from T_s on are not touched */
+    /* NULL, or row numbers: memory row t of slot s is row path[first[s] + t] of keys and values */
+    const int32_t *path;
+    /* [S] number of memory rows of each slot, T_s >= 0. For a slot without any, out is zeros and first[s] is not read */
+    const int32_t *length;
+    const int32_t *slot; /* [R] slot of each query row, an index into first and length; NULL: row r has slot r */
+    /* [R, heads, max T] fp32, output and working memory: attention weights p; for a row of slot s, entries from T_s on are not written */
     float *weights;
-    size_t ld_weights; /* distance between heads' weights, in floats; rows are heads * ld_weights apart */
-    rill_operand out;  /* [R, heads * W] out */
+    /* floats from one head's weights to the next head's; from row to row it is heads * ld_weights */
+    size_t ld_weights;
+    rill_operand out; /* [R, heads * W] output: context vectors */
     /* A NaN in one head's part of a row's query or memory makes that head of that row NaN and nothing else. */
 } rill_attention;
 
@@ -281,20 +285,23 @@ typedef struct rill_attention {
  * Cost: B == 1 is cheapest, and B <= 24 is cheap. With B in the hundreds and no logp, insertion into the sorted list costs
  * B log(V/B) * B. */
 typedef struct rill_best {
-    size_t rows, symbols; /* R, V (V < 2^31) */
-    size_t n_best;        /* B >= 1; may exceed V */
-    rill_operand logits;  /* [R, V] */
-    const float *bias;    /* [V] or NULL */
-    rill_operand add;     /* [R, V] or none: added before the softmax; negative index: adds nothing */
-    /* [P, ceil(V/64)] words or NULL: symbol v is legal if bit v%64 of word v/64 is set; bits from V on are ignored */
+    size_t rows, symbols; /* R, number of rows; V, number of symbols, less than 2^31 */
+    size_t n_best;        /* B, number of best symbols wanted for each row; at least 1, may exceed V */
+    rill_operand logits;  /* [R, V] logits */
+    const float *bias;    /* [V] added to each row's logits; NULL: no bias */
+    /* [R, V] added to the logits before the softmax; may be absent. A row with a negative index gets nothing added */
+    rill_operand add;
+    /* [P, ceil(V / 64)] bit sets of legal symbols; NULL: all are legal. Symbol v is legal if bit v % 64 of word v / 64 is set. Bits from V
+     * on are ignored */
     const uint64_t *legal;
-    size_t ld_legal;            /* stride of a legal set, in words */
-    const int32_t *legal_index; /* [R] row of `legal`, or NULL: row r; negative: all symbols are legal for this row */
-    int32_t *ids;               /* [R, B] out: best first; entries from count on are not written */
-    float *logp;                /* [R, B] out, or NULL */
-    size_t ld_out;              /* stride of ids and logp, at least B */
-    int32_t *counts;            /* [R] out: entries written for the row, at most min(B, V) */
-    float *log_norm;            /* [R] out, or NULL */
+    size_t ld_legal; /* 64-bit words from one bit set to the next */
+    /* [R] number of each row's bit set in `legal`, negative: all symbols are legal for this row; NULL: row r has bit set r */
+    const int32_t *legal_index;
+    int32_t *ids;    /* [R, B] output: each row's best symbols, best first; entries from counts[r] on are not written */
+    float *logp;     /* [R, B] output: their log-probabilities; NULL: not wanted */
+    size_t ld_out;   /* elements from one row of ids and logp to the next, at least B */
+    int32_t *counts; /* [R] output: number of symbols found for each row, at most min(B, V) */
+    float *log_norm; /* [R] output: log_norm of each row; NULL: not wanted */
 } rill_best;
 
 /* ---- the table --------------------------------------------------------------------------------------------- */
@@ -323,7 +330,7 @@ typedef struct rill_kernels {
  * for everything, RILL_ISA_REF for plain C. Every member is set. Never fails; any thread. */
 void rill_kernels_init(rill_kernels *k, rill_isa_mask mask);
 
-/* Compute a row operation. */
+/* Run the row operation `kind` on all rows of a call. */
 void rill_run_rows(const rill_kernels *k, rill_op_kind kind, const rill_row_call *call, rill_pool *pool);
 
 /* ---- peak performance ------------------------------------------------------------------------------------- */
@@ -337,16 +344,16 @@ typedef struct rill_peak_loop {
     float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
-/* A loop of multiply-adds (two flops each) with the widest vectors in `isa`: fp32, or int8 with exact sums. */
+/* Return a loop of multiply-adds (two flops each) with the widest vectors that `isa` has. int8 = 1: int8 with exact sums; 0: fp32. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, int int8);
 
-/* A loop that reads `bytes` bytes from `data`, which is aligned to 64. */
+/* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */
 rill_peak_loop rill_peak_loop_read(const void *data, size_t bytes);
 
 /* Run the loop for about `seconds` in several samples; returns the best sample's rate, in work per second. */
 double rill_peak_loop_rate(rill_peak_loop *loop, double seconds);
 
-/* Monotonic clock in seconds. */
+/* Return the seconds of a monotonic clock. */
 double rill_clock(void);
 
 #ifdef __cplusplus

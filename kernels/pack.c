@@ -32,7 +32,7 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
 
 /* Weights of outputs [first, first + columns), which are packed into one block. */
 typedef struct source {
-    const float *w; /* weights of output `first` */
+    const float *w; /* weights of output number `first`; those of the next output are `stride` floats further on */
     size_t stride, k, columns;
 } source;
 

@@ -40,13 +40,13 @@ struct rill_pool {
     rill_pool_fn _Atomic fn;
     void *_Atomic arg;
     _Atomic uint32_t chunks;
-    _Alignas(LINE) _Atomic uint32_t done; /* finished chunks of the current job */
+    _Alignas(LINE) _Atomic uint32_t done; /* number of chunks of the current job that are finished */
     _Atomic uint32_t caller_sleeps;
     _Alignas(LINE) _Atomic uint32_t sleepers;
-    _Atomic uint32_t epoch; /* changes whenever sleepers are woken */
+    _Atomic uint32_t epoch; /* changed whenever sleeping workers are woken */
     _Atomic uint32_t stop;
     unsigned threads;
-    pthread_t worker[]; /* [threads - 1] */
+    pthread_t worker[]; /* [threads - 1] the worker threads */
 };
 
 /* ---- waiting --------------------------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ rill_pool *rill_pool_init(void *mem, unsigned threads)
     atomic_init(&pool->stop, 0);
     pool->threads = threads > 1 ? threads : 1;
 
-    /* Workers block all signals, which the host program's own threads handle. */
+    /* Workers block all signals, so that the host program's own threads handle them. */
     sigset_t all, old_mask;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old_mask);
@@ -204,7 +204,7 @@ rill_pool *rill_pool_init(void *mem, unsigned threads)
     while (started + 1 < pool->threads && pthread_create(&pool->worker[started], NULL, worker_main, pool) == 0)
         started++;
     pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
-    pool->threads = started + 1; /* read by the caller only */
+    pool->threads = started + 1; /* includes the caller; only the calling thread reads it */
     return pool;
 }
 

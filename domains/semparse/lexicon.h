@@ -56,10 +56,10 @@ typedef enum rill__pattern_class {
     RILL__TYPE,
     RILL__DIGITS,      /* a number in digits within low..high */
     RILL__INT,         /* a number in digits or words within low..high */
-    RILL__ORDINAL,     /* 27th, twenty seventh */
-    RILL__YEAR,        /* 1993, nineteen ninety three */
+    RILL__ORDINAL,     /* an ordinal: 27th, twenty seventh */
+    RILL__YEAR,        /* a year: 1993, nineteen ninety three */
     RILL__CLOCK,       /* a clock reading in digits: 5, 530, 5:30, 1730 */
-    RILL__CLOCK_WORDS, /* five, five thirty */
+    RILL__CLOCK_WORDS, /* a clock time in words: five, five thirty */
     RILL__TIME,        /* a clock time with am or pm attached: 5pm, 5:30pm */
     RILL__ENTRY,       /* any name in the lexicon */
     RILL__ANY,         /* any one token */

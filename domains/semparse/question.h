@@ -51,7 +51,7 @@ typedef struct rill_question rill_question;
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, rill_question **out);
 
-/* `question` may be NULL. */
+/* Close a question object; NULL is allowed. */
 void rill_question_close(rill_question *question);
 
 /* Convert one line to tokens.
@@ -81,19 +81,20 @@ rill_slice rill_question_name(const rill_question *question, size_t i);
 /* The ways in which a token can be read as a number. */
 typedef enum rill__number_form {
     RILL__FORM_NONE,
-    RILL__FORM_DIGITS,  /* 17, 1,700, 40k */
-    RILL__FORM_COLON,   /* 5:30: value = hour * 100 + minute */
-    RILL__FORM_TIME,    /* 5pm, 5:30pm: value = hour * 100 + minute on the 24 hour clock */
-    RILL__FORM_ORDINAL, /* 27th */
-    RILL__FORM_UNIT,    /* one .. nine */
-    RILL__FORM_TEEN,    /* ten .. nineteen */
-    RILL__FORM_TENS,    /* twenty .. ninety */
+    RILL__FORM_DIGITS,  /* a number in digits: 17, 1,700, 40k */
+    RILL__FORM_COLON,   /* a clock time in digits, 5:30: value = hour * 100 + minute */
+    RILL__FORM_TIME,    /* a time with am or pm, 5pm, 5:30pm: value = hour * 100 + minute on the 24-hour clock */
+    RILL__FORM_ORDINAL, /* an ordinal in digits: 27th */
+    RILL__FORM_UNIT,    /* one of the words "one" to "nine" */
+    RILL__FORM_TEEN,    /* one of the words "ten" to "nineteen" */
+    RILL__FORM_TENS,    /* one of the words "twenty" to "ninety" */
     RILL__FORM_HUNDRED, /* the word "hundred", value 100 */
     RILL__FORM_THOUSAND,
     RILL__FORM_AND,
-    RILL__FORM_ORDINAL_UNIT, /* first .. ninth */
-    RILL__FORM_ORDINAL_TEEN, /* tenth .. nineteenth: complete ordinals */
-    RILL__FORM_ORDINAL_TENS, /* twentieth, thirtieth: complete ordinals */
+    /* one of the words "first" to "ninth"; it may follow another word, as in "twenty first" */
+    RILL__FORM_ORDINAL_UNIT,
+    RILL__FORM_ORDINAL_TEEN, /* one of the words "tenth" to "nineteenth", which are complete ordinals */
+    RILL__FORM_ORDINAL_TENS, /* "twentieth" or "thirtieth", which are complete ordinals */
 } rill__number_form;
 
 typedef struct rill__number {
@@ -131,8 +132,8 @@ typedef struct rill__mention_slot {
 struct rill_question {
     rill_context *ctx;
     rill_arena arena;            /* memory of the arrays below */
-    const rill_lexicon *lexicon; /* may be NULL */
-    struct sb_stemmer *stemmer;  /* NULL: no stemming */
+    const rill_lexicon *lexicon; /* lexicon with which questions are converted; NULL: without one */
+    struct sb_stemmer *stemmer;  /* stemmer for English words; NULL: no stemming */
 
     const char *line; /* the current line; borrowed */
     size_t line_length;

@@ -54,15 +54,15 @@ enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS
 /* An LSTM over word embeddings. H: hidden width. */
 typedef struct semparse_lstm {
     rill_constant input_gates; /* [words, 4H] for each word, its embedding times W_ih, plus the bias */
-    rill_matrix recurrent;     /* 4H x H */
+    rill_matrix recurrent;     /* 4H x H recurrent weights of the gates */
 } semparse_lstm;
 
 /* Weights of the model. H: hidden width; V: size of the target vocabulary. */
 typedef struct semparse_weights {
     semparse_lstm encoder, decoder;
     rill_matrix context_weight, state_weight; /* H x H: W_c, W_s */
-    rill_matrix output;                       /* V x H */
-    rill_constant attention_bias;             /* [H] */
+    rill_matrix output;                       /* V x H weights of the output layer */
+    rill_constant attention_bias;             /* [H] bias b_a of the attention layer */
     /* [V] bias of the target tokens; -infinity for tokens that are never output */
     rill_constant output_bias;
 } semparse_weights;
@@ -96,10 +96,10 @@ typedef struct semparse {
     rill_vocabulary *source_vocab, *target_vocab;
     rill_lexicon *lexicon;    /* NULL: the model has no lexicon */
     int32_t *placeholder_ids; /* [n_placeholders] target ids that are placeholders, ascending */
-    size_t n_placeholders;    /* 0 without a lexicon */
+    size_t n_placeholders;    /* number of placeholder_ids; 0 if there is no lexicon */
 } semparse;
 
-/* Mutable data of one decoding thread. */
+/* The data that one decoding thread writes. */
 typedef struct semparse_runner {
     rill_session *session; /* must be the first member: rill_runner_drop() reads it */
     const semparse *model;

@@ -121,7 +121,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return RILL_OK;
 }
 
-enum { FRAME_TOKENS = 2 }; /* <s> and </s> */
+enum { FRAME_TOKENS = 2 }; /* the tokens <s> and </s> around each question */
 
 /* --- text to ids -------------------------------------------------------------------------------------------------- */
 
@@ -394,9 +394,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* The default search options: the best setting that the paper [stream] (docs/algorithms.md) reports for semantic
- * parsers of this kind. On ATIS' dev set it reaches the quality of beam 10 without pruning, with less than half of the
- * expansions. */
+/* Write the default search options to `out`: the best setting that the paper [stream] (docs/algorithms.md) reports for semantic parsers of
+ * this kind. On ATIS' dev set it reaches the quality of beam 10 without pruning, with less than half of the expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

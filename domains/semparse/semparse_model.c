@@ -231,7 +231,8 @@ static void build_encode_graph(semparse *s)
                                     .out = rill_view_ragged(t->projected_outputs, slot, RILL_OWN)});
 }
 
-/* The encoder's last state is copied to the row of a root node, which then serves as its own parent state. */
+/* Build the graph `step`. For a root node, the encoder's last state is copied to the node's row, which then serves as its own parent
+ * state. */
 static void build_step_graph(semparse *s)
 {
     rill_network *network = s->network;

@@ -79,7 +79,7 @@ typedef struct seq_decoder_columns {
     int align_only; /* 1: compute only cross-attention, for alignments, and write no state */
 } seq_decoder_columns;
 
-/* Which states a net reads to compute a new state: those of all ancestors, or the parent's. */
+/* The states that a net reads to compute a new state: those of all ancestors (PATH), or only the parent's (PARENT). */
 typedef enum seq_state_need { SEQ_NEEDS_PATH, SEQ_NEEDS_PARENT } seq_state_need;
 
 /* An architecture. All members are required unless marked optional. */

@@ -55,8 +55,10 @@ extern const rill_domain rill_shiftreduce_domain;
 
 enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_FIRST_LABEL = 2 }; /* actions; label i: PARSER_FIRST_LABEL + i */
 enum { PARSER_PHASE_STRUCTURE = 0, PARSER_PHASE_LABEL = 1, PARSER_PHASES = 2 };
-enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 }; /* ids in words.vocab */
-enum { PARSER_FRAME_TOKENS = 2 };                                               /* <s> and </s> */
+/* ids in words.vocab of <s>, </s> and unknown words; number of these ids */
+enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 };
+/* the frames <s> and </s> around each sentence */
+enum { PARSER_FRAME_TOKENS = 2 };
 enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: tag of <s> and </s>; first tag of words */
 enum { PARSER_NO_LABEL = 0 };                     /* id in labels.vocab of "no label": a span that gets no bracket */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
@@ -131,7 +133,7 @@ typedef struct parser_cell {
     int32_t a, b, c;
 } parser_cell;
 
-/* Mutable data of one decoding thread. */
+/* The data that one decoding thread writes. */
 typedef struct parser_runner {
     rill_session *session; /* must be the first member: rill_runner_drop() reads it */
     const parser *model;

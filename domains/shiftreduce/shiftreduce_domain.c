@@ -191,7 +191,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* The class of a row is the span on top of its stack; hypotheses of the same class may be merged. The end of the span
+/* Set the class of each row to the span on top of its stack. Hypotheses of the same class may be merged. The end of the span
  * is the number of words shifted. Two hypotheses with equally many words shifted and equally many actions have stacks
  * of the same depth, so the same actions are legal for both. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
@@ -438,7 +438,7 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* The default search options: the best setting that the paper [stream] (docs/algorithms.md) reports for parsers of this
+/* Write the default search options to `out`: the best setting that the paper [stream] (docs/algorithms.md) reports for parsers of this
  * kind. On GUM's dev set it reaches the F1 of beam 10 without pruning, with less than two thirds of the expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {

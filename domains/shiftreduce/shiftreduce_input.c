@@ -61,9 +61,10 @@ static int is_tagged(const parser *p, rill_slice remaining)
 typedef struct tree_scan {
     rill_slice rest;
     int32_t depth, max_depth;
-    /* 1: the line has a bracket with a word; 1: it has one whose tag the model knows */
+    /* has_leaf = 1: a bracket with a word was seen. has_known_tag = 1: one was seen whose tag is the model's */
     int has_leaf, has_known_tag;
-    int has_known_label, has_unknown_label; /* 1: the line has a label of the model; 1: it has any other label */
+    /* has_known_label = 1: a label of the model was seen. has_unknown_label = 1: any other label was seen */
+    int has_known_label, has_unknown_label;
 } tree_scan;
 
 static int skip_bracket(tree_scan *scan, char bracket)

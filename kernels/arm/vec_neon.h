@@ -78,11 +78,11 @@ static inline float v4_max(v4 x)
     const v4 y = v4_larger(x, vextq_f32(x, x, 2)), z = v4_larger(y, vextq_f32(y, y, 1));
     return vgetq_lane_f32(z, 0);
 }
-static inline v4 v4_pairs(v4 a, v4 b) /* a0 a1 b0 b1 */
+static inline v4 v4_pairs(v4 a, v4 b) /* returns a0 a1 b0 b1 */
 {
     return vcombine_f32(vget_low_f32(a), vget_low_f32(b));
 }
-static inline v4 v4_upper(v4 a, v4 b) /* a2 a3 b2 b3 */
+static inline v4 v4_upper(v4 a, v4 b) /* returns a2 a3 b2 b3 */
 {
     return vcombine_f32(vget_high_f32(a), vget_high_f32(b));
 }
@@ -255,12 +255,12 @@ static inline v4 v4_power(int32x4_t n)
     return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(n, vdupq_n_s32(127)), 23));
 }
 BOTH1(vf, v_power, vi, v4_power)
-/* 2^n for integral |n| <= 126: the exponent field is built by hand. */
+/* Return 2^n for integral |n| <= 126. The exponent field of the float is built by hand. */
 static inline vf v_pow2(vf n)
 {
     return v_power(vi_nearest(n));
 }
-/* x * 2^n, n integral in [-152, 128]. n is split into two halves, since 2^n alone may not be a float. */
+/* Return x * 2^n for integral n in [-152, 128]. 2^n alone may not be a float, so x is multiplied by two powers, each of about half of n. */
 static inline vf v_scale2(vf x, vf n)
 {
     const vi whole = vi_nearest(n), half = {vshrq_n_s32(whole.low, 1), vshrq_n_s32(whole.high, 1)};

@@ -44,7 +44,7 @@ typedef struct dev_backend {
     /* Open the device `name`: "cuda", "cuda:1". Sets device->data and device->name.
      *   RILL_OK · RILL_ERR_OPTION (no such device; says why) · RILL_ERR_MEMORY */
     rill_status (*open)(rill_device *device, const char *name);
-    void (*close)(rill_device *device); /* device->data may be NULL */
+    void (*close)(rill_device *device); /* closes the device; device->data may be NULL */
     /* returns how many hypotheses fill the device, see rill_device_group_rows() */
     int32_t (*group_rows)(const rill_device *device);
 
@@ -56,21 +56,23 @@ typedef struct dev_backend {
      * in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
-    void (*network_close)(rill_network *network); /* network->data may be NULL */
+    /* frees the backend's data of a network; network->data may be NULL */
+    void (*network_close)(rill_network *network);
     /* Add to *bytes what the device needs in addition to the rows of tables and the symbols of vocabulary subsets; see rill_network_bytes.
      * */
     void (*add_sizes)(const rill_network *network, rill_network_bytes *bytes);
 
     /* sets session->data; sets session->n_threads only if it is more than 1 */
     rill_status (*session_open)(rill_session *session, int threads);
-    void (*session_close)(rill_session *session); /* session->data may be NULL */
+    /* frees the backend's data of a session; session->data may be NULL */
+    void (*session_close)(rill_session *session);
     /* Reserve at least `rows` rows in table number `idx`, counted from 0. If `idx` is the number of tables, reserve them in the array of
      * each node's parent node instead. Contents are kept. Sets session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
-    /* Called after a slot's vocabulary subset has changed; the new one is session->subset[idx].slot[slot]. If the slot no longer has a
-     * subset, the new one has n = 0, and then the call succeeds. */
+    /* Called after a slot's vocabulary subset has changed. The new subset is session->subset[idx].slot[slot]. Its n is 0 if the slot no
+     * longer has a subset; in this case the call must succeed. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
     /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which arguments->async_group must allow; then

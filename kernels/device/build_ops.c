@@ -201,7 +201,7 @@ static void build_operands(const dev_builder *b, const size_t *widths, size_t re
     }
 }
 
-/* Row width of a view of a tensor, table or constant. */
+/* Return the row width of what a view refers to, a tensor, table or constant, from the view's first column on; 0 if the view is invalid. */
 static size_t view_width(const dev_builder *b, const rill_view *view)
 {
     const rill_network *network = b->network;

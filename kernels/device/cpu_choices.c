@@ -407,7 +407,7 @@ static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
     memcpy(x, m->model[0].data + r * m->model[0].ld, m->g->symbols * sizeof *x);
-    if (m->invalid[r]) x[0] = NAN; /* one NaN makes the kernel return no choices */
+    if (m->invalid[r]) x[0] = NAN; /* if one x is NaN, the kernel returns no choices for the row */
     for (size_t e = 1; e < m->n_models && !m->invalid[r]; e++) {
         const float *other = m->model[e].data + r * m->model[e].ld;
         for (size_t v = 0; v < m->g->symbols; v++) x[v] = other[v] > x[v] ? other[v] : x[v];

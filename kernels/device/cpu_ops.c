@@ -178,8 +178,8 @@ static void mask(cpu_block *b, const dev_op *op)
 
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
-/* A recurrent layer over the units (tokens) of a block's sequences, all sequences in parallel. Sequences are sorted by
- * descending length, so the active ones are always a prefix and need no padding. Their states are contiguous in the
+/* The state of a scan: a recurrent layer that runs over the units (tokens) of a block's sequences, all sequences in parallel. Sequences are
+ * sorted by descending length, so the active ones are always a prefix and need no padding. Their states are contiguous in the
  * block's working memory; each step copies its outputs from there.
  *
  * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same

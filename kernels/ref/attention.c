@@ -18,7 +18,7 @@ static float additive_score(const float *weights, const float *a, const float *b
     return s;
 }
 
-/* Maximum that propagates NaN, so that a NaN score makes the whole row NaN. */
+/* Return the maximum of x; NaN if any element is NaN, so that a NaN score makes the whole row NaN. */
 static float max_or_nan(const float *x, size_t n)
 {
     float m = x[0];

@@ -24,7 +24,7 @@ static float one_relu(float x)
     return x < 0.0f ? 0.0f : x;
 }
 
-/* Without overflow: the exponential is only taken of -|x|. NaN gives NaN. */
+/* The exponential is taken only of -|x|, so it cannot overflow. NaN gives NaN. */
 static float one_sigmoid(float x)
 {
     const float e = expf(-fabsf(x));

@@ -12,17 +12,19 @@
 
 #include "vec.h"
 
-#define QUERIES (VL == 16 ? 4 : 2) /* maximum rows of a group; each has 4 accumulators in registers */
-#define KEYS 4                     /* memory rows scored together: their sums over lanes share one transpose */
+/* maximum rows of a group, the query rows that are processed together; each has 4 accumulators in registers */
+#define QUERIES (VL == 16 ? 4 : 2)
+/* memory rows (keys) that are scored together, because their sums over lanes share one transposition */
+#define KEYS 4
 
-/* One head of a group, up to QUERIES rows of one slot: operands and results. */
+/* Up to QUERIES rows of one slot, which are processed together: operands and results of one head. */
 typedef struct group {
     const float *query[4];
     float *p[4], *out[4];
     const float *keys, *values, *additive; /* additive: NULL for dot products */
     const int32_t *path;                   /* memory row t is row path[t] of keys and values; NULL: row t */
     size_t length;
-    size_t row_pos[4]; /* relative position bias: positions of the rows */
+    size_t row_pos[4]; /* positions of the rows in their slot's memory, for the relative position bias */
 } group;
 
 /* ---- dot products ---------------------------------------------------------------------------------------- */
@@ -37,7 +39,7 @@ RILL_INLINE void score_step(vf acc[4][KEYS], const group *g, const float *const 
     }
 }
 
-/* Scores of memory rows t..t+KEYS-1 (those below the length) for nq rows. */
+/* Compute the scores of memory rows t to t + KEYS - 1, as far as the slot has them, for nq query rows. */
 RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, const int nq)
 {
     vf acc[4][KEYS];
@@ -65,8 +67,8 @@ RILL_INLINE void additive_step(vf acc[KEYS], const float *weights, const float *
     for (int t = 0; t < KEYS; t++) acc[t] = v_fma(w, v_tanh(v_add(v_load_n(key[t] + k, n), y)), acc[t]);
 }
 
-/* Additive scores of memory rows t..t+KEYS-1 (those below the length) for one query row. tanh takes most of the time: KEYS independent
- * chains of sums hide its latency, and several query rows at once would save nothing. */
+/* Compute the additive scores of memory rows t to t + KEYS - 1, as far as the slot has them, for one query row. tanh takes most of the
+ * time: KEYS independent chains of sums hide its latency, and several query rows at once would save nothing. */
 static void score_additive(const rill_attention *a, const group *g, size_t t, int q)
 {
     vf acc[KEYS];
@@ -196,14 +198,16 @@ static void run_group_4(const rill_attention *a, group *g)
 #define HEADS ((size_t)VL / 4)     /* heads in a vector of scores */
 #define STRIP 8                    /* vectors of the context that are summed together */
 
-/* HEADS heads of one row: operands and working memory. */
+/* HEADS heads of one query row: operands and working memory. */
 typedef struct head_group {
     const float *query, *keys, *values;
     const int32_t *path; /* memory row t is row path[t] of keys and values; NULL: row t */
     size_t length, ld_keys, ld_values;
     float *out;
-    _Alignas(64) float scale[VL]; /* [HEADS, QUAD] factors from exponentials to probabilities */
-    /* [length / QUAD rounded up, HEADS, QUAD] scores, then exponentials, then probabilities */
+    /* [HEADS, QUAD] for each head, the factor that makes its exponentials probabilities */
+    _Alignas(64) float scale[VL];
+    /* [length / QUAD rounded up, HEADS, QUAD] one value for each head and memory row: first its score, then the exponential, then the
+     * probability */
     _Alignas(64) float p[HEADS_LENGTH / 4 * VL];
 } head_group;
 

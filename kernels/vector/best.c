@@ -18,14 +18,14 @@
 
 #include "vec.h"
 
-#define PIECE 512 /* symbols; 2 KB */
+#define PIECE 512 /* symbols that are processed at a time: 2 KB of logits */
 #define SPANS 64  /* maximum spans of a row; a span is one or more whole pieces */
 #define RANK_MAX \
     256 /* maximum candidates ranked by counting. For more: radix selection if B > RANK_MAX and logp is requested, else insertion */
 #define WAYS 4 /* separate vectors of lane maxima; vector i of a piece belongs to way i % WAYS */
 
 typedef struct row {
-    const float *logits, *bias, *add; /* bias and add may be NULL */
+    const float *logits, *bias, *add; /* of one row: logits, and what is added to them; bias and add may be NULL */
     const uint64_t *legal;            /* NULL: all symbols are legal */
     size_t symbols, span;             /* number of symbols: of the row; of one span (a multiple of PIECE) */
     int normalise;
@@ -36,7 +36,8 @@ typedef struct scan {
     vf group[WAYS];        /* lane maxima over the legal symbols of each way */
     vm non_finite;         /* lanes that saw NaN or +infinity; used only if log_norm is not computed */
     _Alignas(64) float x[PIECE];
-    float span_max[SPANS * VL]; /* a vector of lane maxima for each span; only for rows of several spans */
+    /* for each span, a vector with the maximum of each lane; used only for rows of several spans */
+    float span_max[SPANS * VL];
 } scan;
 
 typedef struct candidates {
@@ -163,7 +164,7 @@ static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
     s->lane_max = max;
 }
 
-/* Whether the row has an x above -infinity. Needed only if the maximum is -FLT_MAX, the initial value. */
+/* Return 1 if the row has an x above -infinity, else 0. Called only if the maximum is -FLT_MAX, the initial value. */
 static int has_finite(const row *r)
 {
     for (size_t v = 0; v < r->symbols; v += VL)
@@ -202,7 +203,7 @@ static float scan_row(const row *r, scan *s)
 
 /* ---- the bound ------------------------------------------------------------------------------------------- */
 
-/* The b-th largest of count * VL values: the largest value that at least b values reach. */
+/* Return the b-th largest of count * VL values: the largest value that at least b values reach. */
 RILL_INLINE float kth_largest(const vf *x, const int count, size_t b)
 {
     float each[2 * VL];
@@ -221,7 +222,7 @@ RILL_INLINE float kth_largest(const vf *x, const int count, size_t b)
     return v_hmax(best);
 }
 
-/* How many of count * VL values are >= low. */
+/* Return how many of count * VL values are >= low. */
 RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
 {
     size_t n = 0;
@@ -230,7 +231,7 @@ RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
     return n;
 }
 
-/* A value that at least b of count * VL values reach, but not many more, found by bisection below the maximum.
+/* Return a value that at least b of count * VL values reach, but not many more. It is found by bisection below the maximum. Returns
  * -infinity if none is found within 2^20 of the maximum. */
 static float kth_largest_bisect(const float *x, size_t count, size_t b)
 {
@@ -258,9 +259,9 @@ static void drop_illegal(const row *r, scan *s)
         v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), minus_infinity()));
 }
 
-/* A value that at least b legal symbols of the row reach; -infinity if none is known. The maxima of few large groups
- * are cheapest, and bound well for b up to about three quarters of their number. For larger b, the bound comes from all
- * symbols of a short row or the span maxima of a long row. */
+/* Return a value that at least b legal symbols of the row reach; -infinity if none is known. The maxima of few large groups are cheapest,
+ * and bound well for b up to about three quarters of their number. For larger b, the bound comes from all symbols of a short row or the
+ * span maxima of a long row. */
 static float kth_lower_bound(const row *r, scan *s, size_t b)
 {
     const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
@@ -510,7 +511,7 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
     return count;
 }
 
-/* Maximum x of the legal symbols of the row. */
+/* Return the maximum x of the row's legal symbols. */
 static float max_legal_logit(const scan *s)
 {
     return v_hmax(v_max(v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])));

@@ -165,7 +165,8 @@ static const tile_set bf16_tiles = {.tile = SHAPES(bf16), .max_rows = TILE_MAX_R
 #if defined(RILL_SET_INT8)
 #define gemm_int8 RILL_SET_INT8(rill_gemm_u8s8)
 #else
-/* The reference int8 GEMM, whose sums are exact, with this set's activations: bit-identical to the other sets. */
+/* Runs the int8 GEMM of the plain C reference with this instruction set's activations. Its sums are exact, so before the activation the
+ * result is bit-identical to that of the other instruction sets. */
 static void gemm_int8(const rill_gemm *g, rill_pool *pool)
 {
     rill_gemm plain = *g;

@@ -32,7 +32,7 @@ typedef struct tile_rows {
     const float *a[2][MR];
     const void *q[MR];    /* U8S8: each quantised row of A; replaces a */
     float scale[MR];      /* U8S8: scale of each quantised row */
-    const float *add[MR]; /* read only if strip.adds, and then never NULL */
+    const float *add[MR]; /* added to the rows of C; read only if strip.adds is 1, and then never NULL */
     float *c[MR];
     const char *ahead; /* first address in the next panel that this tile prefetches: AHEAD lines per four k */
     size_t ahead_step; /* bytes between prefetched lines */
@@ -42,30 +42,31 @@ typedef struct tile_rows {
 typedef struct strip {
     const char *w;       /* packed weights, the strip's first line */
     size_t block_stride; /* bytes from block to block */
-    size_t k[2];         /* columns of A1 and A2 (0 when there is no A2) */
+    size_t k[2];         /* columns of A1; columns of A2, 0 if there is no A2 */
     int adds;            /* 1: tile_rows.add is added; 0: it is not read */
     size_t nv, first, columns;
-    const float *scale;    /* U8S8: weight scales, from the strip's first column on */
+    const float *scale;    /* U8S8: scales of the weights, from the strip's first column on */
     const int32_t *offset; /* U8S8: initial sums, which cancel the +128 of quantised rows */
     float start[WIDE];     /* bias of each column, or 0 */
-    const char *ahead;     /* part of the next panel that the strip's tiles prefetch: start and bytes */
+    /* the part of the next panel that the strip's tiles prefetch: its start; the next member has its bytes */
+    const char *ahead;
     size_t ahead_bytes;
 } strip;
 
 typedef void (*tile_fn)(const strip *s, const tile_rows *t);
 
-/* Tile functions of one weight type, tile[vectors][rows], and the maximum rows for each number of vectors. */
+/* The tile functions of one weight type, tile[vectors][rows], and for each number of vectors the maximum rows. */
 typedef struct tile_set {
     tile_fn tile[9][MR + 1];
     size_t max_rows[9];
-    /* nv of the panel's next strip; `remaining`: vectors left in the panel */
+    /* returns the number of vectors of the panel's next strip; `remaining`: vectors of the panel that no strip has yet */
     size_t (*vectors)(size_t remaining, size_t rows);
 } tile_set;
 
-/* Quantised rows of A for U8S8; NULL for other weight types. */
+/* The quantised rows of A for U8S8 weights. A NULL pointer to it stands for other weight types. */
 typedef struct quantised {
     const char *rows;
-    size_t stride; /* bytes */
+    size_t stride; /* bytes from one quantised row to the next */
     const float *scale;
 } quantised;
 
@@ -216,7 +217,8 @@ static void run_strip(row_group *group, const strip *s)
             t->add[j] = add ? add + s->first : zero_row;
         }
         run_tile(group->d->tiles, s, t, rows);
-        for (size_t j = 0; activation != RILL_LINEAR && j < rows; j++) /* the tile left the row in L1 */
+        /* now, while the row that the tile wrote is still in L1 */
+        for (size_t j = 0; activation != RILL_LINEAR && j < rows; j++)
             activate(activation, s->columns, t->c[j], t->c[j]);
     }
 }

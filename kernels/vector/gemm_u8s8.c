@@ -35,7 +35,8 @@ typedef struct quant_job {
     char *rows;
 } quant_job;
 
-/* Lane maxima of `max` and the magnitudes of x[0..n), compared as integer bit patterns: a NaN exceeds any number. */
+/* Return the lane maxima of `max` and of the magnitudes of x[0..n). They are compared as integer bit patterns, in which a NaN exceeds any
+ * number. */
 RILL_INLINE vi max_magnitude(vi max, const float *x, size_t n)
 {
     size_t i = 0;

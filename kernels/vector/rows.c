@@ -9,7 +9,7 @@
 /* ---- cells ----------------------------------------------------------------------------------------------- */
 
 typedef struct lstm_row {
-    const float *gate, *prev; /* rows of gates and previous c; prev is NULL if the previous c is zero */
+    const float *gate, *prev; /* [4 * width] gates of the row; previous cell state c, NULL if it is zero */
     float *c, *h;
     size_t width;
 } lstm_row;
@@ -46,7 +46,8 @@ static void lstm_rows(const void *arg, size_t begin, size_t end)
 }
 
 typedef struct gru_row {
-    const float *x, *gate, *prev; /* rows of input, gates and previous h; prev is NULL if the previous h is zero */
+    /* rows of the input part of the gates, of the hidden part, and of the previous h; prev is NULL if the previous h is zero */
+    const float *x, *gate, *prev;
     float *h;
     size_t width;
 } gru_row;

@@ -40,7 +40,7 @@
 
 #define RILL_INLINE static inline __attribute__((always_inline))
 
-/* Sum and maximum over the lanes. v_hmax is for vectors without NaN. */
+/* Return the sum over the lanes. v_hmax() returns their maximum, for vectors without NaN. */
 RILL_INLINE float v_sum(vf x)
 {
     return v4_sum(v_fold_sum(x));
@@ -50,7 +50,7 @@ RILL_INLINE float v_hmax(vf x)
     return v4_max(v_fold_max(x));
 }
 
-/* The largest lane, of lanes that are bit patterns of non-negative floats, as a float. */
+/* Return the largest lane as a float. The lanes must be the bit patterns of non-negative floats. */
 RILL_INLINE float vi_hmax_as_float(vi x)
 {
     const int32_t max = vi_hmax(x);
@@ -73,7 +73,7 @@ RILL_INLINE vf v_sum_heads(const vf x[4][VL / 4])
     return v_add(v_even_lanes(ab, cd), v_odd_lanes(ab, cd));
 }
 
-/* Sum and maximum over each group of four lanes, broadcast within the group. */
+/* Return the sum over each group of four lanes, broadcast within the group; the next function does the same for the maximum. */
 RILL_INLINE vf v_sum_quads(vf x)
 {
     const vf y = v_add(x, v_upper_pairs(x, x)), z = v_lower_pairs(y, y);
@@ -101,7 +101,7 @@ RILL_INLINE void v_store_n(float *p, size_t n, vf x)
 
 /* ---- exp, tanh, sigmoid ---------------------------------------------------------------------------------- */
 
-/* x = n ln2 + r: returns n, sets *r. ln2 in two parts keeps r exact to the last bit for |n| <= 150. */
+/* Split x into n ln2 + r; returns n and sets *r. ln2 is subtracted in two parts, which keeps r exact to the last bit for |n| <= 150. */
 RILL_INLINE vf v_reduce_ln2(vf x, vf *r)
 {
     const vf n = v_round(v_mul(x, v_set1(1.44269504f)));
@@ -109,7 +109,7 @@ RILL_INLINE vf v_reduce_ln2(vf x, vf *r)
     return n;
 }
 
-/* e^r - 1 for |r| <= ln2/2 */
+/* Return e^r - 1 for |r| <= ln2/2. */
 RILL_INLINE vf v_expm1_core(vf r)
 {
     vf q = v_set1(0.00139464508f);
@@ -120,7 +120,7 @@ RILL_INLINE vf v_expm1_core(vf r)
     return v_fma(v_mul(r, r), q, r);
 }
 
-/* e^x: beyond the clamps the result is 0 or infinity anyway. NaN stays NaN. */
+/* Return e^x. x is clamped first: beyond the clamps the result is 0 or infinity anyway. NaN stays NaN. */
 RILL_INLINE vf v_exp(vf x)
 {
     vf r;
@@ -129,7 +129,7 @@ RILL_INLINE vf v_exp(vf x)
     return v_scale2(v_add(v_set1(1.0f), v_expm1_core(r)), n);
 }
 
-/* sum + e^x for x <= 0, cheaper and less accurate than v_exp (1.5e-7 relative near 0, 1e-7 |x| further out), for sums
+/* Return sum + e^x for x <= 0. It is cheaper and less accurate than v_exp (1.5e-7 relative near 0, 1e-7 |x| further out), for sums
  * dominated by x = 0. 2^t with t = x log2 e: adding 1.5 * 2^23 + 127 leaves round(t), already biased as an exponent, in
  * the low bits; a degree 5 polynomial 1 + f q(f) gives the fraction. Exactly 1 at 0, so that a sum that includes its
  * own maximum is never below 1. Values below 2^-126, -infinity included, count as 2^-126, which is below the precision
@@ -162,14 +162,15 @@ RILL_INLINE v_ratio v_product(v_ratio x, v_ratio y)
     return (v_ratio){v_mul(x.over, y.over), v_mul(x.under, y.under)};
 }
 
-/* 1 / (1 + e^-x), from e^-|x| so that both tails keep their relative accuracy. The denominator is in [1, 2]. */
+/* Return sigmoid(x) = 1 / (1 + e^-x) as a quotient. It is computed from e^-|x|, so that both tails keep their relative accuracy. The
+ * denominator is in [1, 2]. */
 RILL_INLINE v_ratio v_sigmoid_ratio(vf x)
 {
     const vf e = v_exp(v_minus_abs(x)), one = v_set1(1.0f);
     return (v_ratio){v_blend(v_gt(v_zero(), x), e, one), v_add(one, e)};
 }
 
-/* expm1(2x) / (expm1(2x) + 2). The denominator is in [1, 5e8]. */
+/* Return tanh(x) = expm1(2x) / (expm1(2x) + 2) as a quotient. The denominator is in [1, 5e8]. */
 RILL_INLINE v_ratio v_tanh_ratio(vf x)
 {
     vf r;
@@ -189,14 +190,14 @@ RILL_INLINE vf v_tanh(vf x)
     return v_value(v_tanh_ratio(x));
 }
 
-/* x sigmoid(x) */
+/* Return x * sigmoid(x). */
 RILL_INLINE vf v_swish(vf x)
 {
     const v_ratio s = v_sigmoid_ratio(x);
     return v_div(v_mul(x, s.over), s.under);
 }
 
-/* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), which is x (1 + tanh(..)) / 2 without cancellation in the tail. */
+/* Return x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)). This is x (1 + tanh(..)) / 2 without cancellation in the tail. */
 RILL_INLINE vf v_gelu_tanh(vf x)
 {
     const vf u = v_fma(v_mul(x, x), v_set1(0.07135481627f), v_set1(1.595769122f));
@@ -204,14 +205,14 @@ RILL_INLINE vf v_gelu_tanh(vf x)
     return v_div(v_mul(x, s.over), s.under);
 }
 
-/* x sigmoid(1.702 x) */
+/* Return x * sigmoid(1.702 x). */
 RILL_INLINE vf v_gelu_sigmoid(vf x)
 {
     const v_ratio s = v_sigmoid_ratio(v_mul(x, v_set1(1.702f)));
     return v_div(v_mul(x, s.over), s.under);
 }
 
-/* x Phi(x), with Phi(-|x|) = erfc(|x| / sqrt 2) / 2 after Abramowitz and Stegun 7.1.26 (absolute error 0.75e-7). */
+/* Return x Phi(x), with Phi(-|x|) = erfc(|x| / sqrt 2) / 2 after Abramowitz and Stegun 7.1.26 (absolute error 0.75e-7). */
 RILL_INLINE vf v_gelu(vf x)
 {
     const vf a = v_mul(v_minus_abs(x), v_set1(0.707106781f)), one = v_set1(1.0f);
@@ -225,7 +226,7 @@ RILL_INLINE vf v_gelu(vf x)
     return v_blend(v_gt(x, v_zero()), v_fnma(x, tail, x), v_mul(x, tail));
 }
 
-/* max(x, 0) */
+/* Return max(x, 0). */
 RILL_INLINE vf v_relu(vf x)
 {
     return v_max(v_zero(), x);

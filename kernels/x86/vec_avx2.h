@@ -92,13 +92,13 @@ static inline vf v_blend(vm m, vf yes, vf no)
     return _mm256_blendv_ps(no, yes, m);
 }
 
-/* 2^n for integral |n| <= 126: the exponent field is built by hand. */
+/* Return 2^n for integral |n| <= 126. The exponent field of the float is built by hand. */
 static inline vf v_pow2(vf n)
 {
     const vi e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
 }
-/* x * 2^n, n integral in [-152, 128]. n is split into two halves, since 2^n alone may not be a float. */
+/* Return x * 2^n for integral n in [-152, 128]. 2^n alone may not be a float, so x is multiplied by two powers, each of about half of n. */
 static inline vf v_scale2(vf x, vf n)
 {
     const vi exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);

@@ -87,12 +87,12 @@ static inline vf v_blend(vm m, vf yes, vf no)
     return _mm512_mask_blend_ps(m, no, yes);
 }
 
-/* x * 2^n, n integral; full range, denormals rounded once. */
+/* Return x * 2^n for integral n, over the full range of n. Denormal results are rounded once. */
 static inline vf v_scale2(vf x, vf n)
 {
     return _mm512_scalef_ps(x, n);
 }
-/* 2^n for integral |n| <= 126 */
+/* Return 2^n for integral |n| <= 126. */
 static inline vf v_pow2(vf n)
 {
     return _mm512_scalef_ps(_mm512_set1_ps(1.0f), n);
