@@ -66,7 +66,7 @@ static const cli_option server_rows[] = {
     {"cache", 0, "MB", "", .refused = "use --cache-size SIZE, a number of bytes as in 64M"},
     {"max-connections", 0, "N",
      "maximum number of connections (default 1000); when all are in use, the longest idle ones of the address with "
-     "most connections are closed",
+     "most connections are closed; if all wait for responses, GET requests alone are answered",
      NUMBER(max_connections, CLI_INT, 1, 1 << 20)},
     {"request-timeout", 0, "S", "seconds within which a request must arrive and its response be read (default 30)",
      NUMBER(request_timeout, CLI_INT, 1, 86400)},

@@ -439,7 +439,7 @@ static rill_status resolve_by_file(loader *l)
 {
     const tensor_names *n = l->names;
     const char *const tables[] = {n->shared, n->source, n->target, n->output},
-               *shared = first_present(l, tables, 4, n->shared);
+                      *shared = first_present(l, tables, 4, n->shared);
     l->target = has_tensor(l, n->target) ? n->target : shared;
     l->source = has_tensor(l, n->source) ? n->source : shared;
     l->output = has_tensor(l, n->output) || !l->net->settings.tied_output ? n->output : shared;

@@ -18,8 +18,11 @@ typedef struct special_name {
 /* Add the special tokens of the tokenizer class, if the vocabulary has them. Only FSMT has <s>. */
 static rill_status add_specials(const rill_tokenizer_config *config, int has_begin, rill_token_set *tokens)
 {
-    static const special_name names[] = {
-        {"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}, {"sep_token", "</s>"}, {"bos_token", "<s>"}};
+    static const special_name names[] = {{"eos_token", "</s>"},
+                                         {"unk_token", "<unk>"},
+                                         {"pad_token", "<pad>"},
+                                         {"sep_token", "</s>"},
+                                         {"bos_token", "<s>"}};
     for (size_t i = 0; i < sizeof names / sizeof *names - !has_begin; i++) {
         const char *own = rill_tokenizer_config_string(config, names[i].key),
                    *name = own != NULL ? own : names[i].fallback;

@@ -108,7 +108,7 @@ typedef struct rill_token_set {
     rill_vocabulary *base, *vocabulary; /* base tokens; all tokens, which rill_token_set_finish() gives to the caller */
     rill_added_token *added;            /* [n_added]; after rill_token_set_finish() by first byte, longest first */
     size_t n_added;
-    int32_t limit;              /* maximum number of tokens: the model's vocabulary size */
+    int32_t limit; /* maximum number of tokens: the model's vocabulary size */
     /* Kinds of ids that M2M100 allows: an added token may have the id of another one, and up to `max_gap` unused ids may
      * come before an id. */
     int may_share_ids, max_gap;

@@ -178,9 +178,9 @@ static rill_status split_part(void *user, const char *text, size_t length)
     if (t->family != NULL && t->family->spm == NULL)
         return rill_pipeline_split(t->family->pipeline, s->ctx, text == s->begin, text, length, s->fn, s->user);
     if (t->bpe != NULL) return rill_moses_bpe_split(t->bpe, s->ctx, s->side, text, length, s->fn, s->user);
-    const rill_spm *spm = t->family != NULL              ? t->family->spm
+    const rill_spm *spm = t->family != NULL             ? t->family->spm
                           : s->side == RILL_SIDE_TARGET ? t->target_spm
-                                                         : t->source_spm;
+                                                        : t->source_spm;
     return rill_spm_encode(spm, s->ctx, text, length, s->fn, s->user);
 }
 

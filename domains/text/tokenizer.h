@@ -64,8 +64,9 @@ typedef struct rill_tokenizer {
     /* Names of a multilingual model's languages, NULL-terminated; NULL for other models. */
     const char *const *languages;
     int has_language_tags; /* 1: the source vocabulary has tokens like >>de<< */
-    struct rill_token_set *added; /* added tokens, at which texts are split first; NULL: none. Families have their own */
-    int clean_up_spaces;          /* 1: remove spaces before punctuation from outputs */
+    struct rill_token_set
+        *added;          /* added tokens, at which texts are split first; NULL: none. Families have their own */
+    int clean_up_spaces; /* 1: remove spaces before punctuation from outputs */
     /* For kind SENTENCEPIECE: segmenters of source and target texts, else NULL. */
     struct rill_spm *source_spm, *target_spm;
     struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */

@@ -256,7 +256,8 @@ static void outputs_are_scaled_where_tables_are_tied(void **state)
     const double tied = first_logp("umt5", NULL, NULL);
     assert_true(tied == first_logp("umt5", "tie_word_embeddings", NULL));
     assert_true(tied != first_logp("umt5", "tie_word_embeddings", "false"));
-    assert_true(first_logp("umt5", "scale_decoder_outputs", "false") == first_logp("umt5", "tie_word_embeddings", "false"));
+    assert_true(first_logp("umt5", "scale_decoder_outputs", "false") ==
+                first_logp("umt5", "tie_word_embeddings", "false"));
 }
 
 /* --- buckets ------------------------------------------------------------------------------------------------------ */
