@@ -223,7 +223,8 @@ def above_the_limit():
             check(code == 200 and headers.get("Connection", "").lower() == "close", f"{path} is answered: {code}")
         for path, body in (("/v1/decode", {"input": INPUT}), ("/translate", {"q": INPUT, "source": "de", "target": "en"})):
             code, answer, headers = s.request("POST", path, body, timeout=30)
-            check(code == 503 and "--max-connections" in str(answer.get("error")) and headers.get("Retry-After") == "1", f"{path}: {code} {answer}")
+            is_said = "--max-connections" in str(answer.get("error")) and headers.get("Retry-After") == "1"
+            check(code == 503 and is_said, f"{path}: {code} {answer}")
         silent = [s.raw(b"") for _ in range(40)]
         check(s.request("GET", "/health", timeout=30)[0] == 200, "behind many that say nothing")
         check(all(map(is_open, busy)), "those that wait stay")
@@ -241,7 +242,8 @@ def heads():
                          b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n" % (b"a" * n),
                          b"POST /translate?q=%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}" % (b"a" * n)):
                 said, closed = talk(s, line + SECOND)
-                check(codes(said) == [431] and closed and b'{"error":' in said, f"a head of {n} bytes: {codes(said)} {closed} {said[-100:]}")
+                is_json = b'{"error":' in said
+                check(codes(said) == [431] and closed and is_json, f"a head of {n} bytes: {codes(said)} {closed} {said[-100:]}")
         said, _ = talk(s, b"GET /%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % (b"a" * 32000))
         check(codes(said) == [404], "a head of 32000 bytes is read")
         check(codes(talk(s, b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (b"a" * 99000))[0])[:1] == [414], "a much larger head")
