@@ -92,7 +92,7 @@ class Generate(Case):
 
     def test_bad_words(self) -> None:
         plain = generate(self.model, CAPTIONS[:4], num_beams=3)
-        first, second = plain.sequences[0][0], plain.sequences[0][1]
+        first, second, third = plain.sequences[0][:3]
         end = self.model.info.end_action
         for words in ([[first]], [[first, second]], [[end], [second], [first, second]]):
             found = generate(self.model, CAPTIONS[:4], num_beams=3, bad_words_ids=words)
@@ -101,7 +101,9 @@ class Generate(Case):
                     places = range(len(ids) - len(word) + 1) if word != [end] else ()
                     self.assertFalse(any(ids[i : i + len(word)] == word for i in places), words)
             self.assertNotEqual(found.sequences[0], plain.sequences[0])
-        self.assertEqual(generate(self.model, CAPTIONS[:4], num_beams=3, bad_words_ids=[[second, first], [end]]), plain)
+        self.assertEqual(generate(self.model, CAPTIONS[:4], num_beams=3, bad_words_ids=[[third, third], [end]]), plain)
+        found = generate(self.model, CAPTIONS[:4], num_beams=3, forced_bos_token_id=second, bad_words_ids=[[second]])
+        self.assertEqual([(ids[0], ids.count(second)) for ids in found.sequences], [(second, 1)] * 4)
         for bad, why in (([[]], "is empty"), ([[-1]], "token id -1"), ([3], "token ids was expected"), ("ab", "lists of token ids")):
             with self.subTest(bad=bad), self.assertRaisesRegex((ValueError, TypeError), why):
                 generate(self.model, CAPTIONS[:1], bad_words_ids=bad)  # type: ignore[arg-type]
