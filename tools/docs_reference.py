@@ -155,18 +155,18 @@ def options(settings):
         if not isinstance(table, ast.ClassDef):
             continue
         yield f"## {KINDS[table.name]}"
-        rows, last = {}, None
+        rows = {}
         for field, text in zip(table.body, table.body[1:]):
             if isinstance(field, ast.AnnAssign):
                 name, help = field.target.id.replace("_", "-"), text.value.value
                 if same := re.fullmatch(r"The same as (\w+)\.", help):
-                    rows.setdefault(same[1].replace("_", "-"), ([], "", ""))[0].append(f"`{name}`")
+                    model = ([], "`rill.Model()` and the options of its domain describe it", "")  # it is no setting but an argument
+                    rows.setdefault(same[1].replace("_", "-"), model)[0].append(f"`{name}`")
                 else:
                     rows[name] = ([], values(field.annotation), plain(re.sub(r"\s+", " ", help)))
         lines = [
             f"| `{name}` | {help} {kind[0].upper() + kind[1:]}." + (f" Also {', '.join(also)}." if also else "") + " |"
             for name, (also, kind, help) in rows.items()
-            if help
         ]
         yield "\n".join(["| option | meaning and values |", "| --- | --- |", *lines])
 
