@@ -2,6 +2,7 @@
 page."""
 
 import re
+import statistics
 
 from page_numbers import KeyedTableRule, Mismatch, TableRule, TextRule, columns, raw
 
@@ -352,6 +353,55 @@ def script_cell(label, heading):
     return f"{row['ratio_both']:.2f}"
 
 
+# --- kernels, the profile, short lists
+
+SIX_SHAPES = 6  # those with several matrices: their weights come from L3
+
+
+def gemm_cell(label, heading):
+    who = {"rill": "rill", "rill, median": "rill", "rill, GFLOP/s": "rill", "oneDNN packed, GFLOP/s": "onednn packed",
+           "oneDNN sgemm, GFLOP/s": "onednn sgemm"}.get(label)
+    if who is None:
+        return None
+    what, rows = "median" if label == "rill, median" else "fastest", raw("kernels.json")["results"]
+    mean = statistics.geometric_mean(one[what] for one in rows if one["op"] == "gemm" and one["who"] == who and one["copies"] > 1 and
+                                     (one["m"], one["threads"]) == (int(heading), 1))
+    if "GFLOP/s" in label:
+        return f"{mean:.1f}"
+    return f"{100 * mean / next(one['roofline'] for one in rows if one['op'] == 'gemm mean' and one['m'] == int(heading)):.0f} %"
+
+
+def small_gemm_cell(label, heading):
+    """Shapes whose weights stay in L2."""
+    m, (k, n) = int(re.match(r"M = (\d+)", label)[1]), map(int, heading.split(" x "))
+    who = "onednn packed" if "oneDNN" in label else "rill"
+    return next(f"{one['fastest']:.0f}" for one in raw("kernels.json")["results"] if one["op"] == "gemm" and
+                (one["who"], one["m"], one["k"], one["n"], one["copies"], one["threads"]) == (who, m, k, n, 1, 1))
+
+
+def profile_cell(label, heading, before):
+    """Percentages of samples of the small model."""
+    form, k, kind = re.match(r"([\w-]+), k = (\d+), (\w+)", label).groups()
+    part = raw("mt-profile-1t.txt").split(f"== test_2016_flickr, k = {k}: percent")[1].split("\n== ")[0]
+    row = next(line for line in part.splitlines() if line.startswith(f"rill {kind} {form} "))
+    return re.split(r"\s+", re.sub(r".* n=\d+\s+", "", row))[len(before) - 1]
+
+
+def short_cell(label, heading, before):
+    """Expansions of the recommended search, and short lists and expansions of the wider one."""
+    name = label.split(",")[0]
+    if len(before) < 3:
+        return None
+    if len(before) == 3:
+        return default_rows(name, "test")[-1][4]
+    return next(row for row in columns("defaults.txt") if row[:2] == [name, before[1]] and len(row) == 4)[len(before) - 2]
+
+
+def extreme_values():
+    return re.search(r"^(\d+) settings of (\d+) options: (\d+) refused, (\d+) answered, (\d+) at the deadline", raw("extremes.txt"),
+                     re.M).groups()
+
+
 def length_values():
     words, sizes = zip(*((f"{words:.1f}", f"{hypotheses / classes:.2f}") for words, hypotheses,
                          classes in raw("papers/cube-lengths.json")["results"]))
@@ -395,6 +445,13 @@ RULES = [
     TextRule(SEARCH, r"`accelerated` reaches (\d+) % of", reached_values),
     TextRule(SEARCH, r"\(([\d.]+), ([\d.]+) and ([\d.]+) words on average\) the class size at k = 30 is ([\d.]+), ([\d.]+) and ([\d.]+)\.",
              length_values),
+    KeyedTableRule(SEARCH, "set, inputs | N |", short_cell),
+    KeyedTableRule(TRANSLATION, "| gemm | attention |", profile_cell),
+    TableRule(MEASUREMENTS + "kernels.md", "M | 1 | 5 |", gemm_cell),
+    TableRule(MEASUREMENTS + "kernels.md", "K x N | 128 x 512 |", small_gemm_cell),
+    TextRule(MEASUREMENTS + "serving.md", r"Of (\d+) settings of (\d+) options, (\d+) are refused before any work\. (\d+) are answered, "
+             r"(\d+) of them",
+             extreme_values),
     TableRule(SEARCH, "k | 1 in flight", posterior_cell),
     TableRule(SEARCH, "method | line 1", latency_cell),
     TableRule(SEARCH, "model | k = 1", certified_cell),

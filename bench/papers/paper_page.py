@@ -4,6 +4,7 @@ A table is shown as grids, charts and notes, which its function `show` makes fro
 """
 
 import os
+import re
 import sys
 from html import escape
 
@@ -165,7 +166,7 @@ def text_of(tables, raws):
             out += ["", *piece.text()]
         out += ["", f"*What differs:* {table.differs}"]
         out += ["", *("- " + note for note in notes_of(table, raws))]
-    return "\n".join("\n".join(out).split("\n\n\n")).rstrip() + "\n"
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n"
 
 
 def notes_of(table, raws):
