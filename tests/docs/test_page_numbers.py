@@ -32,7 +32,7 @@ def row(path, start):
 
 
 with tempfile.TemporaryDirectory() as work:
-    for part in ("tools", "docs", "bench/results"):
+    for part in ("tools", "docs", "bench"):
         shutil.copytree(os.path.join(ROOT, part), os.path.join(work, part), ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(os.path.join(ROOT, "README.md"), work)
     page, raw = os.path.join(work, PAGE), os.path.join(work, RAW)
