@@ -82,8 +82,10 @@ def measure(runs, tables, raws):
             done.add(name)
             raws[name] = runs.measure(name, part)
             for kind in ("failed", "missing"):
-                if kind in raws[name]:
-                    print(f"reproduce: {table.name}: {name}: {kind}: {raws[name][kind]}", file=sys.stderr)
+                reason = raws[name].get(kind)
+                if reason and reason not in done:
+                    print(f"reproduce: {table.name}: {name}: {kind}: {reason}", file=sys.stderr)
+                done.add(reason)
         write(runs.out)
         print(f"reproduce: {table.name} done", file=sys.stderr)
 
