@@ -34,7 +34,7 @@ def options():
     parser.add_argument("--data", default=os.environ.get("RILL_DATA") or os.path.join(paper_runs.ROOT, "..", "shared", "data"))
     parser.add_argument("--models")
     parser.add_argument("--wmt19")
-    parser.add_argument("--out", default=os.path.join(paper_runs.ROOT, "build", "reproduce"))
+    parser.add_argument("--out", default=os.path.join(paper_runs.ROOT, "build-reproduce"))
     parser.add_argument("--runs", type=int, default=5, help="runs of each method (5)")
     parser.add_argument("--lines", type=int, default=0, help="only the first lines of each set, to try things out")
     parser.add_argument("table", nargs="*")
