@@ -81,6 +81,22 @@ def measured(folder):
     return options
 
 
+def translated(folder, options):
+    """Translation: 64 inputs in flight, which refilling keeps, and no limit on a timestep."""
+    os.makedirs(os.path.join(folder, "data", "mt", "multi30k"))
+    os.symlink(os.path.join(ROOT, "tests", "data", "mt", "shared"), os.path.join(folder, "models", "de-en"))
+    for side in ("de", "en"):
+        with open(os.path.join(folder, "data", "mt", "multi30k", "test_2016_flickr." + side), "w", encoding="utf-8") as file:
+            file.writelines(f"{i} ab\n" for i in range(70))
+    code, text, err = run(*options[:-3], "--runs", "1", "stream-table-4")
+    assert code == 0 and "stream-variants-wmt: missing: no WMT'19 models" in err, err
+    assert row(text, "var-batch", "paper")[3:4] == ["2,007"] and row(text, "var-stream", "rill")[-1] == "64 |", text
+    with open(os.path.join(folder, "out", "stream-variants.json"), encoding="utf-8") as file:
+        found = {one["method"]: one["run"] for one in json.load(file)["results"]}
+    assert found["fixed:n=12"]["items_peak"] == 12 and found["var-stream"]["refills"] > 1
+    assert not any(run["options"].get("max_batch_hypotheses") for run in found.values())
+
+
 def interrupted(folder, options):
     table = reproduce.TABLES[0]
     reproduce.TABLES.insert(0, paper_page.Table("a", "", 1, "", "", {"one": lambda runs: 1, "two": stop, "three": lambda runs: 3},
@@ -137,6 +153,7 @@ def reported():
 
 with tempfile.TemporaryDirectory() as work:
     run_options = measured(work)
+    translated(work, run_options)
     interrupted(work, run_options)
     refused(work)
 reported()
