@@ -259,7 +259,7 @@ def main():
     if not options.kind:
         try:
             numbers = page_numbers.pages(page_rules.RULES)
-        except (page_numbers.Mismatch, OSError, KeyError, StopIteration, ValueError) as error:
+        except (page_numbers.Mismatch, OSError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
             sys.exit(f"figures: a rule of tools/page_rules.py does not fit: {type(error).__name__}: {error}")
         made += [(page, text) for page, (text, _, _) in numbers.items()]
         print("\n".join(f"{page}: {written} of {all_of_it} numbers are written from raw files" for page, (_, written,

@@ -402,6 +402,23 @@ def extreme_values():
                      re.M).groups()
 
 
+def refill_values():
+    """The gain of refilling with two threads, in per cent: least and most over the parsers."""
+    gains = [round(100 * float(batch_cell(f"var-batch ÷ {name}, 2 threads", heading)) - 100)
+             for name in ("var-stream", "top-up") for heading in ("GEO", "JOBS", "ATIS")]
+    return [str(min(gains)), str(max(gains))]
+
+
+def avx2_values():
+    return [times(peer_row("mt-1t-avx2.txt", SECTIONS["128", k], kind, form)[3])
+            for k, form in ((5, "fixed"), (5, "stream-all"), (50, "stream-all")) for kind in ("fp32", "int8")]
+
+
+def avx2_range():
+    values = sorted(avx2_values(), key=float)
+    return [values[0], values[-1]]
+
+
 def length_values():
     words, sizes = zip(*((f"{words:.1f}", f"{hypotheses / classes:.2f}") for words, hypotheses,
                          classes in raw("papers/cube-lengths.json")["results"]))
@@ -431,6 +448,11 @@ RULES = [
     TextRule(PARSING, r"With predicted tags F1 is ([\d.]+) and oracle F1 ([\d.]+); ([\d.]+) % of the tags",
              percents("parse-wsj-sample-tagger-1t.json", "bracket_percent", "oracle_percent", "tags_percent")),
     TableRule(PARSING, "| GUM, 452 sentences |", parse_speed_cell),
+    TextRule(README, r"(\d+) to (\d+) % on \[two threads\]", refill_values),
+    TextRule(README, r"factors of this model are between ([\d.]+) and ([\d.]+)\.", avx2_range),
+    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) in int8, `stream-all` ([\d.]+) and "
+             r"([\d.]+) "
+             r"\(([\d.]+) and ([\d.]+) at k = 50\)", avx2_values),
     KeyedTableRule(README, "size, processor | weights |", sizes_cell),
     KeyedTableRule(TRANSLATION, "| NLLB's size, fp32 |", large_cell),
     KeyedTableRule(README, "| BLEU, fp32 | tokens/s, fp32", twice_int8(against_cell)),
