@@ -51,13 +51,13 @@ static inline const void *rill_get_block(const rill_weights *w, size_t first)
     return (const char *)w->data + first / RILL_BLOCK * rill_block_bytes(w->k, w->dtype);
 }
 
-/* F32: first weight of output n; consecutive k are RILL_BLOCK floats apart. */
+/* F32 weights: return a pointer to the first weight of output n. Its weights for consecutive k are RILL_BLOCK floats apart. */
 static inline const float *rill_output_weights(const rill_weights *w, size_t n)
 {
     return (const float *)rill_get_block(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK;
 }
 
-/* U8S8: scale of each column of W^T, including the columns that pad the last block. */
+/* U8S8 weights: return the scale of each column of W^T, including the columns that pad the last block. */
 static inline const float *rill_channel_scales(const rill_weights *w)
 {
     const size_t blocks = rill_block_count(w->n);
@@ -197,7 +197,7 @@ void rill_activate_ref(rill_activation activation, size_t n, const float *x, flo
  * count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
-/* Sort key that ascends as scores descend; -0 and 0 have equal keys. */
+/* Return a sort key that ascends as scores descend. -0 and 0 have equal keys. */
 static inline uint32_t rill_best_key(float score)
 {
     uint32_t bits;

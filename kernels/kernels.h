@@ -118,7 +118,8 @@ rill_isa_mask rill_cpu_isa(void);
 typedef struct rill_operand {
     float *data; /* NULL: the operand is absent, where allowed. Inputs are never written */
     size_t ld;
-    const int32_t *index; /* [R] or NULL; the entries of an output's index must be distinct */
+    /* [R] table row for each row of the call; NULL: row r. The entries of an output's index must be distinct */
+    const int32_t *index;
 } rill_operand;
 
 /* Return the operand's row for row r of the call: a pointer to its first element. NULL if data is NULL or index[r] is negative. */
@@ -138,7 +139,7 @@ static inline float *rill_operand_row(const rill_operand *o, size_t r)
  * magnitude is below 2^-100, all values count as 0. A NaN or infinity in a row of A or an output's weights gives
  * NaN. */
 typedef enum rill_dtype {
-    RILL_DTYPE_F32 = 0,  /* fp32 */
+    RILL_DTYPE_F32 = 0,  /* fp32 weights */
     RILL_DTYPE_BF16 = 1, /* rounded to bf16, ties to even; arithmetic is fp32 on the rounded values */
     RILL_DTYPE_U8S8 = 2, /* int8 with one scale per output; each call quantises its rows of A */
 } rill_dtype;

@@ -30,7 +30,7 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
     return RILL_QUANT_ROWS * sizeof(float) + rows * rill_quant_stride(w->k, sizeof(int16_t));
 }
 
-/* Weights of outputs [first, first + columns), which are packed into one block. */
+/* The weights of outputs first to first + columns - 1, which are packed into one block. */
 typedef struct source {
     const float *w; /* weights of output number `first`; those of the next output are `stride` floats further on */
     size_t stride, k, columns;

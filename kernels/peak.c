@@ -105,7 +105,7 @@ static void read_plain(rill_peak_loop *loop)
 
 /* --- choice of a loop --------------------------------------------------------------------------------------------- */
 
-/* Flops of one pass of a loop whose iterations add `wide` products to each of the accumulators. */
+/* Return the flops of one pass of a loop whose iterations add `wide` products to each of the accumulators. */
 static double pass_flops(double wide)
 {
     return 2.0 * ACCUMULATORS * ITERATIONS * wide;

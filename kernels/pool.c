@@ -31,7 +31,7 @@
 #include <unistd.h>
 #endif
 
-#define SPIN_NS 50000 /* a thread spins this long before it sleeps: about the cost of a wake-up */
+#define SPIN_NS 50000 /* nanoseconds that a thread spins before it sleeps: about the cost of a wake-up */
 #define SPIN_LOOKS 32 /* spin iterations between two reads of the clock */
 #define LINE 64       /* bytes of a cache line: separates words that different threads write */
 
@@ -89,7 +89,7 @@ static void word_wake(_Atomic uint32_t *word)
 
 /* ---- claiming -------------------------------------------------------------------------------------------- */
 
-/* Claim and run chunks until none is unclaimed. Returns whether this thread ran any. */
+/* Claim and run chunks until no chunk is unclaimed. Returns 1 if this thread ran any, else 0. */
 static int claim_all(rill_pool *pool)
 {
     int worked = 0;

@@ -34,7 +34,7 @@ rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *p
 /* Read a configuration from bytes in memory, otherwise as rill_config_open(); `name` stands for the path in errors and is copied. */
 rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length);
 
-void rill_config_close(rill_config *config); /* NULL is allowed */
+void rill_config_close(rill_config *config); /* closes the configuration; NULL is allowed */
 
 /* Open the file `name` of a model directory, call `read` with its configuration, and close it.
  *   found  *found is set to 1 if the file exists; to 0 if not, and then `read` is not called. NULL: the file is required

@@ -15,7 +15,7 @@
 #include "rill/safetensors.h"
 
 typedef struct tensor_part {
-    rill_file file;                /* the open file; all zero if `bytes` is set */
+    rill_file file;                /* the open file of this part; all zero if `bytes` is set */
     const char *bytes;             /* content in the caller's memory; NULL: the content is in `file` */
     const char *name;              /* name of the part for messages; in the arena */
     size_t size;                   /* size of the file, in bytes */

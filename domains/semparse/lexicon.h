@@ -28,7 +28,7 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
  * if the type is unnumbered. */
 int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
 
-/* Close the lexicon; close all question objects that use it before. NULL is allowed. */
+/* Close the lexicon. All question objects that use it must be closed before. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
 
 /* --- data of a lexicon -------------------------------------------------------------------------------------------- */
@@ -51,11 +51,11 @@ enum {
 
 /* Kinds of alternatives in a pattern element. Each kind matches certain tokens of the question. */
 typedef enum rill__pattern_class {
-    RILL__WORD, /* the word with number `id` */
+    RILL__WORD, /* the lexicon word with number `id` */
     /* a name of the lexicon that can have type number `id`; in a left context, a placeholder of that type */
     RILL__TYPE,
     RILL__DIGITS,      /* a number in digits within low..high */
-    RILL__INT,         /* a number in digits or words within low..high */
+    RILL__INT,         /* a number in digits or in words, within low..high */
     RILL__ORDINAL,     /* an ordinal: 27th, twenty seventh */
     RILL__YEAR,        /* a year: 1993, nineteen ninety three */
     RILL__CLOCK,       /* a clock reading in digits: 5, 530, 5:30, 1730 */

@@ -406,7 +406,7 @@ static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *re
     return check_left_context(lexicon, pattern);
 }
 
-/* Read `text` as the pattern of a rule, or, if `preference` is set, of a preference. */
+/* Read `text` as a pattern. preference = 1: the pattern of a preference; 0: the pattern of a rule. */
 static rill_status read_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out)
 {
     pattern_reader reader = {.part = PART_LEFT};
@@ -611,7 +611,7 @@ static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t len
 
 static rill_status read_lines(rill_lexicon *lexicon)
 {
-    /* the root of the trie */
+    /* add the root of the trie, state 0 */
     PUSH(&lexicon->arena, lexicon->states, lexicon->state_count, RILL__NONE, "lexicon trie states");
     char *line = lexicon->source.data, *end = line + lexicon->source.length;
     while (line < end) {

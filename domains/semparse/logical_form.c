@@ -49,7 +49,7 @@ static int is_bracket(char c)
     return c == '(' || c == ')';
 }
 
-/* Return the token at or after *pos, and move *pos past it; an empty token at the end of the text. */
+/* Return the next token, which starts at or after *pos, and move *pos past it. At the end of the text, return an empty token. */
 static token next_token(const char *text, size_t length, size_t *pos)
 {
     while (*pos < length && is_form_space(text[*pos])) ++*pos;

@@ -39,7 +39,7 @@ typedef struct rill_mentions {
  * question, else the token itself. Borrowed from the table or from the argument. */
 rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *token, size_t length);
 
-/* Free the memory; the table may be filled again. A zeroed table is allowed. */
+/* Free the table's memory. The table may be filled again later. A zeroed table is allowed. */
 void rill_mentions_clear(rill_mentions *mentions);
 
 /* The state of one thread that converts questions: a stemmer and buffers. */
@@ -99,7 +99,7 @@ typedef enum rill__number_form {
 
 typedef struct rill__number {
     rill__number_form form;
-    int digits; /* for RILL__FORM_DIGITS: number of digits */
+    int digits; /* number of digits, if the form is RILL__FORM_DIGITS */
     int64_t value;
 } rill__number;
 
@@ -126,7 +126,7 @@ typedef struct rill__output_token {
 /* An entry of the hash table from constants to mentions. The table is needed because equal constants share a placeholder. */
 typedef struct rill__mention_slot {
     int32_t type;   /* type of the mention; RILL__NONE: the slot is free */
-    size_t mention; /* index in rill_mentions.entries */
+    size_t mention; /* index of the mention in rill_mentions.entries */
 } rill__mention_slot;
 
 struct rill_question {
@@ -159,7 +159,7 @@ typedef struct rill__match {
     size_t length;     /* number of raw tokens that it replaces; 0: no match */
     int32_t candidate; /* index in lexicon->candidates of the name or rewrite; RILL__NONE: a rule matched */
     int32_t rule;
-    int has_possessive; /* 1: the last token has a final 's that is not part of the mention */
+    int has_possessive; /* 1: the last token of the mention has a final 's that is not part of it; 0: it has none */
     /* tokens that a rule captured: index of the first; number of tokens, 0 if it captured none */
     size_t value_raw, value_length;
     /* the number that a rule captured, if it captured no tokens; its a.m. reading; its p.m. reading */

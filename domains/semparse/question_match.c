@@ -217,7 +217,7 @@ static int read_clock(rill__number number, int64_t *value)
 
 /* A walk down the trie of names and rewrites, one raw token at a time. */
 typedef struct trie_walk {
-    size_t next; /* index of the next raw token */
+    size_t next; /* index of the raw token that the walk reads next */
     int32_t state;
     int at_possessive; /* 1: the last token matched only without its final 's, and so the walk ends after it */
 } trie_walk;

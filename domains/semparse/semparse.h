@@ -60,7 +60,7 @@ typedef struct semparse_lstm {
 /* Weights of the model. H: hidden width; V: size of the target vocabulary. */
 typedef struct semparse_weights {
     semparse_lstm encoder, decoder;
-    rill_matrix context_weight, state_weight; /* H x H: W_c, W_s */
+    rill_matrix context_weight, state_weight; /* H x H: W_c for the context vector, W_s for the decoder state */
     rill_matrix output;                       /* V x H weights of the output layer */
     rill_constant attention_bias;             /* [H] bias b_a of the attention layer */
     /* [V] bias of the target tokens; -infinity for tokens that are never output */
@@ -87,7 +87,7 @@ typedef struct semparse {
     semparse_tables tables;
     rill_graph encode, step, score;
 
-    size_t hidden, ld; /* H, and H rounded up to 16 */
+    size_t hidden, ld; /* H, hidden width; H rounded up to a multiple of 16 */
     int32_t source_vocab_size, target_vocab_size;
     int32_t max_length; /* maximum number of actions of a hypothesis */
     int32_t max_input;  /* maximum tokens of a question */
@@ -108,14 +108,14 @@ typedef struct semparse_runner {
     rill_arena arena;
     /* [target ids] used by encode() for one question; 1: the question contains this target token, 0: it does not */
     char *mentioned;
-    /* [n_placeholders] used by encode() for one question: ids of the placeholders that it does not mention */
+    /* [n_placeholders] used by encode() for one question: ids of the placeholders that the question does not mention */
     int32_t *unmentioned;
     rill_mentions *mentions_by_slot; /* [slots] table of mentions of the question in each slot */
     rill_text *unknown_names;        /* [slots] names in the question that the model does not know, joined by ", " */
     size_t n_slots;
 
     int32_t *slot, *length; /* [questions of an encode() call] slot of each question; number of its token ids */
-    int32_t *token_ids;     /* ids of all questions, concatenated */
+    int32_t *token_ids;     /* token ids of all questions of the call, one question after the other */
     int32_t *column;        /* input columns of a step that the engine does not fill */
 } semparse_runner;
 

@@ -40,10 +40,11 @@ typedef struct seq_net {
     int32_t n_target_tokens;
     const char *eos_file;     /* name of the file that set eos, for messages */
     int32_t config_positions; /* number of positions in the model's configuration */
-    int32_t max_input_length; /* maximum tokens of an input: config_positions, or more if positions are unlimited */
-    int32_t max_positions;    /* hard limit on the actions of an output, which requests cannot exceed */
-    int32_t max_length;       /* default limit on the actions of an output */
-    uint64_t *legal;          /* [actions / 64 rounded up] bit set of the target ids that may be output */
+    /* maximum tokens of an input: config_positions, or more if the architecture does not limit positions */
+    int32_t max_input_length;
+    int32_t max_positions; /* hard limit on the actions of an output, which requests cannot exceed */
+    int32_t max_length;    /* default limit on the actions of an output */
+    uint64_t *legal;       /* [target ids / 64, rounded up] bit set of the target ids that may be output */
     /* [n_bad_words] token sequences that no output may contain; see rill_domain_info.forbidden */
     rill_sequence *bad_words;
     int32_t n_bad_words;
@@ -84,7 +85,7 @@ typedef enum seq_state_need { SEQ_NEEDS_PATH, SEQ_NEEDS_PARENT } seq_state_need;
 
 /* An architecture. All members are required unless marked optional. */
 struct seq_arch {
-    size_t net_size; /* bytes of the architecture's net struct */
+    size_t net_size; /* size of the architecture's net struct in bytes */
     seq_state_need state_need;
     /* 1: outputs have alignments, and so the states of all their prefixes stay in memory; 0: no alignments */
     int has_alignment;
@@ -149,7 +150,7 @@ struct seq_model {
     char source_language[40];
     seq_net *net[RILL_MIX_MODELS];
     size_t n_nets;
-    seq_shortlist *shortlist; /* NULL: outputs may use all tokens */
+    seq_shortlist *shortlist; /* the model's shortlist; NULL: it has none, and outputs may use all tokens */
     /* bit set of the target ids that may be output, as the first net has it */
     const uint64_t *legal;
     /* limits of the model: each is the minimum over its nets */

@@ -129,7 +129,7 @@ static rill_status clean_text(rill_arena *arena, const char **text, size_t *leng
 }
 
 enum {
-    LONG_INPUT = 512,       /* inputs with more tokens run alone */
+    LONG_INPUT = 512,       /* inputs with more tokens than this are encoded alone */
     LENGTH_FACTOR = 3,      /* maximum actions of an output: LENGTH_FACTOR * input tokens + LENGTH_ALLOWANCE */
     LENGTH_ALLOWANCE = 50,  /* added for short inputs; the factor is that of marian-decoder */
     MAX_POSITION_BYTES = 64 /* maximum bytes of text per position of the model; far more than a token has */
@@ -293,7 +293,7 @@ static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_st
     return RILL_OK;
 }
 
-/* Inputs are tokenized once for all nets of an ensemble, because the nets have the same vocabularies. */
+/* Encode inputs. They are tokenized once for all nets of an ensemble, because the nets have the same vocabularies. */
 rill_status seq_encode(void *self, int32_t n, rill_input *inputs)
 {
     seq_runner *r = self;

@@ -59,8 +59,9 @@ enum { PARSER_PHASE_STRUCTURE = 0, PARSER_PHASE_LABEL = 1, PARSER_PHASES = 2 };
 enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 };
 /* the frames <s> and </s> around each sentence */
 enum { PARSER_FRAME_TOKENS = 2 };
-enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: tag of <s> and </s>; first tag of words */
-enum { PARSER_NO_LABEL = 0 };                     /* id in labels.vocab of "no label": a span that gets no bracket */
+/* ids in tags.vocab: the tag of <s> and </s>; the first tag of words */
+enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 };
+enum { PARSER_NO_LABEL = 0 }; /* id in labels.vocab of "no label": a span that gets no bracket */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
 /* A position has five products with the weights, of D floats each, as defined above. The products from PRODUCT_C on include the term that

@@ -348,8 +348,8 @@ static void suffix_rows(const parser_runner *r, int32_t *row)
     }
 }
 
-/* Features of a word: ids of embedding rows.
- *   feature  [parser_features()] out */
+/* Set feature [parser_features()] to the features of a word: for the word, its shape and each suffix, the row of the embedding; -1 for a
+ * suffix that the vocabulary does not have. */
 static rill_status word_features(parser_runner *r, rill_slice word, int32_t *feature)
 {
     TRY(normalise_word(r, word));
@@ -425,8 +425,8 @@ static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, 
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* Copy the tags of tagged words and mark untagged words for prediction.
- *   tag, untagged  [frames] out */
+/* For each frame, set tag [frames] to its tag, if it has one, and mark untagged words for prediction: untagged [frames] is >= 0 for such a
+ * frame, else -1. */
 static void fill_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
 {
     for (int32_t i = 0; i < sentences; i++) {

@@ -11,7 +11,7 @@
 
 typedef struct operand_info {
     const char *name;
-    size_t offset; /* offset in the description of the view, views or constant that the user sets */
+    size_t offset; /* offset of the view, the views or the constant in the description that the user passes */
     size_t times, width;
     int use; /* bit set of rill_operand_use */
 } operand_info;

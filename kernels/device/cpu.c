@@ -19,8 +19,9 @@ enum {
     L2_BYTES = 1 << 20,
     NEAR_BYTES = 600 << 10, /* maximum bytes of a block's tensors if the weights fit in the second-level cache */
     FAR_BYTES = 4 << 20,    /* maximum bytes of a block's tensors with larger weights */
-    L3_BYTES = 32 << 20,    /* weights above this size do not stay in cache: each block reads them from memory */
-    FAR_DIVISOR = 4,        /* with weights above L3_BYTES, a block's tensors may take weight bytes / FAR_DIVISOR */
+    /* weights above this size do not stay in the third-level cache: each block reads them from memory */
+    L3_BYTES = 32 << 20,
+    FAR_DIVISOR = 4, /* with weights above L3_BYTES, a block's tensors may take weight bytes / FAR_DIVISOR */
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
     MAX_FAR_BLOCK = 512,

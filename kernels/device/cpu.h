@@ -35,7 +35,7 @@ typedef struct cpu_network {
 /* The weights of one vocabulary subset, for every slot (input in flight). */
 typedef struct cpu_subset {
     cpu_weights *slot;
-    size_t capacity, count; /* slots allocated; slots initialised */
+    size_t capacity, count; /* number of slots allocated; number of slots initialised */
 } cpu_subset;
 
 /* the CPU's data of a session (rill_session.data) */
@@ -45,7 +45,7 @@ typedef struct cpu_session {
     size_t pool_bytes;
     void **table;       /* [tables + 1] rows of each table; the last one has the parent node of each node */
     cpu_subset *subset; /* [subsets] weights of each vocabulary subset */
-    char *run_memory;   /* arrays of the current run */
+    char *run_memory;   /* memory of the arrays of the current run */
     char *scratch;      /* working memory of the blocks that run at the same time; also used to pack weights */
     size_t run_memory_capacity, scratch_capacity;
     atomic_flag *scratch_busy; /* [threads] which parts of `scratch` are in use; each thread takes a free one */

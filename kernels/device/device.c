@@ -15,7 +15,7 @@
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
-/* Path of a module: in the directory that the environment variable RILL_MODULES names, else in the directory of this
+/* Set *path to the file of a module: in the directory that the environment variable RILL_MODULES names, else in the directory of this
  * library's file. If that file's path has no directory, the dynamic loader searches for the module. */
 static rill_status module_path(rill_text *path, const char *name)
 {

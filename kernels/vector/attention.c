@@ -21,7 +21,7 @@
 typedef struct group {
     const float *query[4];
     float *p[4], *out[4];
-    const float *keys, *values, *additive; /* additive: NULL for dot products */
+    const float *keys, *values, *additive; /* additive: weights of the additive score; NULL for dot products */
     const int32_t *path;                   /* memory row t is row path[t] of keys and values; NULL: row t */
     size_t length;
     size_t row_pos[4]; /* positions of the rows in their slot's memory, for the relative position bias */
@@ -194,9 +194,9 @@ static void run_group_4(const rill_attention *a, group *g)
  * ascending. So a row's result is a function of its own operands. NaN stays in its head: lanes of different heads never
  * meet. */
 #define HEADS_LENGTH ((size_t)512) /* maximum memory rows of a slot that this method handles */
-#define QUAD ((size_t)4)           /* memory rows in a vector of scores */
-#define HEADS ((size_t)VL / 4)     /* heads in a vector of scores */
-#define STRIP 8                    /* vectors of the context that are summed together */
+#define QUAD ((size_t)4)           /* number of memory rows in a vector of scores */
+#define HEADS ((size_t)VL / 4)     /* number of heads in a vector of scores */
+#define STRIP 8                    /* number of vectors of the context that are summed at a time */
 
 /* HEADS heads of one query row: operands and working memory. */
 typedef struct head_group {

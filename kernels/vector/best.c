@@ -20,13 +20,14 @@
 
 #define PIECE 512 /* symbols that are processed at a time: 2 KB of logits */
 #define SPANS 64  /* maximum spans of a row; a span is one or more whole pieces */
-#define RANK_MAX \
-    256 /* maximum candidates ranked by counting. For more: radix selection if B > RANK_MAX and logp is requested, else insertion */
-#define WAYS 4 /* separate vectors of lane maxima; vector i of a piece belongs to way i % WAYS */
+/* maximum number of candidates that are ranked by counting. More candidates are ranked by radix selection if B > RANK_MAX and logp is
+ * requested, else by insertion */
+#define RANK_MAX 256
+#define WAYS 4 /* number of separate vectors of lane maxima: vector i of a piece belongs to way i % WAYS */
 
 typedef struct row {
     const float *logits, *bias, *add; /* of one row: logits, and what is added to them; bias and add may be NULL */
-    const uint64_t *legal;            /* NULL: all symbols are legal */
+    const uint64_t *legal;            /* bit set of legal symbols; NULL: all symbols are legal */
     size_t symbols, span;             /* number of symbols: of the row; of one span (a multiple of PIECE) */
     int normalise;
 } row;
@@ -417,7 +418,7 @@ static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, f
     return new_count;
 }
 
-/* Which keys (rill_best_key) of the row are among the B best: all keys below `first`, and the best `ties` candidates
+/* The keys (rill_best_key) of a row that are among the B best. They are all keys below `first`, and the best `ties` candidates
  * with a key among the 1 << shift keys from `first` on. */
 typedef struct key_cut {
     uint64_t first;
@@ -425,7 +426,7 @@ typedef struct key_cut {
     size_t ties;
 } key_cut;
 
-/* Replace *c by the candidates of the vector at symbol v. */
+/* Replace the contents of *c by the candidates among the VL symbols from v on. */
 RILL_INLINE void collect_vector(const row *r, candidates *c, size_t v, float norm, vf low)
 {
     c->count = 0;
@@ -444,7 +445,7 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
         for (size_t v = 0; v < r->symbols; v += VL) {
             collect_vector(r, &c, v, norm, low);
             for (size_t i = 0; i < c.count; i++) {
-                /* the difference wraps around for keys below `first`: no bucket */
+                /* for keys below `first` the difference wraps around, so such a key is in no bucket */
                 const uint64_t bucket_of_key = (rill_best_key(c.logp[i]) - key_limit.first) >> key_limit.shift;
                 if (bucket_of_key < BUCKETS) have[bucket_of_key]++;
             }

@@ -18,20 +18,21 @@
 
 #include "vec.h"
 
-#define MR 8     /* maximum rows of a tile */
-#define GROUP 96 /* maximum rows multiplied by a panel before the next panel: their A stays in L2 */
+#define MR 8 /* maximum rows of a tile */
+/* maximum rows that are multiplied by one panel before the next panel's turn: their part of A stays in L2 */
+#define GROUP 96
 #define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* rough speed, to estimate a call's time */
 
 #define WIDE ((size_t)64) /* maximum columns of a tile */
 #define LINE 64           /* bytes of a line of packed weights */
-#define AHEAD 2           /* lines of the next panel prefetched per four k */
+#define AHEAD 2           /* cache lines of the next panel that are prefetched for every four k */
 #define AHEAD_ROWS 4      /* tiles of fewer rows take too little time to prefetch */
 
 /* The rows of a tile, at most MR. `add` and `c` point at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
     const float *a[2][MR];
-    const void *q[MR];    /* U8S8: each quantised row of A; replaces a */
-    float scale[MR];      /* U8S8: scale of each quantised row */
+    const void *q[MR];    /* U8S8: the quantised rows of A, which are read instead of a */
+    float scale[MR];      /* U8S8: the scale of each quantised row */
     const float *add[MR]; /* added to the rows of C; read only if strip.adds is 1, and then never NULL */
     float *c[MR];
     const char *ahead; /* first address in the next panel that this tile prefetches: AHEAD lines per four k */
@@ -41,7 +42,7 @@ typedef struct tile_rows {
 /* A strip: nv vectors of columns of one panel. At the right edge of C, only the first `columns` of them exist in C. */
 typedef struct strip {
     const char *w;       /* packed weights, the strip's first line */
-    size_t block_stride; /* bytes from block to block */
+    size_t block_stride; /* bytes from one block of packed weights to the next */
     size_t k[2];         /* columns of A1; columns of A2, 0 if there is no A2 */
     int adds;            /* 1: tile_rows.add is added; 0: it is not read */
     size_t nv, first, columns;
@@ -80,7 +81,7 @@ typedef struct quantised {
 #define ROWS2(X, u) X(0, u) X(1, u) X(2, u) X(3, u) X(4, u) X(5, u) X(6, u) X(7, u)
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
 
-/* Address of vector j of a strip, u lines after w. */
+/* The address of vector j of a strip in the packed weights, u lines after w. */
 #define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * block_stride + (j)*VL % 16 * 4 + LINE * (u))
 
 #if VL == 16
