@@ -15,13 +15,15 @@
 #include "device_abi.h"
 
 enum {
-    SPANS_PER_THREAD = 4, /* load balancing: fast threads take more spans */
+    /* maximum number of spans for each thread; with several, a fast thread computes more spans than a slow one */
+    SPANS_PER_THREAD = 4,
     L2_BYTES = 1 << 20,
     NEAR_BYTES = 600 << 10, /* maximum bytes of a block's tensors if the weights fit in the second-level cache */
     FAR_BYTES = 4 << 20,    /* maximum bytes of a block's tensors with larger weights */
     /* weights above this size do not stay in the third-level cache: each block reads them from memory */
     L3_BYTES = 32 << 20,
-    FAR_DIVISOR = 4, /* with weights above L3_BYTES, a block's tensors may take weight bytes / FAR_DIVISOR */
+    /* with weights above L3_BYTES, a block's tensors may take 1 / FAR_DIVISOR of the bytes of the weights */
+    FAR_DIVISOR = 4,
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
     MAX_FAR_BLOCK = 512,

@@ -293,7 +293,7 @@ static void write_weights(head_group *g, vf scale, float *weights, size_t ld)
 
 /* ---- narrow heads: context --------------------------------------------------------------------------------------------- */
 
-/* Sums are named variables c0 to c7, which compilers keep in registers, see gemm.h. */
+/* Define the sums as named variables c0 to c7, which compilers keep in registers; see gemm.h. */
 #define SUMS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define DECLARE(i) vf c##i = v_zero();
 #define ADD(i) c##i = v_fma(v_set1(p[(i) / nv * QUAD]), v_load(value + (i)*VL), c##i);

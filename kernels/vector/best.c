@@ -33,7 +33,7 @@ typedef struct row {
 } row;
 
 typedef struct scan {
-    vf lane_max, lane_sum; /* per lane, over all symbols: maximum and sum of the online normaliser */
+    vf lane_max, lane_sum; /* for each lane, over all symbols: maximum and sum of the online softmax */
     vf group[WAYS];        /* lane maxima over the legal symbols of each way */
     vm non_finite;         /* lanes that saw NaN or +infinity; used only if log_norm is not computed */
     _Alignas(64) float x[PIECE];

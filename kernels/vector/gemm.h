@@ -44,7 +44,7 @@ typedef struct strip {
     const char *w;       /* packed weights, the strip's first line */
     size_t block_stride; /* bytes from one block of packed weights to the next */
     size_t k[2];         /* columns of A1; columns of A2, 0 if there is no A2 */
-    int adds;            /* 1: tile_rows.add is added; 0: it is not read */
+    int adds;            /* 1: tile_rows.add is added to C; 0: tile_rows.add is not read */
     size_t nv, first, columns;
     const float *scale;    /* U8S8: scales of the weights, from the strip's first column on */
     const int32_t *offset; /* U8S8: initial sums, which cancel the +128 of quantised rows */
