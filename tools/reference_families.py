@@ -68,7 +68,12 @@ SHAPES = {
     "mt5-silu": ("mt5", 13, 1.8, torch.float32, dict(feed_forward_proj="gated-silu", layer_norm_epsilon=1e-3,
                                                      **t5_sizes(12, 3, 5, (1, 2), 18))),
     "umt5": ("umt5", 14, 2.2, torch.float32, dict(feed_forward_proj="gated-gelu", **t5_sizes(16, 4, 4, (2, 2), 24))),
-    "umt5-relu": ("umt5", 15, 2.7, torch.float32, dict(feed_forward_proj="relu", **t5_sizes(12, 2, 8, (3, 2), 20))),
+    "umt5-relu": ("umt5", 15, 2.7, torch.float32, dict(feed_forward_proj="relu", tie_word_embeddings=False,
+                                                       **t5_sizes(12, 2, 8, (3, 2), 20))),
+    "byt5": ("t5", 16, 2.4, torch.float32, dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False,
+                                                **t5_sizes(12, 2, 6, (3, 1), 16))),
+    "codet5": ("t5", 20, 6.0, torch.float32, dict(feed_forward_proj="relu", bos_token_id=1, eos_token_id=2,
+                                                  **t5_sizes(12, 2, 6, (2, 2), 16))),
 }
 
 
@@ -103,8 +108,11 @@ class Text:
 
     def __init__(self, name, family, out):
         self.before, self.first, self.start = [], -1, None
-        if family == "bart":
-            self.take_bart(out)
+        if name == "byt5":
+            self.take_bytes(out)
+            return
+        if family == "bart" or name == "codet5":
+            self.take_bpe(out, "bart" if family == "bart" else name)
             return
         kind, file, tokenizer_config = TOKENIZERS.get(name) or TOKENIZERS.get(family) or TOKENIZERS["t5"]
         google = file == "spiece.model"
@@ -123,13 +131,20 @@ class Text:
             self.speak(kind, tokenizer_config, out)
         self.pad, self.unknown = self.number["<pad>"], self.number["<unk>"]
 
-    def take_bart(self, out):
-        origin = os.path.join(os.path.dirname(os.path.dirname(out)), "text", "bart")
+    def take_bytes(self, out):
+        write_json(out, "tokenizer_config.json", {"tokenizer_class": "ByT5Tokenizer", "extra_ids": 5})
+        self.number = {token: i for i, token in enumerate(["<pad>", "</s>", "<unk>"] + ["<0x%02X>" % i for i in range(256)])}
+        self.size, self.end, self.behind = len(self.number) + 5, 1, [1]
+        self.pad, self.unknown = 0, 2
+
+    def take_bpe(self, out, name):
+        """The files of a directory of reference_text.py; its sentinels are numbered after the tokens."""
+        origin = os.path.join(os.path.dirname(os.path.dirname(out)), "text", name)
         for file in ("vocab.json", "merges.txt", "tokenizer_config.json"):
             shutil.copy(os.path.join(origin, file), out)
         with open(os.path.join(out, "vocab.json"), encoding="utf-8") as file:
             self.number = json.load(file)
-        self.size, self.end = len(self.number), self.number["</s>"]
+        self.size, self.end = len(self.number) + (3 if name == "codet5" else 0), self.number["</s>"]
         self.before, self.behind = [self.number["<s>"]], [self.end]
         self.pad, self.unknown = self.number["<pad>"], self.number["<unk>"]
 
@@ -173,7 +188,7 @@ def make_model(family, seed, end, dtype, shape, text):
             bias[0, config.pad_token_id] += 2.0  # often the best symbol, and never one that may be chosen
             model.final_logits_bias.copy_(bias)
         else:
-            if family in ("t5", "mt5") and shape.get("tie_word_embeddings", True) is False:
+            if family in ("t5", "mt5", "umt5") and shape.get("tie_word_embeddings", True) is False:
                 model.lm_head.weight = torch.nn.Parameter(
                     torch.randn(model.lm_head.weight.shape, generator=generator) * (1.6 / shape["d_model"] ** 0.5))
             model.lm_head.weight[config.eos_token_id] *= end
@@ -194,7 +209,7 @@ def in_double(family, model):
     double.set_attn_implementation("eager")  # the only implementation that returns attention
     skipped = "embed_positions" if family == "pegasus" else "nothing"
     weights = {k: v.double() for k, v in model.state_dict().items() if skipped not in k}
-    if family in ("t5", "mt5"):
+    if family in ("t5", "mt5", "umt5"):
         double.lm_head.weight = torch.nn.Parameter(double.lm_head.weight.clone())
     double.load_state_dict(weights, strict=False)
     return double

@@ -257,7 +257,7 @@ def written(tokenizer, pieces, actions):
 
 def texts(name, out, cases, pieces):
     if name.startswith("fsmt"):
-        tokenizer, lines = FSMTTokenizer.from_pretrained(out, split_special_tokens=True), FSMT_TEXTS
+        tokenizer, lines = FSMTTokenizer.from_pretrained(out), FSMT_TEXTS
     else:
         tokenizer = MarianTokenizer.from_pretrained(out)
         tags = ">>de<<" in tokenizer.get_vocab()  # without any, rill reads what looks like one as text

@@ -325,6 +325,44 @@ def make_bart(out, lines, texts):
         write_folder(folder, family, len(number), cases, number)
 
 
+def make_byt5(out, texts):
+    """Bytes: no files but the settings."""
+    family = Family("byt5", "t5", "ByT5Tokenizer", None)
+    os.makedirs(out, exist_ok=True)
+    dump(os.path.join(out, "tokenizer_config.json"), {"tokenizer_class": "ByT5Tokenizer", "extra_ids": 5})
+    write_slow(out, family, transformers.ByT5Tokenizer.from_pretrained(out), texts)
+
+
+def make_codet5(out, texts):
+    """BART's tokenizer with T5's order of special tokens, and sentinels."""
+    with open(os.path.join(out, "bart", "vocab.json"), encoding="utf-8") as file:
+        words = [word for word in json.load(file) if word not in ("<s>", "<pad>", "</s>", "<unk>", "<mask>")]
+    folder = os.path.join(out, "codet5")
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(os.path.join(out, "bart", "merges.txt"), folder)
+    dump(os.path.join(folder, "vocab.json"),
+         {word: i for i, word in enumerate(["<pad>", "<s>", "</s>", "<unk>", "<mask>"] + words)})
+    sentinels = ["<extra_id_%d>" % i for i in (2, 1, 0)]
+    dump(os.path.join(folder, "tokenizer_config.json"),
+         {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": False, "additional_special_tokens": sentinels,
+          "bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>",
+          "pad_token": "<pad>",
+          "mask_token": {"__type": "AddedToken", "content": "<mask>", "lstrip": True, "rstrip": False, "normalized": True,
+                         "single_word": False}})
+    theirs = transformers.RobertaTokenizer.from_pretrained(folder)
+    write_slow(folder, Family("codet5", "t5", "RobertaTokenizer", None), theirs, texts)
+
+
+def write_slow(folder, family, theirs, texts):
+    """expected.json of a tokenizer that adds its special tokens itself."""
+    cases, nothing = [], theirs("")["input_ids"]
+    for text in texts:
+        ids = theirs(text)["input_ids"]
+        back = tidy(theirs.decode(ids, skip_special_tokens=True))
+        cases.append({"text": text, "ids": ids if text and ids != nothing or "</s>" in text else [], "back": back})
+    write_folder(folder, family, len(theirs), cases, theirs.get_vocab())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", default=os.path.join(ROOT, "tests", "data", "text"))
@@ -342,6 +380,8 @@ def main():
         if family.name in ("nllb", "mbart", "mbart50", "pegasus", "t5"):
             make_5(out + "-5", family, out + "-4", texts)
     make_bart(arguments.out, lines, texts)
+    make_codet5(arguments.out, texts)
+    make_byt5(os.path.join(arguments.out, "byt5"), texts)
 
 
 if __name__ == "__main__":

@@ -414,8 +414,8 @@ static rill_status read_generation_config(void *user, const rill_config *config)
     return mt_read_generation(user, config, GENERATION_FILE);
 }
 
-/* Name the tokenizer's files. Marian and FSMT directories have fixed names, and their added tokens in optional files; ../text/text_families.c names the files of the
- * other families. */
+/* Name the tokenizer's files. Marian and FSMT directories have fixed names, and their added tokens in optional files;
+ * ../text/text_families.c names the files of the other families. */
 static rill_status name_tokenizer_files(const mt_net *net, const char *directory, rill_tokenizer_files *text)
 {
     if (rill_family_exists(net->settings.family->model_type))

@@ -21,6 +21,7 @@ typedef enum rill_numbering {
     RILL_NUMBERS_PEGASUS,    /* <pad>, </s>, masks and <unk_2> ... first, then SentencePiece tokens from the third on */
     RILL_NUMBERS_SPM,        /* SentencePiece tokens, then sentinels */
     RILL_NUMBERS_BYTES,      /* byte-level BPE without SentencePiece: ids from vocab.json, merges from merges.txt */
+    RILL_NUMBERS_RAW_BYTES,  /* <pad>, </s>, <unk>, then a token for each byte, <0x00> ..., then sentinels; no files */
 } rill_numbering;
 
 /* Format of language tokens, with an example. */

@@ -94,12 +94,27 @@ static rill_status add_listed_tokens(family_opener *o)
     return status;
 }
 
+/* Add ByT5's tokens. */
+static rill_status add_byte_tokens(const family_opener *o)
+{
+    char name[8];
+    TRY(add_base_token(o, o->pad));
+    TRY(add_base_token(o, END));
+    TRY(add_base_token(o, o->unknown));
+    for (int byte = 0; byte < 256; byte++) {
+        rill_byte_token((unsigned char)byte, name);
+        TRY(add_base_token(o, name));
+    }
+    return RILL_OK;
+}
+
 static rill_status add_numbered_tokens(family_opener *o)
 {
     switch (o->tokenizer->family.numbering) {
     case RILL_NUMBERS_FAIRSEQ: TRY(add_fairseq_tokens(o)); break;
     case RILL_NUMBERS_PEGASUS: TRY(add_pegasus_tokens(o)); break;
     case RILL_NUMBERS_SPM: TRY(add_spm_pieces(o, 0)); break;
+    case RILL_NUMBERS_RAW_BYTES: TRY(add_byte_tokens(o)); break;
     default: TRY(add_listed_tokens(o));
     }
     return rill_token_set_end_base(&o->tokenizer->tokens);
@@ -139,6 +154,10 @@ static rill_status open_vocabulary_files(family_opener *o)
     int prefix;
     if (t->family.spm_file != NULL) {
         if (reads_spm(&t->family, o->files->tokenized)) TRY(rill_spm_open(&t->spm, o->ctx, o->path.data));
+        return add_numbered_tokens(o);
+    }
+    if (t->family.numbering == RILL_NUMBERS_RAW_BYTES) {
+        TRY(rill_pipeline_open_bytes(&t->pipeline, o->ctx));
         return add_numbered_tokens(o);
     }
     TRY(rill_tokenizer_config_bool(o->config, "add_prefix_space", 0, &prefix));
@@ -194,10 +213,14 @@ static rill_status find_special_tokens(const family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
     const char *const names[] = {o->begin, o->pad, END, o->unknown};
+    /* ByT5's special tokens absorb the spaces around them. */
+    const int flags = t->family.numbering == RILL_NUMBERS_RAW_BYTES
+                          ? RILL_TOKEN_SPECIAL | RILL_TOKEN_LSTRIP | RILL_TOKEN_RSTRIP
+                          : RILL_TOKEN_SPECIAL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (names[i] == NULL) continue;
         if (has_token(t, names[i]))
-            TRY(add_extra_token(o, names[i], RILL_TOKEN_SPECIAL));
+            TRY(add_extra_token(o, names[i], flags));
         else if (names[i] != o->pad)
             return rill_fail(o->ctx, RILL_ERR_FORMAT, "%s: expected a token %.40s", t->tokens.name, names[i]);
     }
@@ -207,18 +230,21 @@ static rill_status find_special_tokens(const family_opener *o)
     return RILL_OK;
 }
 
-/* Add T5's sentinels <extra_id_N>, the highest N first; none if the SentencePiece tokens already fill the vocabulary. */
+/* Add T5's sentinels <extra_id_N>, the highest N first; ByT5's, the lowest first. Add none if the tokens before them already
+ * fill the vocabulary. */
 static rill_status add_sentinels(const family_opener *o)
 {
     const rill_token_set *tokens = &o->tokenizer->tokens;
     int64_t count, extra_ids;
     char name[32];
-    if (o->tokenizer->family.numbering != RILL_NUMBERS_SPM || has_token(o->tokenizer, "<extra_id_0>")) return RILL_OK;
+    const int bytes = o->tokenizer->family.numbering == RILL_NUMBERS_RAW_BYTES;
+    if (!bytes && o->tokenizer->family.numbering != RILL_NUMBERS_SPM) return RILL_OK;
+    if (has_token(o->tokenizer, "<extra_id_0>")) return RILL_OK;
     TRY(rill_tokenizer_config_int(o->config, "extra_ids", 0, 100000, -1, &extra_ids));
-    count = extra_ids >= 0 ? extra_ids : 100;
+    count = extra_ids >= 0 ? extra_ids : bytes ? 125 : 100;
     if ((int64_t)tokens->n_tokens + count > tokens->limit) return RILL_OK;
     for (int64_t i = count - 1; i >= 0; i--) {
-        snprintf(name, sizeof name, "<extra_id_%d>", (int)i);
+        snprintf(name, sizeof name, "<extra_id_%d>", (int)(bytes ? count - 1 - i : i));
         TRY(add_extra_token(o, name, RILL_TOKEN_SPECIAL));
     }
     return RILL_OK;

@@ -279,10 +279,9 @@ static size_t broken_length(const char *bytes, size_t length)
     return n;
 }
 
-/* Replace invalid UTF-8 in the text, from byte `from` on, by U+FFFD. RILL_OK · RILL_ERR_MEMORY */
-static rill_status repair_utf8(rill_text *text, size_t from)
+/* Replace invalid UTF-8 in the text, from byte `from` on, by `mark`. RILL_OK · RILL_ERR_MEMORY */
+static rill_status repair_utf8(rill_text *text, size_t from, const char *mark)
 {
-    static const char mark[] = "\xEF\xBF\xBD";
     const size_t length = text->length - from;
     if (rill_utf8_check(text->data + from, length) == length) return RILL_OK;
     rill_text copy = {.ctx = text->ctx};
@@ -293,7 +292,7 @@ static rill_status repair_utf8(rill_text *text, size_t from)
         status = rill_text_append(text, copy.data + pos, good);
         pos += good;
         if (pos == length || status != RILL_OK) break;
-        status = rill_text_append(text, mark, sizeof mark - 1);
+        status = rill_text_append(text, mark, strlen(mark));
         pos += broken_length(copy.data + pos, length - pos);
     }
     rill_text_clear(&copy);
@@ -342,10 +341,18 @@ rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx
     return status;
 }
 
+rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx)
+{
+    rill_pipeline *p = *out = rill_calloc(ctx, 1, sizeof *p);
+    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a tokeniser");
+    *p = (rill_pipeline){.arena.ctx = ctx, .name = "bytes", .raw_bytes = 1, .byte_fallback = 1};
+    return RILL_OK;
+}
+
 rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary *vocabulary)
 {
     p->vocabulary = vocabulary;
-    return p->merges != NULL ? RILL_OK : rill_unigram_sort_vocabulary(p);
+    return p->merges != NULL || p->raw_bytes ? RILL_OK : rill_unigram_sort_vocabulary(p);
 }
 
 int rill_pipeline_is_bpe(const rill_pipeline *p)
@@ -374,7 +381,7 @@ static rill_status flush_unknown(splitter *s)
     return status;
 }
 
-static size_t byte_token(unsigned char byte, char out[8])
+size_t rill_byte_token(unsigned char byte, char out[8])
 {
     return (size_t)snprintf(out, 8, "<0x%02X>", byte);
 }
@@ -383,17 +390,26 @@ static int has_bytes(const rill_pipeline *p, const char *piece, size_t length)
 {
     char token[8];
     for (size_t i = 0; i < length; i++) {
-        const size_t n = byte_token((unsigned char)piece[i], token);
+        const size_t n = rill_byte_token((unsigned char)piece[i], token);
         if (rill_vocabulary_id(p->vocabulary, token, n) < 0) return 0;
     }
     return 1;
+}
+
+static rill_status add_bytes(splitter *s, const char *piece, size_t length)
+{
+    char token[8];
+    for (size_t i = 0; i < length; i++) {
+        const size_t n = rill_byte_token((unsigned char)piece[i], token);
+        TRY(s->fn(s->user, token, n));
+    }
+    return RILL_OK;
 }
 
 static rill_status add_piece(void *user, const char *piece, size_t length)
 {
     splitter *s = user;
     const rill_pipeline *p = s->p;
-    char token[8];
     if (rill_vocabulary_id(p->vocabulary, piece, length) >= 0) {
         TRY(flush_unknown(s));
         return s->fn(s->user, piece, length);
@@ -403,11 +419,7 @@ static rill_status add_piece(void *user, const char *piece, size_t length)
         return rill_text_append(&s->unknown_run, piece, length);
     }
     TRY(flush_unknown(s));
-    for (size_t i = 0; i < length; i++) {
-        const size_t n = byte_token((unsigned char)piece[i], token);
-        TRY(s->fn(s->user, token, n));
-    }
-    return RILL_OK;
+    return add_bytes(s, piece, length);
 }
 
 static rill_status split_word(splitter *s, const char *word, size_t length)
@@ -500,6 +512,7 @@ static rill_status split_at_white_space(splitter *s)
 static rill_status split_normalized(splitter *s, const char *text, size_t length)
 {
     const rill_pipeline *p = s->p;
+    if (p->raw_bytes) return add_bytes(s, text, length);
     TRY(normalize(p, text, length, &s->text, &s->spare));
     if (s->text.length == 0) return RILL_OK;
     if (p->byte_level) return split_byte_level(s);
@@ -562,5 +575,5 @@ rill_status rill_pipeline_join(const rill_pipeline *p, size_t n, const char *con
         else
             TRY(join_marked(p, piece[i], length[i], out));
     }
-    return out->length > from ? repair_utf8(out, from) : RILL_OK;
+    return out->length > from ? repair_utf8(out, from, p->raw_bytes ? "" : "\xEF\xBF\xBD") : RILL_OK;
 }

@@ -127,8 +127,8 @@ rill_status rill_token_set_end_base(rill_token_set *tokens);
 rill_status rill_token_set_continue(rill_token_set *tokens);
 
 /* Add an added token. If it is a base token, it keeps its id. Otherwise it gets the next free id; `id` must be that id, or
- * negative (or as may_share_ids and max_gap allow). Adding a token again merges the flags. Tokens beyond `limit` are ignored, because directories may list more
- * tokens than the model has.
+ * negative (or as may_share_ids and max_gap allow). Adding a token again merges the flags. Tokens
+ * beyond `limit` are ignored, because directories may list more tokens than the model has.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_token_set_add(rill_token_set *tokens, const char *text, size_t length, int64_t id, int flags);
 
@@ -185,6 +185,12 @@ rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const cha
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx, const char *path, int prefix);
 
+/* Build a pipeline whose tokens are the bytes of a text, <0x00> to <0xFF>; see rill_byte_token(). RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx);
+
+/* Write the name of a byte's token, such as <0x2A>, and a NUL. Return its length. */
+size_t rill_byte_token(unsigned char byte, char out[8]);
+
 void rill_pipeline_close(rill_pipeline *self); /* NULL is allowed */
 
 /* Set the pipeline's vocabulary, which must outlive the pipeline. Call it before splitting the first text. RILL_OK ·
@@ -197,11 +203,12 @@ rill_status rill_pipeline_set_vocabulary(rill_pipeline *self, const rill_vocabul
 rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, int first, const char *text,
                                 size_t length, rill_word_fn fn, void *user);
 
-/* Append the text of n subword tokens, which is made valid UTF-8. RILL_OK · RILL_ERR_MEMORY */
+/* Append the text of n subword tokens, which is made valid UTF-8: what is not becomes U+FFFD; for bytes it is omitted.
+ * RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out);
 
-/* Return 1 if the pipeline's model is BPE, 0 if it is unigram. */
+/* Return 1 if the pipeline's model is BPE, 0 if it is unigram or bytes. */
 int rill_pipeline_is_bpe(const rill_pipeline *self);
 
 /* One normalizer. */
@@ -239,6 +246,7 @@ struct rill_pipeline {
     int keep_whole;       /* 1: do not split at marks */
     int byte_level;       /* 1: use GPT-2's pre-tokenization and byte alphabet */
     int add_prefix_space; /* byte_level, 1: prepend a space unless the text starts with one */
+    int raw_bytes;        /* 1: each byte is a token; nothing below applies, except byte_fallback, which joins them */
     /* subword tokens */
     rill_vocabulary *merges; /* BPE merges; NULL: the model is unigram */
     int fuse_unk;            /* 1: one <unk> per run of unknown characters; 0: one per character */

@@ -125,6 +125,17 @@ static const rill_family family_table[] = {
      .unknown = "<unk>",
      .mask = "<mask_2>"},
     T5_ROW("t5"),
+    {.model_type = "t5", /* CodeT5 */
+     .tokenizer = "BartTokenizer",
+     .numbering = RILL_NUMBERS_BYTES,
+     .prefix = RILL_EXTRA_BOS,
+     FAIRSEQ_SYMBOLS,
+     .mask = "<mask>"},
+    {.model_type = "t5",
+     .tokenizer = "ByT5Tokenizer",
+     .numbering = RILL_NUMBERS_RAW_BYTES,
+     .pad = "<pad>",
+     .unknown = "<unk>"},
     T5_ROW("mt5"),
     T5_ROW("umt5"),
 };
@@ -250,7 +261,8 @@ rill_status rill_family_files(rill_context *ctx, const char *model_type, const c
     out->kind = RILL_TOKENIZER_FAMILY;
     out->family = family;
     out->directory = directory;
-    out->source = out->target = family->spm_file != NULL ? family->spm_file : "vocab.json";
+    const char *without_spm = family->numbering == RILL_NUMBERS_RAW_BYTES ? "tokenizer_config.json" : "vocab.json";
+    out->source = out->target = family->spm_file != NULL ? family->spm_file : without_spm;
     out->target_vocab_key = "vocab_size";
     return RILL_OK;
 }

@@ -304,7 +304,10 @@ rill_status rill_tokenizer_encode(const rill_tokenizer *t, const char *bytes, si
         out->n_ids = from;
         return RILL_OK;
     }
-    TRY(append_special(t->source_eos, out));
+    /* ByT5 does not add a second </s>. */
+    const int ended = f != NULL && f->family.numbering == RILL_NUMBERS_RAW_BYTES &&
+                      (*out->ids)[out->n_ids - 1] == t->source_eos;
+    if (!ended) TRY(append_special(t->source_eos, out));
     return f != NULL ? append_special(special_token_id(f, f->family.suffix, &turn), out) : RILL_OK;
 }
 

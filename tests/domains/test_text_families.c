@@ -389,11 +389,12 @@ static void folders_that_are_refused(void **state)
     rill_tokenizer_files files = {0};
     copy_folder("t5");
     assert_int_equal(rill_family_files(ctx, "marian", folder, &files), RILL_ERR_FORMAT);
-    write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"ByT5Tokenizer\"}");
+    write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"LlamaTokenizer\"}");
     assert_int_equal(rill_family_files(ctx, "t5", folder, &files), RILL_ERR_FORMAT);
     assert_error(
         ctx,
-        "%s/tokenizer_config.json: tokenizer_class: of a model of type t5 T5Tokenizer is read, found \"ByT5Tokenizer\"",
+        "%s/tokenizer_config.json: tokenizer_class: of a model of type t5 T5Tokenizer or BartTokenizer or ByT5Tokenizer is "
+        "read, found \"LlamaTokenizer\"",
         folder);
     write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 100}");
     files = required_files("t5");
