@@ -72,6 +72,7 @@ SHAPES = {
                                                        **t5_sizes(12, 2, 8, (3, 2), 20))),
     "byt5": ("t5", 16, 2.4, torch.float32, dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False,
                                                 **t5_sizes(12, 2, 6, (3, 1), 16))),
+    "t5-tables": ("t5", 21, 3.0, torch.float32, dict(feed_forward_proj="relu", **t5_sizes(12, 2, 6, (1, 2), 16))),
     "codet5": ("t5", 20, 6.0, torch.float32, dict(feed_forward_proj="relu", bos_token_id=1, eos_token_id=2,
                                                   **t5_sizes(12, 2, 6, (2, 2), 16))),
 }
@@ -195,6 +196,14 @@ def make_model(family, seed, end, dtype, shape, text):
     return model.to(dtype)
 
 
+def separate_decoder(model, generator=None):
+    """Give the decoder a table of its own; the output layer stays tied to `shared`."""
+    own = torch.nn.Embedding(*model.shared.weight.shape, dtype=model.shared.weight.dtype)
+    if generator is not None:
+        own.weight.copy_(torch.randn(own.weight.shape, generator=generator))
+    model.decoder.embed_tokens = own
+
+
 def last_memory(model, states):
     if hasattr(model, "model"):
         layer = model.model.decoder.layers[-1].encoder_attn
@@ -209,7 +218,9 @@ def in_double(family, model):
     double.set_attn_implementation("eager")  # the only implementation that returns attention
     skipped = "embed_positions" if family == "pegasus" else "nothing"
     weights = {k: v.double() for k, v in model.state_dict().items() if skipped not in k}
-    if family in ("t5", "mt5", "umt5"):
+    if "decoder.embed_tokens.weight" in weights:
+        separate_decoder(double)
+    elif family in ("t5", "mt5", "umt5"):
         double.lm_head.weight = torch.nn.Parameter(double.lm_head.weight.clone())
     double.load_state_dict(weights, strict=False)
     return double
@@ -254,6 +265,8 @@ def build(name, out):
     os.makedirs(out)
     text = Text(name, family, out)
     model = make_model(family, seed, end, dtype, shape, text)
+    if name == "t5-tables":
+        separate_decoder(model, torch.Generator().manual_seed(seed))
     model.save_pretrained(out)
     path = os.path.join(out, "model.safetensors")
     tensors = load_file(path)

@@ -439,6 +439,7 @@ rill_status mt_configure(seq_net *seq, const char *directory, rill_tokenizer_fil
     TRY(require_special_tokens(net, directory));
     net->seq.max_positions = net->seq.max_length > net->seq.config_positions ? net->seq.max_length
                                                                              : net->seq.config_positions;
+    if (net->settings.position_kind == MT_POSITIONS_NONE) net->seq.max_positions = net->seq.max_input_length;
     if (net->seq.decoder_start < 0) net->seq.decoder_start = net->seq.pad;
     return name_tokenizer_files(net, directory, text);
 }

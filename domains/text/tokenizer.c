@@ -285,6 +285,24 @@ rill_status rill_tokenizer_output_prefix(const rill_tokenizer *t, rill_context *
     return read_languages(t, ctx, &bytes, &length, &turn, opening);
 }
 
+/* If a text for a model with tags such as <2de> begins with one, append its id and move past it. SentencePiece would put an
+ * empty word before the tag. */
+static rill_status append_leading_tag(id_appender *a, const char **bytes, size_t *length)
+{
+    const rill_family_tokenizer *f = a->tokenizer->family;
+    rill_slice name;
+    if (f == NULL || f->tokenized || f->n_languages == 0 || f->family.language_form != RILL_LANGUAGES_TAGS)
+        return RILL_OK;
+    const char *end = *length > 0 && (*bytes)[0] == '<' ? memchr(*bytes, '>', *length) : NULL;
+    const size_t n = end != NULL ? (size_t)(end - *bytes) + 1 : 0;
+    if (n == 0 || !rill_language_token_name(RILL_LANGUAGES_TAGS, *bytes, n, &name)) return RILL_OK;
+    if (rill_vocabulary_id(a->tokenizer->source, *bytes, n) < 0) return RILL_OK;
+    TRY(append_id(a, *bytes, n));
+    *bytes += n;
+    *length -= n;
+    return RILL_OK;
+}
+
 rill_status rill_tokenizer_encode(const rill_tokenizer *t, const char *bytes, size_t length, rill_ids *out,
                                   rill_output_prefix *opening)
 {
@@ -299,6 +317,7 @@ rill_status rill_tokenizer_encode(const rill_tokenizer *t, const char *bytes, si
     const size_t begin = out->n_ids;
     size_t tag = t->kind == RILL_TOKENIZER_SENTENCEPIECE ? language_tag_length(bytes, length) : 0;
     TRY(append_language_tag(&a, bytes, &tag));
+    TRY(append_leading_tag(&a, &bytes, &length));
     TRY(split_text(t, out->ctx, RILL_SIDE_SOURCE, bytes + tag, length - tag, append_id, &a));
     if (out->n_ids == begin) {
         out->n_ids = from;

@@ -115,7 +115,7 @@ static rill_status read_charsmap(tokenizer_json_reader *r, const json_t *part, r
 }
 
 /* Read a Replace normalizer. Its pattern must be a string, a regular expression without special characters, or the regular
- * expression " {2,}" for runs of spaces. */
+ * expression " {2,}" for runs of spaces or "\\n" for line feeds. */
 static rill_status read_replace(tokenizer_json_reader *r, const json_t *part, rill_normalizer *out)
 {
     const json_t *pattern = json_object_get(part, "pattern"), *to = json_object_get(part, "content");
@@ -127,12 +127,17 @@ static rill_status read_replace(tokenizer_json_reader *r, const json_t *part, ri
         out->space_runs = strcmp(json_string_value(expression), " {2,}") == 0;
         if (out->space_runs) return RILL_OK;
         if (strpbrk(json_string_value(expression), "\\^$.|?*+()[]{}") == NULL) text = expression;
+        if (strcmp(json_string_value(expression), "\\n") == 0) {
+            out->from = (rill_slice){"\n", 1};
+            return RILL_OK;
+        }
     }
     if (!json_is_string(text) || json_string_length(text) == 0)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT,
-                         "%s: normalizer.pattern: expected a String, or a Regex that is a text or \" {2,}\", found "
-                         "\"%.40s\"",
-                         r->name, json_is_string(expression) ? json_string_value(expression) : "");
+        return rill_fail(
+            r->ctx, RILL_ERR_FORMAT,
+            "%s: normalizer.pattern: expected a String, or a Regex that is a text, \" {2,}\" or a line feed, found "
+            "\"%.40s\"",
+            r->name, json_is_string(expression) ? json_string_value(expression) : "");
     return copy_string(r, text, &out->from);
 }
 

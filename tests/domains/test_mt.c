@@ -24,12 +24,12 @@ static const rill_domain *const domain = &rill_mt_domain;
 
 /* The last one's values are those of an ensemble with the first. */
 static const char *const models[] = {
-    "mt/shared",      "mt/odd",           "mt/separate",       "mt/fsmt",     "mt/fsmt-tied",   "mt/rnn",
-    "mt/rnn-own",     "mt/rnn-simple",    "mt/rnn-simple-two", "mt/m2m",      "mt/m2m-odd",     "mt/mbart",
-    "mt/mbart-odd",   "mt/bart",          "mt/bart-untied",    "mt/pegasus",  "mt/pegasus-odd", "mt/t5",
-    "mt/t5-gated",    "mt/mt5",           "mt/mt5-silu",       "mt/umt5",     "mt/umt5-relu",   "mt/byt5",
-    "mt/codet5",      "mt/marian-pre",    "mt/ssru",           "mt/ssru-pre", "mt/ssru-tied",   "mt/average",
-    "mt/average-pre", "mt/average-plain", "mt/average-free",   "mt/ensemble"};
+    "mt/shared",    "mt/odd",         "mt/separate",       "mt/fsmt",         "mt/fsmt-tied",   "mt/rnn",
+    "mt/rnn-own",   "mt/rnn-simple",  "mt/rnn-simple-two", "mt/m2m",          "mt/m2m-odd",     "mt/mbart",
+    "mt/mbart-odd", "mt/bart",        "mt/bart-untied",    "mt/pegasus",      "mt/pegasus-odd", "mt/t5",
+    "mt/t5-gated",  "mt/mt5",         "mt/mt5-silu",       "mt/umt5",         "mt/umt5-relu",   "mt/byt5",
+    "mt/codet5",    "mt/t5-tables",   "mt/marian-pre",     "mt/ssru",         "mt/ssru-pre",    "mt/ssru-tied",
+    "mt/average",   "mt/average-pre", "mt/average-plain",  "mt/average-free", "mt/ensemble"};
 enum { MODELS = sizeof models / sizeof *models, FIRST_RECURRENT = 5, FIRST_FAMILY = 9, ENSEMBLE = MODELS - 1 };
 
 /* Open the domain as the engine would; `also` is the second model of an ensemble, or NULL. */

@@ -260,6 +260,58 @@ static void outputs_are_scaled_where_tables_are_tied(void **state)
                 first_logp("umt5", "tie_word_embeddings", "false"));
 }
 
+/* The first forced action of the model in the directory; -1: none. */
+static int32_t forced_bos(void)
+{
+    seq_runner *self;
+    rill_domain_info info;
+    const rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
+    assert_ok(ctx, runner_open(ctx, &options, &self, &info));
+    const int32_t action = self->model->net[0]->forced_bos;
+    runner_close(self);
+    return action;
+}
+
+/* transformers reads forced_bos_token_id from generation_config.json alone, if that exists. Old BART models have a key of
+ * another name in config.json. */
+static void first_actions_are_forced_by_one_file(void **state)
+{
+    (void)state;
+    take_model("bart", "forced_bos_token_id", "9");
+    assert_int_equal(forced_bos(), -1);
+    remove_one("generation_config.json");
+    assert_int_equal(forced_bos(), 9);
+    take_model("bart", "force_bos_token_to_be_generated", "true");
+    assert_int_equal(forced_bos(), -1);
+    remove_one("generation_config.json");
+    assert_int_equal(forced_bos(), 0);
+    write_string(folder, "generation_config.json", "{\"forced_bos_token_id\": 7}");
+    assert_int_equal(forced_bos(), 7);
+}
+
+static void lists_of_one_end_are_read(void **state)
+{
+    (void)state;
+    take_model("bart", "eos_token_id", "[2]");
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    take_model("bart", "eos_token_id", "[2, 3]");
+    assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
+    assert_error(ctx, "%s/config.json: eos_token_id: expected an integer from 0 to 419, found an array", folder);
+}
+
+/* T5's outputs may be as long as its inputs: it has no table of positions. */
+static void relative_positions_have_no_end(void **state)
+{
+    (void)state;
+    void *model;
+    rill_domain_info info;
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
+    take_model("t5", "n_positions", "100");
+    assert_ok(ctx, domain->open(domain, ctx, &options, &model, &info));
+    assert_int_equal(info.max_positions, 1600);
+    domain->close(model);
+}
+
 /* --- buckets ------------------------------------------------------------------------------------------------------ */
 
 static void buckets_are_those_of_transformers(void **state)
@@ -300,6 +352,9 @@ int main(void)
         CASE(activations_by_name),
         CASE(max_distance_defaults_to_128),
         CASE(outputs_are_scaled_where_tables_are_tied),
+        CASE(first_actions_are_forced_by_one_file),
+        CASE(lists_of_one_end_are_read),
+        CASE(relative_positions_have_no_end),
         CASE(buckets_are_those_of_transformers),
     };
     return cmocka_run_group_tests_name("domains_mt_families", tests, NULL, NULL);

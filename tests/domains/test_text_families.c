@@ -214,6 +214,69 @@ static void a_start_names_the_target(void **state)
     rill_tokenizer_close(codec);
 }
 
+/* The forced first action of a model takes precedence over tgt_lang, and the option over both. */
+static void a_forced_action_names_the_target(void **state)
+{
+    (void)state;
+    copy_folder("nllb");
+    write_string(folder, "tokenizer_config.json",
+                 "{\"tokenizer_class\": \"NllbTokenizer\", \"src_lang\": \"eng_Latn\", \"tgt_lang\": \"fra_Latn\"}");
+    rill_tokenizer_files files = required_files("m2m_100");
+    rill_tokenizer *codec;
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    reads(codec, "a",
+          "eng_Latn \xE2\x96\x81"
+          "a </s>",
+          NULL, "fra_Latn");
+    files.forced_bos = rill_vocabulary_id(codec->target, "deu_Latn", 8);
+    rill_tokenizer_close(codec);
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_check_languages(codec, ctx));
+    reads(codec, "a",
+          "eng_Latn \xE2\x96\x81"
+          "a </s>",
+          NULL, NULL); /* that is, the model's */
+    rill_tokenizer_close(codec);
+    files.target_language = "fra_Latn";
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    reads(codec, "a",
+          "eng_Latn \xE2\x96\x81"
+          "a </s>",
+          NULL, "fra_Latn");
+    rill_tokenizer_close(codec);
+}
+
+/* M2M100's languages have the ids after vocab.json's, whatever was added: transformers 5 numbers added tokens from the same id
+ * on, older versions after the made-up words. */
+static void m2m_languages_stay_after_the_vocabulary(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {
+        "{\"added_tokens_decoder\": {\"301\": {\"content\": \"newtok\", \"special\": true}}, \"model_max_length\": "
+        "1000000000000000019884624838656}",
+        "{\"added_tokens_decoder\": {\"409\": {\"content\": \"newtok\"}}}"};
+    static const int32_t ids[] = {301, 409};
+    for (size_t i = 0; i < 2; i++) {
+        rill_tokenizer *codec;
+        int32_t *found = NULL;
+        size_t capacity = 0;
+        rill_ids out = {.ctx = ctx, .ids = &found, .capacity = &capacity};
+        rill_output_prefix opening;
+        copy_folder("m2m");
+        write_string(folder, "tokenizer_config.json", settings[i]);
+        rill_tokenizer_files files = required_files("m2m_100");
+        files.source_language = files.target_language = "en";
+        assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+        assert_ok(ctx, rill_tokenizer_encode(codec, "newtok", 6, &out, &opening));
+        assert_int_equal(out.n_ids, 3);
+        assert_int_equal(found[0], 319);
+        assert_int_equal(found[1], ids[i]);
+        assert_int_equal(opening.forced_bos, 319);
+        rill_free(ctx, found, capacity * sizeof *found);
+        rill_tokenizer_close(codec);
+    }
+}
+
 static void columns_name_languages(void **state)
 {
     (void)state;
@@ -361,6 +424,10 @@ static void tags_are_optional(void **state)
           "\xE2\x96\x81"
           "a </s>",
           NULL, NULL);
+    reads(codec, "<2de> a",
+          "<2de> \xE2\x96\x81"
+          "a </s>",
+          NULL, NULL);
     assert_string_equal(codec->languages[1], "en");
     rill_tokenizer_close(codec);
     files.target_language = "de";
@@ -467,6 +534,8 @@ int main(void)
         CASE(a_language_is_asked_for),
         CASE(folders_name_languages),
         CASE(a_start_names_the_target),
+        CASE(a_forced_action_names_the_target),
+        CASE(m2m_languages_stay_after_the_vocabulary),
         CASE(columns_name_languages),
         CASE(subwords_have_languages_too),
         CASE(listed_subwords_need_no_tokenizer_model),

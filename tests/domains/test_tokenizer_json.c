@@ -209,7 +209,7 @@ static void tokenizer_json_is_refused_by_key(void **state)
         {"\"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAAA\"}",
          "normalizer.precompiled_charsmap: the table is damaged"},
         {"\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a+\"}, \"content\": \"b\"}",
-         "normalizer.pattern: expected a String, or a Regex that is a text or \" {2,}\", found \"a+\""},
+         "normalizer.pattern: expected a String, or a Regex that is a text, \" {2,}\" or a line feed, found \"a+\""},
         {"\"pre_tokenizer\": {\"type\": \"Digits\"}", "pre_tokenizer: \"Digits\" is not supported"},
         {"\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"use_regex\": false}",
          "pre_tokenizer.use_regex: only true is supported"},
