@@ -262,7 +262,8 @@ class Folder:
         choices = {
             "max_length": lambda: dice.randint(6, 24), "max_new_tokens": lambda: dice.randint(5, 20),
             "min_length": lambda: dice.randint(0, 5), "min_new_tokens": lambda: dice.randint(0, 5),
-            "length_penalty": lambda: dice.choice([0.0, 0.6, 1.0, 2.0, -0.5]), "early_stopping": lambda: dice.choice([True, False, "never"]),
+            "length_penalty": lambda: dice.choice([0.0, 0.6, 1.0, 2.0, -0.5]),
+            "early_stopping": lambda: dice.choice([True, False, "never"]),
             "no_repeat_ngram_size": lambda: dice.randint(2, 3), "repetition_penalty": lambda: dice.choice([1.2, 1.5, 0.9]),
             "forced_eos_token_id": lambda: self.end, "renormalize_logits": lambda: True,
             "suppress_tokens": lambda: [dice.randint(4, self.size - 1) for _ in range(3)],

@@ -31,6 +31,11 @@ rm -f ./*.py && cp "$root/tests/python"/*.py . # without those of an older tree
 "$work/venv/bin/python" -X faulthandler -m unittest -v 2>unittest.txt || { cat unittest.txt; exit 1; }
 tail -n 1 unittest.txt
 grep ' skipped ' unittest.txt && [ -n "${RILL_TEST_LONG:-}" ] && { echo "FAILED: a long run leaves nothing out"; exit 1; }
+# Random model directories, beside transformers.
+if [ -n "${RILL_TEST_LONG:-}" ]; then
+  "${pip[@]}" install sentencepiece protobuf sacremoses
+  "$work/venv/bin/python" "$root/tools/check_transformers.py" --rill "$command" --folders 100 || exit 1
+fi
 "$work/venv/bin/python" -m mypy --config-file "$root/pyproject.toml" --cache-dir "$work/mypy" "$root/python/rill"
 
 # One wheel for the Python that builds it and all later ones, with all that it needs: it works in an environment with nothing else.
