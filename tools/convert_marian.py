@@ -9,17 +9,21 @@ the encoder's, and SentencePiece vocabularies, and that positions are computed a
 import glob
 import os
 import re
+import tempfile
 
 import numpy as np
 
 from marian_binary import read_binary
+from marian_folder import Folder, find_one, unpacked
+from marian_yaml import read_options, read_yaml_vocabulary
 from model_files import read_npz
 from mt_directory import BIAS, DECODER_WORDS, ENCODER_WORDS, HEADS, SHARED, write_model
 from refusal import Refused
 
 OPTIONS = "special:model.yml"
 PAD = "<pad>"
-LENGTH = 512  # transformers' max_length for Marian; the table of positions is at least as long
+# Marian has no limit of positions, whose sines have no end; this bounds what one line may cost. An output has 3 n + 50 tokens too.
+LENGTH = 4096
 ATTENTION = {"self": "self_attn", "context": "encoder_attn"}
 FIRST_BLOCKS = {"self-attention": "attention", "rnn": "ssru", "average-attention": "average"}
 # Options that change the computation, and their supported values; an absent option means the first.
@@ -34,84 +38,6 @@ FIXED = {
     "transformer-dim-model": (0,), "skip": (False,),
 }
 ACTIVATIONS = ("swish", "relu")
-
-
-# --- YAML as Marian writes it -----------------------------------------------------------------------------------------
-
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "v": "\v", "f": "\f", "e": "\x1b",
-           "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029", " ": " ", "/": "/", '"': '"', "\\": "\\"}
-ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.S)
-
-
-def unquoted(text, where):
-    """A YAML string in any of its three styles."""
-    if len(text) >= 2 and text[0] == text[-1] == "'":
-        return text[1:-1].replace("''", "'")
-    if len(text) < 2 or not text[0] == text[-1] == '"':
-        return text
-
-    def character(match):
-        code = match.group(1) or match.group(2) or match.group(3)
-        if code:
-            return chr(int(code, 16))
-        if match.group(4) not in ESCAPES:
-            raise Refused(f"{where}: \\{match.group(4)} is no escape of YAML")
-        return ESCAPES[match.group(4)]
-
-    return ESCAPE.sub(character, text[1:-1])
-
-
-def scalar(text, where):
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"[-+]?\d+", text):
-        return int(text)
-    if text in ("~", "null"):
-        return None
-    return unquoted(text, where)
-
-
-def read_options(text, where):
-    """Keys at the margin with a value, a list in brackets, or a list below them; deeper maps are not looked into."""
-    options, key = {}, None
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        item = re.match(r"\s*-\s+(.*)$", line)
-        if item and key is not None:
-            options[key] = (options[key] if isinstance(options[key], list) else []) + [scalar(item.group(1), where)]
-        elif not line[0].isspace():
-            match = re.match(r"([\w.-]+):\s*(.*)$", line)
-            if not match:
-                raise Refused(f"{where}: line {number}: expected KEY: VALUE, found {line[:60]!r}")
-            key, value = match.group(1), match.group(2).strip()
-            if value.startswith("["):
-                inner = value.strip("[]").strip()
-                options[key] = [scalar(part.strip(), where) for part in inner.split(",")] if inner else []
-            else:
-                options[key] = scalar(value, where)
-    return options
-
-
-def read_yaml_vocabulary(path):
-    """{token: number}; a token may have any form of quotes and any characters, including colons."""
-    pieces, pending = {}, None
-    with open(path, encoding="utf-8", newline="\n") as file:
-        for number, line in enumerate(file, 1):
-            where, line = f"{path}:{number}", line.rstrip("\n")
-            line = line[:-1] if line.endswith("\r") else line
-            if not line.strip() or line in ("---", "...") or (line.startswith("#") and ":" not in line):
-                continue
-            if line.startswith("? "):  # a key on a separate line, as YAML writers do with long ones
-                pending = line[2:]
-                continue
-            key, colon, value = line.rpartition(":")
-            if pending is not None:
-                key, pending = pending, None
-            if not colon or not re.fullmatch(r"\s*\d+\s*", value):
-                raise Refused(f"{where}: expected PIECE: NUMBER, found {line[:60]!r}")
-            pieces[unquoted(key, where)] = int(value)
-    return pieces
 
 
 # --- vocabularies -----------------------------------------------------------------------------------------------------
@@ -186,21 +112,22 @@ def with_padding(path, pieces, rows):
 class Source:
     """The arrays of an .npz; a key that is taken is not left over at the end."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, file, name=None):
+        """`name`: that of messages, if it is another."""
+        self.path = name or file
         try:
-            if path.endswith(".bin"):
-                self.arrays = read_binary(path)
+            if file.endswith(".bin"):
+                self.arrays = read_binary(file)
             else:
-                self.arrays = read_npz(path)
+                self.arrays = read_npz(file)
         except Refused:
             raise
         except Exception as error:
-            raise Refused(f"{path}: not an .npz of arrays: {error}") from error
+            raise Refused(f"{self.path}: not an .npz of arrays: {error}") from error
         if OPTIONS not in self.arrays:
-            raise Refused(f"{path}: {OPTIONS} is missing: not a model of Marian, or saved without its options")
+            raise Refused(f"{self.path}: {OPTIONS} is missing: not a model of Marian, or saved without its options")
         raw = self.arrays.pop(OPTIONS).tobytes().rstrip(b"\0")
-        self.options = read_options(raw.decode("utf-8"), f"{path}: {OPTIONS}")
+        self.options = read_options(raw.decode("utf-8"), f"{self.path}: {OPTIONS}")
 
     def has(self, name):
         return name in self.arrays
@@ -419,17 +346,6 @@ def make_config(source, tensors, shared, tied, positions, first, norms):
     }
 
 
-def find_one(directory, patterns, what):
-    """The one file of the directory that matches; several are a question for the user."""
-    for pattern in patterns:
-        found = sorted(glob.glob(os.path.join(glob.escape(directory), pattern)))
-        if len(found) > 1:
-            raise Refused(f"{directory}: {len(found)} files match {pattern}: name the {what} on the command line")
-        if found:
-            return found[0]
-    return None
-
-
 def find_vocabularies(directory):
     """Of an OPUS-MT release: one for each side, or one for both."""
     what = "vocabularies (--vocab)"
@@ -450,17 +366,35 @@ def find_pieces(directory, vocabularies):
     return found if all(map(os.path.exists, found)) else []
 
 
-def convert(model, out, kind, vocabularies, pieces, positions):
+def find_files(model, vocabularies):
+    """The folder's files, as far as the command line does not name them."""
     directory = model if os.path.isdir(model) else os.path.dirname(model) or "."
+    found = Folder(directory)
     if os.path.isdir(model):
-        model = find_one(directory, ["*.npz", "*.bin"], "model")
-        if model is None:
+        found.model = found.model or find_one(directory, ["*.npz", "*.bin"], "model")
+        if found.model is None:
             raise Refused(f"{directory}: no .npz in it, nor a .bin")
     elif not os.path.exists(model):
         raise Refused(f"{model}: not there: expected Marian's model.npz, or the folder of an OPUS-MT release")
-    vocabularies = vocabularies or find_vocabularies(directory)
-    pieces = pieces or find_pieces(directory, vocabularies)
-    source, tensors = Source(model), {}
+    else:
+        found.model = model
+    found.vocabularies = vocabularies or found.vocabularies or find_vocabularies(directory)
+    return directory, found
+
+
+def convert(model, out, kind, vocabularies, pieces, positions):
+    directory, files = find_files(model, vocabularies)
+    with tempfile.TemporaryDirectory() as work:
+        paths = [unpacked(path, work) for path in files.vocabularies]
+        pieces = pieces or find_pieces(directory, paths)
+        shortlist = unpacked(files.shortlist, work)
+        convert_files(files.model, unpacked(files.model, work), out, kind, paths, pieces, positions, shortlist, files.beam)
+    return [out]
+
+
+def convert_files(name, model, out, kind, vocabularies, pieces, positions, shortlist, beam):
+    """`name`: the model as the user knows it; `shortlist`: a lexicon or None; `beam`: the beam size that is meant, or None."""
+    source, tensors = Source(model, name), {}
     check_options(source)
     norms, (first, layers) = check_norms(source), check_decoder(source)
     shared, tied = take_tables(source, tensors)
@@ -468,7 +402,7 @@ def convert(model, out, kind, vocabularies, pieces, positions):
     take_side(source, "decoder", layers, first, norms, tensors)
     left = [name for name in source.arrays if not name.startswith("special:")]
     if left:
-        raise Refused(f"{model}: {left[0]}: nothing that a model with these options has: it cannot be converted")
+        raise Refused(f"{name}: {left[0]}: nothing that a model with these options has: it cannot be converted")
     config = make_config(source, tensors, shared, tied, positions, first, norms)
     sides = [with_padding(path, read_vocabulary(path), config[key] - 1)
              for path, key in zip((vocabularies[0], vocabularies[-1]), ("vocab_size", "decoder_vocab_size"))]
@@ -480,5 +414,9 @@ def convert(model, out, kind, vocabularies, pieces, positions):
     if not shared and sides[0] != sides[1]:
         documents["target_vocab.json"] = sides[1]
     copies = list(zip((pieces[0], pieces[-1]), ("source.spm", "target.spm"))) if pieces else []
-    write_model(out, config, tensors, file=model, kind=kind, documents=documents, copies=copies)
-    return [out]
+    if shortlist is not None:
+        copies.append((shortlist, os.path.basename(shortlist)))
+        config["rill"]["options"] = {"shortlist": os.path.basename(shortlist)}
+    if isinstance(beam, int) and beam > 0:
+        config["num_beams"] = beam
+    write_model(out, config, tensors, file=name, kind=kind, documents=documents, copies=copies)

@@ -12,10 +12,12 @@ import importlib.util
 import os
 import sys
 
+import convert_argos
 import convert_ptb
 from refusal import Refused
 
 HAS_NUMPY = importlib.util.find_spec("numpy") is not None
+NO_NUMPY = "NumPy is missing: apt-get install python3-numpy, or pip install numpy"
 if HAS_NUMPY:
     import convert_average
     import convert_bin
@@ -25,11 +27,11 @@ if HAS_NUMPY:
 
 BIN = """Replace pytorch_model.bin (a pickle, in a zip or older) by model.safetensors. config.json, vocabularies and the
 files of the tokenizer are copied as they are. DIRECTORY may be converted in place: --out DIRECTORY."""
-MARIAN = """Marian's model.npz, or the .bin of an 8-bit student: a transformer with norms behind blocks
+MARIAN = """Marian's model.npz, or the .bin of an 8-bit student such as Firefox's: a transformer with norms behind blocks
 (--transformer-preprocess "", --transformer-postprocess dan) or before them (n and da), swish or relu, and
 self-attention, SSRUs or average attention. Its vocabularies are .yml or SentencePiece's .spm; with .yml, source.spm and
 target.spm cut the text, and without them the model takes pieces (--tokenized). MODEL may be the folder of an OPUS-MT
-release, where all are found."""
+release, or of one of Firefox's models as downloaded, compressed or not, where all are found, its shortlist too."""
 FAIRSEQ = """fairseq's checkpoints of post-norm transformers, such as WMT'19's model1.pt .. model4.pt, with dict.LANG.txt
 and the codes of fastBPE or subword-nmt beside them. Several models are an ensemble: each gets a folder of its own in
 --out, by its name, and `rill decode -m OUT/model1 -m OUT/model2` reads them."""
@@ -38,23 +40,28 @@ side, without layer norms and factors. Its dictionaries are JSON, by their names
 pieces (--tokenized): those that subword-nmt made of the text."""
 AVERAGE = """The mean of the weights of several checkpoints of one training, each a folder with model.safetensors as the other commands and
 transformers write it. config.json and the vocabularies must be the same."""
+ARGOS = """A package of Argos Translate, FILE.argosmodel, is a zip with a CTranslate2 folder, which rill reads as it is. This takes it
+out, with sentencepiece.model. Packages with a BPE model take pieces (--tokenized)."""
 PTB = """The .mrg files of the Wall Street Journal as the LDC ships them, below DIR in folders 00 to 24. Makes train.ptb, dev.ptb and
 test.ptb with one tree per line, for tools/train_shiftreduce.py, `rill tune` and `rill eval`. Traces, function tags and indices are
 removed."""
 EPILOGUE = """examples:
   rill convert bin opus-mt-en-de --out opus-mt-en-de
   rill convert marian opus-2020-02-26/ --out sv-en
+  rill convert firefox/models/enpt --out en-pt
   rill convert marian model.npz --vocab vocab.spm --out model
   rill convert nematus model.npz --vocab vocab.de.json vocab.en.json --out de-en-gru
   rill convert fairseq wmt19.de-en/model1.pt wmt19.de-en/model2.pt --langs de en --out de-en
   rill convert average checkpoints/checkpoint_48 checkpoints/checkpoint_49 checkpoints/checkpoint_50 --out de-en
+  rill convert translate-en_es-1_0.argosmodel --out en-es
   rill convert ptb treebank_3/parsed/mrg/wsj --out ptb
 
 Without COMMAND the files of a model tell: rill convert opus-2020-02-26/ --out sv-en.
 `rill info DIR` then describes what was made."""
 
 
-COMMANDS = ("bin", "marian", "nematus", "fairseq", "average", "ptb")
+COMMANDS = ("bin", "marian", "nematus", "fairseq", "average", "argos", "ptb")
+WITHOUT_NUMPY = ("argos", "ptb")
 
 
 def add_command(commands, name, brief, about, model, run, count=None):
@@ -73,13 +80,17 @@ def kind_of(path):
     def holds(pattern):
         return bool(glob.glob(os.path.join(glob.escape(path), pattern))) if inside else glob.fnmatch.fnmatch(path, "*" + pattern)
 
+    if convert_argos.is_package(path):
+        return "argos"
+    if not HAS_NUMPY:
+        raise Refused(NO_NUMPY)
     if inside and (holds(convert_bin.WEIGHTS) or holds(convert_bin.INDEX)):
         return "bin"
     if holds("*.npz"):
         return "nematus" if (holds("*.npz.json") if inside else os.path.exists(path + ".json")) else "marian"
     if holds("*.pt"):
         return "fairseq"
-    return "marian" if holds("*.bin") else None
+    return "marian" if holds("*.bin") or holds("*.bin.gz") else None
 
 
 def with_command(arguments):
@@ -88,15 +99,15 @@ def with_command(arguments):
         return arguments
     kind = kind_of(arguments[0])
     if kind is None:
-        raise Refused(f"{arguments[0]}: neither pytorch_model.bin, nor .npz or .bin of Marian or Nematus, nor .pt of fairseq: "
-                      "nothing to convert")
+        raise Refused(f"{arguments[0]}: neither pytorch_model.bin, nor .npz or .bin of Marian or Nematus, nor .pt of fairseq, "
+                      "nor .argosmodel: nothing to convert")
     return [kind, *arguments]
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog=os.environ.get("RILL_CONVERT"), description=__doc__, epilog=EPILOGUE,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     plain = add_command(
         commands, "bin", "Hugging Face's directory with pytorch_model.bin", BIN, "DIRECTORY",
         lambda a: convert_bin.convert(a.model, a.out, a.type))
@@ -124,6 +135,8 @@ def parse(arguments):
         lambda a: convert_average.convert(a.model, a.out, a.type), "+")
     for command in (plain, marian, nematus, fairseq, average):
         command.add_argument("--type", choices=["F32", "F16"], help="store all numbers so (default: each as it is)")
+    add_command(commands, "argos", "a package of Argos Translate, which is a zip", ARGOS, "FILE.argosmodel",
+                lambda a: convert_argos.convert(a.model, a.out))
     ptb = add_command(commands, "ptb", "the Penn Treebank's .mrg files, to train a parser", PTB, "DIR",
                       lambda a: convert_ptb.convert(a.model, a.out, vars(a)))
     for part, default in zip(convert_ptb.PARTS, ("2-21", "22", "23")):
@@ -138,12 +151,10 @@ def parse(arguments):
 
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
-    if not HAS_NUMPY and arguments[:1] != ["ptb"]:
-        if {"-h", "--help"} & set(arguments):
-            parse(arguments)  # prints the help, and exits
-        sys.exit("convert_mt: NumPy is missing: apt-get install python3-numpy, or pip install numpy")
     try:
         given = parse(with_command(arguments))
+        if not HAS_NUMPY and given.command not in WITHOUT_NUMPY:
+            raise Refused(NO_NUMPY)
         for made in given.run(given):
             print(made)
     except (Refused, OSError) as error:

@@ -303,6 +303,17 @@ def domain_cell(label, heading):
     return row[3] + unit if heading.startswith("quality") else row[4]
 
 
+def published_cell(label, heading, before):
+    """Published models beside the programs they were made for."""
+    if heading not in ("equal", "BLEU"):
+        return None
+    for row in columns("published.txt"):
+        if row[:2] == [label, before[1].strip("`")]:
+            mark = "/" if heading == "equal" else "."
+            return next((cell for cell in row[2:] if mark in cell), "")
+    raise Mismatch(f"published.txt: no row {label}, {before[1]}")
+
+
 # --- the engine, workers, the server, scripts
 
 def share_cell(name):
@@ -461,6 +472,7 @@ RULES = [
     KeyedTableRule(TRANSLATION, "| fp32, one thread |", sized(LARGE, "mt-1t.txt")),
     KeyedTableRule(TRANSLATION, "method | BLEU, k = 5", translation_cell),
     KeyedTableRule(TRANSLATION, "| BLEU, val |", default_cell),
+    KeyedTableRule("docs/mt.md", "model and inputs | program", published_cell),
     TableRule(SEARCH, "| settings | quality, default", domain_cell),
     KeyedTableRule(SEARCH, "k | plain BLEU", cube_cell),
     KeyedTableRule(SEARCH, "k | plain: BLEU, s", cube_rnn_cell),

@@ -1,18 +1,20 @@
 /* CTranslate2's model.bin: a strict reader of its variables.
  *
- * The format (version 6, as ctranslate2/specs/model_spec.py writes it); integers are little-endian, their sizes in
- * bytes are in parentheses:
+ * The format (versions 1 to 6, as ctranslate2/specs/model_spec.py writes and model.cc reads it); integers are
+ * little-endian, their sizes in bytes are in parentheses:
  *   file      version (4 bytes), name of the specification, its revision (4),
  *             number of variables (4), variables, number of aliases (4), aliases
  *   name      length in bytes, NUL included (2), the bytes with the NUL
  *   variable  name, number of dimensions (1), dimensions (4 each), type (1), number of data bytes (4), data
  *   alias     the name of the alias, the name of its variable
+ * Before version 4 a variable has the size of an element (1) and the number of elements (4) for its type and bytes;
+ * before version 3 there are no aliases; version 1 has no specification. Revision 1 has OpenNMT-tf's tensor names.
  * The scales of an integer weight NAME are the fp32 variable NAME_scale, one per row or one for all: weight = integer /
- * scale.
+ * scale. Without that variable the scale of a 16-bit matrix is 1000.
  *
  * Invariant: an entry's bytes lie inside the file and match its shape and type; the file has no bytes after the last
  * alias, and no name occurs twice.
- * Sections: walking through the file · variables · aliases · scales · the file · specification. */
+ * Sections: walking through the file · names of revision 1 · variables · aliases · scales · the file · specification. */
 #include "tensor_file.h"
 
 #include <math.h>
@@ -20,7 +22,11 @@
 #include <string.h>
 
 enum {
-    VERSION = 6,
+    OLDEST_VERSION = 1,
+    NEWEST_VERSION = 6,
+    FIRST_WITH_SPEC = 2,
+    FIRST_WITH_ALIASES = 3,
+    FIRST_WITH_TYPES = 4,
     MAX_NAME_BYTES = 512, /* maximum bytes of a name with its NUL */
     MAX_VARIABLE_HEADER =
         2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
@@ -95,6 +101,45 @@ static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes,
     return ct2_fail(w, what, "more than the rest of the file");
 }
 
+/* --- names of revision 1 ------------------------------------------------------------------------------------------- */
+
+/* Replace the first `from` in `name`, which has `size` bytes of memory. Return 1 if there was one. */
+static int replace_first(char *name, size_t size, const char *from, const char *to)
+{
+    char *place = strstr(name, from);
+    const size_t length = strlen(name), old = strlen(from), new = strlen(to);
+    if (place == NULL || length - old + new >= size) return 0;
+    memmove(place + new, place + old, strlen(place + old) + 1);
+    memcpy(place, to, new);
+    return 1;
+}
+
+/* Rename a variable of revision 1, which has OpenNMT-tf's names, as CTranslate2 does (models/transformer.cc). */
+static rill_status rename_first_revision(ct2_reader *w, const char **name)
+{
+    static const char *const pairs[][2] = {
+        {"transformer/", ""},
+        {":0", ""},
+        {"w_embs", "embeddings/weight"},
+        {"kernel", "weight"},
+        {"LayerNorm", "layer_norm"},
+        {"dense", "projection"},
+        {"conv1d_", "linear_"},
+        {"conv1d", "linear_0"},
+    };
+    char text[MAX_NAME_BYTES + 64]; /* no replacement adds more than 11 bytes */
+    snprintf(text, sizeof text, "%s", *name);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        replace_first(text, sizeof text, pairs[i][0], pairs[i][1]);
+    if (strstr(text, "encoder") != NULL) {
+        replace_first(text, sizeof text, "multi_head", "self_attention");
+    } else if (!replace_first(text, sizeof text, "masked_multi_head", "self_attention")) {
+        replace_first(text, sizeof text, "multi_head", "attention");
+    }
+    if (strlen(text) >= MAX_NAME_BYTES) return ct2_fail(w, "the name of a variable", "expected a shorter name");
+    return tensor_copy_string(w->file, text, name);
+}
+
 /* --- variables ---------------------------------------------------------------------------------------------------- */
 
 static rill_status take_shape(ct2_reader *w, rill_file_tensor *e)
@@ -123,6 +168,18 @@ static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_ty
     return RILL_OK;
 }
 
+/* Before version 4: the size of an element stands for its type. */
+static rill_status take_element_size(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
+{
+    uint32_t size;
+    TRY(take_integer(w, 1, e->name, &size));
+    if (size != 1 && size != 2 && size != 4)
+        return tensor_fail(w->file, w->part, e->name, "expected elements of 1, 2 or 4 bytes, found %u", size);
+    *type = tensor_type_find(size == 1 ? "I8" : size == 2 ? "I16" : "F32");
+    e->dtype = (*type)->name;
+    return RILL_OK;
+}
+
 static rill_status check_bytes(const ct2_reader *w, const rill_file_tensor *e, const tensor_type *type, size_t bytes)
 {
     size_t expected = type->bytes;
@@ -141,13 +198,16 @@ static rill_status take_variable(ct2_reader *w)
     tensor_entry *entry = &w->file->entries[w->file->count];
     rill_file_tensor *e = &entry->tensor;
     const tensor_type *type = NULL;
-    uint32_t bytes;
+    uint32_t count;
+    const int typed = w->file->ct2_version >= FIRST_WITH_TYPES;
     *entry = (tensor_entry){0};
     TRY(peek_bytes(w));
     TRY(take_name(w, "the name of a variable", &e->name));
+    if (w->file->ct2_revision == 1) TRY(rename_first_revision(w, &e->name));
     TRY(take_shape(w, e));
-    TRY(take_type(w, e, &type));
-    TRY(take_integer(w, 4, e->name, &bytes));
+    TRY((typed ? take_type : take_element_size)(w, e, &type));
+    TRY(take_integer(w, 4, e->name, &count));
+    const size_t bytes = typed ? count : (size_t)count * type->bytes;
     e->begin = w->offset + w->n_used;
     e->end = e->begin + bytes;
     TRY(check_bytes(w, e, type, bytes));
@@ -212,29 +272,47 @@ static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
     return RILL_OK;
 }
 
+/* CTranslate2's rule for 16-bit matrices that have no scale of their own. */
+static void set_missing_scales(rill_tensor_file *t, size_t variables)
+{
+    static const float SCALE_OF_16_BITS = 1000;
+    for (size_t i = 0; i < variables; i++) {
+        tensor_entry *e = &t->entries[i];
+        if (e->n_scales > 0 || e->tensor.rank != 2 || strcmp(e->tensor.dtype, "I16") != 0) continue;
+        e->n_scales = 1;
+        e->fixed_scale = SCALE_OF_16_BITS;
+    }
+}
+
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
 int is_ct2_file(const unsigned char *bytes, size_t length)
 {
-    const size_t name = length >= 6 ? bytes[4] + 256u * bytes[5] : 0;
-    if (name < 2 || 6 + name > length || bytes[1] != 0 || bytes[2] != 0 || bytes[3] != 0) return 0;
+    if (length < 4 || bytes[1] != 0 || bytes[2] != 0 || bytes[3] != 0) return 0;
+    /* A name follows the version: of the specification, or in version 1, after the number of variables, of the first. */
+    const size_t at = bytes[0] == 1 ? 8 : 4, name = length >= at + 2 ? bytes[at] + 256u * bytes[at + 1] : 0;
+    if (at == 8 && length >= at && memcmp(bytes + 4, "\0\0\0", 4) == 0) return 0;
+    if (name < 2 || at + 2 + name > length) return 0;
     for (size_t i = 0; i + 1 < name; i++)
-        if (bytes[6 + i] <= ' ' || bytes[6 + i] > '~') return 0;
-    return bytes[6 + name - 1] == '\0';
+        if (bytes[at + 2 + i] <= ' ' || bytes[at + 2 + i] > '~') return 0;
+    return bytes[at + 2 + name - 1] == '\0';
 }
 
 static rill_status take_file_header(ct2_reader *w, uint32_t *variables)
 {
-    uint32_t version;
+    const uint32_t *version = &w->file->ct2_version;
     TRY(peek_bytes(w));
-    TRY(take_integer(w, 4, "the version", &version));
-    if (version != VERSION)
+    TRY(take_integer(w, 4, "the version", &w->file->ct2_version));
+    if (*version < OLDEST_VERSION || *version > NEWEST_VERSION)
         return rill_fail(w->file->arena.ctx, RILL_ERR_FORMAT,
-                         "%s: expected version %d of CTranslate2's form, found %u: convert the model again with "
-                         "CTranslate2 3.0 or later",
-                         w->part->name, VERSION, version);
-    TRY(take_name(w, "the name of the specification", &w->file->ct2_spec));
-    TRY(take_integer(w, 4, "the revision", &w->file->ct2_revision));
+                         "%s: expected version %d to %d of CTranslate2's format, found %u", w->part->name,
+                         OLDEST_VERSION, NEWEST_VERSION, *version);
+    w->file->ct2_spec = "TransformerBase"; /* version 1 has no other */
+    w->file->ct2_revision = 1;
+    if (*version >= FIRST_WITH_SPEC) {
+        TRY(take_name(w, "the name of the specification", &w->file->ct2_spec));
+        TRY(take_integer(w, 4, "the revision", &w->file->ct2_revision));
+    }
     TRY(take_count(w, "the number of variables", MIN_VARIABLE, variables));
     consume_bytes(w);
     return RILL_OK;
@@ -243,7 +321,7 @@ static rill_status take_file_header(ct2_reader *w, uint32_t *variables)
 rill_status ct2_read(rill_tensor_file *t)
 {
     ct2_reader w = {.file = t, .part = t->part};
-    uint32_t variables, aliases;
+    uint32_t variables = 0, aliases = 0;
     t->part->data_size = t->part->size;
     TRY(take_file_header(&w, &variables));
     TRY(tensor_reserve_entries(t, variables));
@@ -251,8 +329,9 @@ rill_status ct2_read(rill_tensor_file *t)
     tensor_sort_entries(t);
     TRY(check_unique_names(t));
     for (size_t i = 0; i < variables; i++) TRY(attach_scale(t, variables, i));
+    set_missing_scales(t, variables);
     TRY(peek_bytes(&w));
-    TRY(take_count(&w, "the number of aliases", MIN_ALIAS, &aliases));
+    if (t->ct2_version >= FIRST_WITH_ALIASES) TRY(take_count(&w, "the number of aliases", MIN_ALIAS, &aliases));
     consume_bytes(&w);
     TRY(tensor_reserve_entries(t, aliases));
     for (uint32_t i = 0; i < aliases; i++) TRY(take_alias(&w, variables));

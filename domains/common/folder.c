@@ -278,28 +278,61 @@ static int find_matching_file(const char *directory, const char *pattern, char *
     return found;
 }
 
+/* Files by which a folder of another program is recognised: a file that matches `pattern` and, unless NULL, one that
+ * matches `beside`. The first row that matches counts. In the advice {folder} and {file} stand for paths. */
+static const struct {
+    const char *pattern, *beside, *advice;
+} foreign_files[] = {
+    {"pytorch_model.bin", NULL, "model.safetensors is missing: make it with rill convert bin {folder} --out {folder}"},
+    {"pytorch_model.bin.index.json", NULL,
+     "model.safetensors is missing: make it with rill convert bin {folder} --out {folder}"},
+    {"*.npz", NULL, "if this is a model of Marian or Nematus, convert it with rill convert {folder} --out NEW"},
+    {"model*.bin", "*.spm", "this is a Marian model: convert it with rill convert {folder} --out NEW"},
+    {"model*.bin.gz", "*.spm*", "this is a Marian model: convert it with rill convert {folder} --out NEW"},
+    {"*.pt", "dict.*.txt", "this is a fairseq model: convert it with rill convert fairseq {file} --out NEW"},
+    {"*.pt", NULL,
+     "if this is a checkpoint of OpenNMT-py, convert it with CTranslate2: ct2-opennmt-py-converter --model_path {file} "
+     "--output_dir NEW"},
+    {"saved_model.pb", NULL,
+     "if this is a model of OpenNMT-tf, convert its checkpoint with CTranslate2's ct2-opennmt-tf-converter"},
+    {"*.argosmodel", NULL, "this is a package of Argos: unpack it with rill convert {file} --out NEW"},
+    {"*.gguf", NULL,
+     "this is a GGUF file of llama.cpp: expected the Hugging Face folder of the model, with config.json and "
+     "model.safetensors"},
+    {"*.gz", NULL, "the file is compressed: unpack it with gunzip"},
+};
+
+/* Fail with "FOLDER/NAME: ADVICE". */
+static rill_status fail_with_advice(rill_context *ctx, const char *directory, const char *name, const char *advice)
+{
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_text_append(&text, "", 0);
+    for (const char *at = advice; status == RILL_OK && *at != '\0';) {
+        const size_t plain = strcspn(at, "{");
+        status = rill_text_append(&text, at, plain);
+        at += plain;
+        if (status != RILL_OK || *at == '\0') break;
+        const int is_file = strncmp(at, "{file}", 6) == 0;
+        status = rill_text_printf(&text, "%s%s%s", directory, is_file ? "/" : "", is_file ? name : "");
+        at += strcspn(at, "}") + 1;
+    }
+    if (status == RILL_OK) status = rill_fail(ctx, RILL_ERR_NOT_FOUND, "%s/%s: %s", directory, name, text.data);
+    rill_text_clear(&text);
+    return status;
+}
+
 rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory)
 {
     char name[256], other[256];
-    if (find_matching_file(directory, "pytorch_model.bin", name, sizeof name) ||
-        find_matching_file(directory, "pytorch_model.bin.index.json", name, sizeof name))
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "%s/%s: model.safetensors is missing: make it with rill convert bin %s --out %s", directory,
-                         name, directory, directory);
-    if (find_matching_file(directory, "*.npz", name, sizeof name))
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "%s/%s: this is a Marian model: convert it with rill convert marian %s --out NEW", directory,
-                         name, directory);
-    if (find_matching_file(directory, "dict.*.txt", name, sizeof name) &&
-        find_matching_file(directory, "*.pt", other, sizeof other))
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "%s/%s: this is a fairseq model: convert it with rill convert fairseq %s/%s --out NEW",
-                         directory, other, directory, other);
-    if (find_matching_file(directory, "*.gguf", name, sizeof name))
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "%s/%s: this is a GGUF file of llama.cpp: expected the Hugging Face folder of the model, with "
-                         "config.json and model.safetensors",
-                         directory, name);
+    if (rill_directory_has_file(directory, "model/model.bin"))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "%s: this is a package of Argos: its model is %s/model", directory,
+                         directory);
+    for (size_t i = 0; i < sizeof foreign_files / sizeof *foreign_files; i++) {
+        const char *beside = foreign_files[i].beside;
+        if (!find_matching_file(directory, foreign_files[i].pattern, name, sizeof name)) continue;
+        if (beside == NULL || find_matching_file(directory, beside, other, sizeof other))
+            return fail_with_advice(ctx, directory, name, foreign_files[i].advice);
+    }
     return RILL_OK;
 }
 
@@ -394,6 +427,9 @@ rill_status rill_folder_fail_no_domain(const rill_folder *f, const char *path)
             used += (size_t)snprintf(types + used, sizeof types - used, "%s%s", used > 0 ? ", " : "", *t);
     for (size_t i = 0, used = 0; (d = rill_domain_at(f->ctx, i)) != NULL && used < sizeof domains; i++)
         used += (size_t)snprintf(domains + used, sizeof domains - used, "%s%s", used > 0 ? ", " : "", d->name);
+    if (!f->found && stat(path, &info) == 0 && !S_ISDIR(info.st_mode) && fnmatch("*.argosmodel", path, 0) == 0)
+        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
+                         "%s: this is a package of Argos: unpack it with rill convert %s --out NEW", path, path);
     if (!f->found && stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,

@@ -282,7 +282,9 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
     for (size_t r = 0; r < rows; r++, out += columns) {
         const size_t i = entry->n_scales == 1 ? 0 : r % SCALES_AT_ONCE, remaining = rows - r;
         const size_t some = entry->n_scales == 1 ? 1 : remaining < SCALES_AT_ONCE ? remaining : SCALES_AT_ONCE;
-        if (i == 0 && (r == 0 || entry->n_scales > 1))
+        if (entry->fixed_scale != 0.0f)
+            scale[0] = entry->fixed_scale;
+        else if (i == 0 && (r == 0 || entry->n_scales > 1))
             TRY(tensor_part_read(part,
                                  part->data_offset + entry->scales_offset + r * sizeof *scale * (entry->n_scales > 1),
                                  some * sizeof *scale, scale));

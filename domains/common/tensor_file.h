@@ -29,7 +29,8 @@ typedef struct tensor_entry {
     /* for quantised integers: position in the file of the fp32 scales, in bytes; number of scales: 1 (for all rows), one for each row, or 0
      * (not quantised) */
     size_t scales_offset, n_scales;
-    size_t zero_rows; /* number of rows of zeros that follow the rows in the file; shape[0] counts them too */
+    float fixed_scale; /* not 0: the scale of all elements, which the file does not contain; n_scales is 1 */
+    size_t zero_rows;  /* number of rows of zeros that follow the rows in the file; shape[0] counts them too */
     /* Name of the tensor whose bytes this entry shares (tensor_add_view()); NULL: the entry is no view. */
     const char *base_name;
 } tensor_entry;
@@ -41,8 +42,8 @@ struct rill_tensor_file {
     size_t n_parts;
     tensor_entry *entries; /* [count], sorted by name once open */
     size_t count, capacity;
-    const char *ct2_spec; /* CTranslate2 files: name of the specification; NULL for safetensors */
-    uint32_t ct2_revision;
+    const char *ct2_spec;               /* CTranslate2 files: name of the specification; NULL for safetensors */
+    uint32_t ct2_version, ct2_revision; /* version of the file format, revision of the specification */
 };
 
 /* --- tensor_file.c ---------------------------------------------------------------------------------------------------- */

@@ -189,7 +189,8 @@ typedef struct mt_net {
     rill_table sinusoids; /* [positions, D] sinusoidal embeddings; runners fill rows on demand */
     /* Average attention: [positions, D], 1 / (t + 1) in all columns of row t; runners fill rows on demand. */
     rill_table mean_weights;
-    rill_table hidden; /* [nodes, D] output of the last layer */
+    rill_table hidden;      /* [nodes, D] output of the last layer */
+    const char *ct2_config; /* CTranslate2 before version 6: what config.json would contain; else NULL */
 } mt_net;
 
 static inline int mt_has_flag(const mt_net *net, mt_flag choice)
@@ -216,7 +217,7 @@ rill_status mt_configure(seq_net *net, const char *directory, rill_tokenizer_fil
 /* Write type, sizes and options to net->seq.description, which `rill info` prints. */
 void mt_describe(mt_net *net);
 
-/* --- mt_ct2.c, mt_ct2_names.c ------------------------------------------------------------------------------------------- */
+/* --- mt_ct2.c, mt_ct2_folder.c, mt_ct2_names.c -------------------------------------------------------------------------- */
 
 /* Return 1 if the directory has CTranslate2's model.bin and no weights in safetensors format. */
 int mt_is_ct2(const char *directory);
@@ -225,6 +226,18 @@ int mt_is_ct2(const char *directory);
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor, or key) · RILL_ERR_MEMORY */
 rill_status mt_ct2_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_find_special_tokens(seq_net *net, const char *directory);
+
+/* Parts of mt_ct2_configure(), with the same statuses. The first, for model.bin before version 6, makes net->ct2_config of
+ * its variables. The second reads that or config.json. The third names vocabularies and tokenizer. */
+rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors);
+rill_status mt_ct2_read_config(mt_net *net, const char *directory, rill_tokenizer_files *text);
+rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text);
+
+/* Return 1 if a variable of this name is a token, read by mt_ct2_read_old_config(). */
+int mt_ct2_is_old_token(const char *name);
+
+/* The name of the source embedding, without "encoder/": revisions before 5 have it without a number. */
+const char *mt_ct2_source_table(const rill_tensor_file *tensors);
 
 /* Add the tensors of model.bin under transformers' names, which mt_load() expects.
  *   RILL_OK · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */

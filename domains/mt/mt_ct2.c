@@ -1,10 +1,10 @@
-/* CTranslate2 model directories: a transformer's settings from model.bin's variables, config.json and the vocabularies.
+/* CTranslate2 model directories: a transformer's settings from model.bin's variables.
  *
  * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for names, CTranslate2's layers for defaults of
  * missing names. A scalar variable that changes the arithmetic is either supported, or an error that names it. Tensors
  * that loading has not read are errors too (mt_weights.c).
  *
- * Sections: numbers · encoder or decoder · encoder and decoder · special tokens · the directory. */
+ * Sections: numbers · encoder or decoder · encoder and decoder · the directory. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "tensor_file.h"
 #include "tokenizer.h"
 
-static const char MODEL_FILE[] = "model.bin", CONFIG_FILE[] = "config.json";
+static const char MODEL_FILE[] = "model.bin";
 
 /* Properties of all models of this format. All other settings come from variables of model.bin, and encoder and decoder
  * may differ only in sizes. */
@@ -35,7 +35,9 @@ enum { DEFAULT_POSITIONS = 1024, DEFAULT_MAX_OUTPUT = 256, POSITIONS_FACTOR = 16
 
 enum { BLOCK_BYTES = 64, NAME_BYTES = 192 };
 
-enum { OLDEST_REVISION = 5, NEWEST_REVISION = 7 }; /* specification revisions; names are unchanged between them */
+/* Revisions of the specification. Before revision 5 settings of both sides have one variable, and before revision 3 the
+ * specification's name gives the number of heads. */
+enum { OLDEST_REVISION = 1, FIRST_WITH_HEADS = 3, FIRST_BY_SIDE = 5, NEWEST_REVISION = 7 };
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
@@ -58,14 +60,16 @@ ct2_fail(const ct2_model *r, const char *side, const char *name, const char *for
     return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\": %s", r->path, side, name, why);
 }
 
-/* Read the scalar variable SIDE/NAME, which must be in low..high. If it is absent, *out = fallback; with a fallback of
- * NAN it is required. */
+/* Read the scalar variable SIDE/NAME, which must be in low..high; before revision 5, NAME if that is absent. If both are
+ * absent, *out = fallback; with a fallback of NAN it is required. */
 static rill_status read_number(const ct2_model *r, const char *side, const char *name, double low, double high,
                                double fallback, double *out)
 {
     char full[NAME_BYTES];
     snprintf(full, sizeof full, "%s/%s", side, name);
-    return rill_ct2_number(r->tensors, full, low, high, fallback, out);
+    const int of_both = r->tensors->ct2_revision < FIRST_BY_SIDE && rill_tensor_file_find(r->tensors, full) == NULL &&
+                        rill_tensor_file_find(r->tensors, name) != NULL;
+    return rill_ct2_number(r->tensors, of_both ? name : full, low, high, fallback, out);
 }
 
 /* Fail if the scalar variable SIDE/NAME is present and is not `expected`. */
@@ -232,9 +236,16 @@ static rill_status read_ignored(const ct2_model *r, const char *side)
     return expect_number(r, side, "multi_query_attention", 0);
 }
 
+/* The number of heads of a model without num_heads; NAN: it needs one. */
+static double implied_heads(const ct2_model *r)
+{
+    if (r->tensors->ct2_revision >= FIRST_WITH_HEADS) return NAN;
+    return strcmp(r->tensors->ct2_spec, "TransformerBig") == 0 ? 16 : 8;
+}
+
 static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *side, stack_settings *c)
 {
-    const char *table = side == &r->net->encoder ? "embeddings_0/weight" : "embeddings/weight";
+    const char *table = side == &r->net->encoder ? mt_ct2_source_table(r->tensors) : "embeddings/weight";
     double heads;
     side->n_layers = count_layers(r, name);
     if (side->n_layers == 0 || side->n_layers > LAYER_LIMIT)
@@ -243,7 +254,7 @@ static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *si
     TRY(read_size(r, name, table, 1, 2, WIDTH_LIMIT, &c->width));
     TRY(read_size(r, name, "layer_0/self_attention/linear_1/weight", 1, 1, WIDTH_LIMIT, &side->attention_width));
     TRY(read_size(r, name, "layer_0/ffn/linear_0/weight", 0, 1, WIDTH_LIMIT, &side->ffn_width));
-    TRY(read_number(r, name, "num_heads", 1, WIDTH_LIMIT, NAN, &heads));
+    TRY(read_number(r, name, "num_heads", 1, WIDTH_LIMIT, implied_heads(r), &heads));
     side->n_heads = (size_t)heads;
     if (side->attention_width % side->n_heads != 0)
         return ct2_fail(r, name, "num_heads", "expected a divisor of %zu, found %zu", side->attention_width,
@@ -314,13 +325,14 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
 static rill_status read_tables(const ct2_model *r)
 {
     seq_net *s = &r->net->seq;
+    const char *table = mt_ct2_source_table(r->tensors);
     size_t words, actions;
     double zero;
     int same = 0;
-    TRY(read_size(r, "encoder", "embeddings_0/weight", 0, 2, WORD_LIMIT, &words));
+    TRY(read_size(r, "encoder", table, 0, 2, WORD_LIMIT, &words));
     TRY(read_size(r, "decoder", "embeddings/weight", 0, 2, WORD_LIMIT, &actions));
     TRY(read_number(r, "decoder", "start_from_zero_embedding", 0, 1, 0, &zero));
-    TRY(rill_tensor_file_same_values(r->tensors, ct2_find(r, "encoder", "embeddings_0/weight"),
+    TRY(rill_tensor_file_same_values(r->tensors, ct2_find(r, "encoder", table),
                                      ct2_find(r, "decoder", "embeddings/weight"), &same));
     r->net->settings.shared_embedding = same;
     r->net->settings.renormalize_logits = zero != 0;
@@ -335,12 +347,13 @@ static rill_status read_spec(const ct2_model *r)
     uint32_t revision;
     const char *spec = rill_ct2_spec_name(r->tensors, &revision);
     if (spec == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: expected a CTranslate2 model", r->path);
-    if (strcmp(spec, "TransformerSpec") != 0)
+    if (strcmp(spec, "TransformerSpec") != 0 && strcmp(spec, "TransformerBase") != 0 &&
+        strcmp(spec, "TransformerBig") != 0)
         return rill_fail(r->ctx, RILL_ERR_FORMAT,
                          "%s: CTranslate2's %s is not supported: only TransformerSpec, an encoder-decoder transformer",
                          r->path, spec);
     if (revision < OLDEST_REVISION || revision > NEWEST_REVISION)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: TransformerSpec: expected revision %d to %d, found %u", r->path,
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected revision %d to %d, found %u", r->path, spec,
                          OLDEST_REVISION, NEWEST_REVISION, revision);
     if (ct2_find(r, "encoder", "embeddings_1/weight") != NULL)
         return ct2_fail(r, "encoder", "embeddings_1/weight", "a source of several features is not supported");
@@ -381,151 +394,13 @@ static rill_status check_unread_numbers(const ct2_model *r)
     return RILL_OK;
 }
 
-/* --- special tokens ----------------------------------------------------------------------------------------------- */
-
-/* Set *out to the id of the token that config.json has at `key`. */
-static rill_status find_token_id(const rill_config *config, const char *key, const rill_vocabulary *in, int32_t *out)
-{
-    const char *token;
-    TRY(rill_config_string(config, key, &token));
-    *out = rill_vocabulary_id(in, token, strlen(token));
-    if (*out >= 0) return RILL_OK;
-    return rill_config_fail(config, key, "\"%.60s\" is not in the vocabulary", token);
-}
-
-static rill_status read_special_tokens(void *user, const rill_config *config)
-{
-    seq_net *s = user;
-    const rill_vocabulary *target = s->tokenizer->target;
-    int32_t start;
-    TRY(rill_config_expect(config, "unk_token", "<unk>"));
-    TRY(find_token_id(config, "eos_token", target, &s->eos));
-    if (s->decoder_start >= 0) return RILL_OK; /* the first input is a zero vector, not a token */
-    if (s->tokenizer->languages != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
-        s->decoder_start = s->eos; /* the language token of each output replaces it */
-        return RILL_OK;
-    }
-    if (!rill_config_is_set(config, "decoder_start_token", NAN))
-        return rill_config_fail(
-            config, "decoder_start_token",
-            "expected a token: for a model whose outputs start with a language token, write that one");
-    TRY(find_token_id(config, "decoder_start_token", target, &start));
-    s->decoder_start = start;
-    return RILL_OK;
-}
-
-/* Check that the tokenizer's files give each token the same id as shared_vocabulary.json, the model's own list. */
-static rill_status check_listed_vocabulary(const seq_net *s, const char *directory)
-{
-    const rill_vocabulary *own = s->tokenizer->target;
-    rill_vocabulary *file_vocab = NULL;
-    rill_text path = {.ctx = s->ctx};
-    rill_status status = rill_path_join(&path, directory, "shared_vocabulary.json");
-    if (status == RILL_OK) status = rill_vocabulary_open(&file_vocab, s->ctx, path.data, s->source_vocab_size);
-    const int32_t n = file_vocab != NULL ? rill_vocabulary_count(file_vocab) : 0, m = rill_vocabulary_count(own);
-    for (int32_t i = 0; status == RILL_OK && i < n && i < m; i++) {
-        const char *x = rill_vocabulary_token(file_vocab, i, NULL), *y = rill_vocabulary_token(own, i, NULL);
-        if (strcmp(x, y) != 0)
-            status = rill_fail(s->ctx, RILL_ERR_FORMAT,
-                               "%s: token %d is \"%.60s\", but \"%.60s\" in the tokenizer in the same folder",
-                               path.data, i, x, y);
-    }
-    rill_vocabulary_close(file_vocab);
-    rill_text_clear(&path);
-    return status;
-}
-
-rill_status mt_ct2_find_special_tokens(seq_net *seq, const char *directory)
-{
-    if (seq->tokenizer->family != NULL) TRY(check_listed_vocabulary(seq, directory));
-    return rill_config_read(seq->ctx, directory, CONFIG_FILE, read_special_tokens, seq, NULL);
-}
-
 /* --- the directory ------------------------------------------------------------------------------------------------ */
-
-/* Argument of read_config(): what config.json sets. */
-typedef struct ct2_folder {
-    mt_net *net;
-    rill_tokenizer_files *files;
-} ct2_folder;
-
-/* Set *out to a copy, in the model's memory, of the token that config.json has at `key`; NULL if the key is absent. */
-static rill_status copy_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
-{
-    const char *token;
-    char *copy;
-    *out = NULL;
-    TRY(rill_config_string_or(config, key, NULL, &token));
-    if (token == NULL) return RILL_OK;
-    TRY(rill_arena_alloc(&s->model->arena, &copy, strlen(token) + 1, 1, key));
-    *out = memcpy(copy, token, strlen(token) + 1);
-    return RILL_OK;
-}
-
-/* Read config.json. Tokenized inputs are used as they are, including their special tokens; only with add_source_bos or
- * add_source_eos are special tokens added. Text inputs have no special tokens and get eos. */
-static rill_status read_config(void *user, const rill_config *config)
-{
-    const ct2_folder *f = user;
-    mt_settings *set = &f->net->settings;
-    double eps;
-    int begins, ends;
-    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
-    TRY(rill_config_number_or(config, "layer_norm_epsilon", 0, 1, (double)set->eps, &eps));
-    TRY(rill_config_bool_or(config, "add_source_bos", 0, &begins));
-    TRY(rill_config_bool_or(config, "add_source_eos", 0, &ends));
-    if (begins) TRY(copy_token(&f->net->seq, config, "bos_token", &f->files->source_bos));
-    TRY(copy_token(&f->net->seq, config, "eos_token", &f->files->source_eos));
-    f->files->no_source_eos = !ends;
-    set->eps = (float)eps;
-    if (!rill_config_is_set(config, "quantization_type", 0)) return RILL_OK;
-    return rill_config_fail(config, "quantization_type", "weights of less than 8 bits are not supported");
-}
-
-/* Return the first of two file names that exists in the directory; NULL if neither exists. */
-static const char *first_file(const char *directory, const char *a, const char *b)
-{
-    return rill_directory_has_file(directory, a) ? a : rill_directory_has_file(directory, b) ? b : NULL;
-}
 
 int mt_is_ct2(const char *directory)
 {
-    return first_file(directory, "model.safetensors", "model.safetensors.index.json") == NULL &&
+    return !rill_directory_has_file(directory, "model.safetensors") &&
+           !rill_directory_has_file(directory, "model.safetensors.index.json") &&
            rill_directory_has_file(directory, MODEL_FILE);
-}
-
-/* Name the vocabulary files of the directory: one file for both sides, or one for each side. */
-static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
-{
-    text->kind = RILL_TOKENIZER_WHITESPACE;
-    text->language_is_token = 1;
-    text->target_vocab_key = "the decoder's embedding";
-    text->source = first_file(directory, "shared_vocabulary.json", "shared_vocabulary.txt");
-    text->target_optional = text->source != NULL;
-    if (text->source != NULL) return;
-    text->source = first_file(directory, "source_vocabulary.json", "source_vocabulary.txt");
-    text->target = first_file(directory, "target_vocabulary.json", "target_vocabulary.txt");
-    if (text->source == NULL) text->source = "shared_vocabulary.json"; /* a missing file is reported by this name */
-    if (text->target == NULL) text->target = "target_vocabulary.json";
-}
-
-/* Name the tokenizer files that users copy into the directory: Marian's two SentencePiece models, the tokenizer of a
- * model family (text_families.c), or the SentencePiece model of T5 or Pegasus. */
-static rill_status name_tokenizer_files(rill_context *ctx, const char *directory, rill_tokenizer_files *text)
-{
-    const char *type = NULL;
-    name_vocabularies(directory, text);
-    if (text->tokenized) return RILL_OK;
-    if (rill_directory_has_file(directory, "source.spm")) {
-        text->kind = RILL_TOKENIZER_SENTENCEPIECE;
-        return RILL_OK;
-    }
-    TRY(rill_family_from_tokenizer_config(ctx, directory, &type));
-    if (type != NULL) return rill_family_files(ctx, type, directory, text);
-    if (!rill_directory_has_file(directory, "spiece.model")) return RILL_OK;
-    text->spm = "spiece.model";
-    text->kind = RILL_TOKENIZER_SENTENCEPIECE;
-    return RILL_OK;
 }
 
 rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_tokenizer_files *text)
@@ -533,20 +408,19 @@ rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_tokenizer
     mt_net *net = (mt_net *)seq;
     rill_text path = {.ctx = seq->ctx};
     ct2_model r = {.net = net, .ctx = seq->ctx};
-    ct2_folder f = {net, text};
     rill_status status = rill_path_join(&path, directory, MODEL_FILE);
     if (status == RILL_OK) status = rill_tensor_file_open(&r.tensors, seq->ctx, path.data);
     r.path = path.data;
     if (status == RILL_OK) status = read_model(&r);
+    if (status == RILL_OK) status = mt_ct2_read_old_config(net, r.tensors);
     if (status == RILL_OK) status = check_unread_numbers(&r);
     rill_tensor_file_close(r.tensors);
     rill_text_clear(&path);
     TRY(status);
-    TRY(rill_config_read(seq->ctx, directory, CONFIG_FILE, read_config, &f, NULL));
+    TRY(mt_ct2_read_config(net, directory, text));
     TRY(seq_alloc_legal(seq));
     seq->max_length = seq->max_input_length < DEFAULT_MAX_OUTPUT ? seq->max_input_length : DEFAULT_MAX_OUTPUT;
     seq->max_positions = seq->config_positions > seq->max_length ? seq->config_positions : seq->max_length;
-    seq->eos_file = CONFIG_FILE;
     mt_describe(net);
-    return name_tokenizer_files(seq->ctx, directory, text);
+    return mt_ct2_name_tokenizer(seq, directory, text);
 }

@@ -92,6 +92,12 @@ static rill_status rename_layer(const tensor_renamer *n, const char *side, size_
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
+const char *mt_ct2_source_table(const rill_tensor_file *tensors)
+{
+    const char *old = "embeddings/weight", *new = "embeddings_0/weight";
+    return rill_tensor_file_find(tensors, "encoder/embeddings/weight") != NULL ? old : new;
+}
+
 /* Rename an embedding or output table. Append a zero row if the net has one token more than the file: the start token
  * (read_tables() in mt_ct2.c). */
 static rill_status rename_table(const tensor_renamer *n, const char *from, const char *to, int32_t symbols)
@@ -105,7 +111,9 @@ static rill_status rename_tables(const tensor_renamer *n)
 {
     static const char bias[] = "decoder/projection/bias";
     const seq_net *s = &n->net->seq;
-    TRY(rename_table(n, "encoder/embeddings_0/weight", "model.encoder.embed_tokens.weight", s->source_vocab_size));
+    char source[NAME_BYTES];
+    snprintf(source, sizeof source, "encoder/%s", mt_ct2_source_table(n->tensors));
+    TRY(rename_table(n, source, "model.encoder.embed_tokens.weight", s->source_vocab_size));
     TRY(rename_table(n, "decoder/embeddings/weight", "model.decoder.embed_tokens.weight", s->target_vocab_size));
     TRY(rename_table(n, "decoder/projection/weight", "lm_head.weight", s->target_vocab_size));
     if (rill_tensor_file_find(n->tensors, bias) == NULL) return RILL_OK;
@@ -136,7 +144,9 @@ rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors)
     const tensor_renamer n = {net, tensors};
     /* mt_ct2_configure() has read all scalars, but from its own copy of the file, so they are marked here */
     for (size_t i = 0; i < tensors->count; i++)
-        if (tensors->entries[i].tensor.rank == 0) tensors->entries[i].tensor.read = 1;
+        if (tensors->entries[i].tensor.rank == 0 ||
+            (net->ct2_config != NULL && mt_ct2_is_old_token(tensors->entries[i].tensor.name)))
+            tensors->entries[i].tensor.read = 1;
     TRY(rename_stack(&n, "encoder", net->encoder.n_layers, 0));
     TRY(rename_stack(&n, "decoder", net->decoder.n_layers, 1));
     return rename_tables(&n);

@@ -301,12 +301,14 @@ static rill_status write_settings(void *user, const rill_config *config)
         max_actions(to, &m, config), m.min_length, m.no_repeat_ngram, m.repetition_penalty);
 }
 
-/* Call `read` with generation_config.json or, if that file does not exist, with config.json. */
+/* Call `read` with generation_config.json or, if that file does not exist, with config.json, which old directories of
+ * CTranslate2 lack. */
 static rill_status read_generation_or_config(rill_context *ctx, const char *directory, rill_config_fn read, void *user)
 {
     int found;
     TRY(rill_config_read(ctx, directory, "generation_config.json", read, user, &found));
-    return found ? RILL_OK : rill_config_read(ctx, directory, "config.json", read, user, NULL);
+    if (found) return RILL_OK;
+    return rill_config_read(ctx, directory, "config.json", read, user, mt_is_ct2(directory) ? &found : NULL);
 }
 
 rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *out)

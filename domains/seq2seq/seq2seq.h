@@ -272,6 +272,21 @@ void seq_build_graphs(seq_model *m);
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option);
 void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
 
+/* A binary shortlist in memory (shortlist_binary.c), and the model's sizes that bound its numbers. */
+typedef struct seq_binary_file {
+    rill_context *ctx;
+    const char *path, *bytes;
+    size_t size;
+    int32_t source_vocab_size, target_vocab_size;
+} seq_binary_file;
+
+int seq_is_binary_shortlist(const char *bytes, size_t size);
+
+/* Read a binary shortlist: translations of source id s are target[offset[s] .. offset[s + 1]), in memory of the arena.
+ *   RILL_OK · RILL_ERR_FORMAT (names the file and the number) · RILL_ERR_MEMORY */
+rill_status seq_binary_shortlist_read(const seq_binary_file *file, rill_arena *arena, int32_t *n_frequent,
+                                      int32_t **offset, int32_t **target);
+
 /* Compute the vocabulary subset of an input: ids[length] are its source ids, length > 0. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,
                                   seq_vocab_subset *list);

@@ -22,7 +22,7 @@ const rill_option seq_options[] = {
     RILL_DEVICE_OPTIONS,
     {"shortlist", "FILE[,F[,B]]", "F and B: 100",
      "limit the output vocabulary to its first F tokens and, by this lexicon, the best B for each token of the "
-     "input",
+     "input; none: no limit, whatever config.json says",
      RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0, NULL},
     {"scores", "logp|logits", "logp",
      "score of a token: its log-probability, or its logit, for models trained to be self-normalised", RILL_OPTION_WORD,
@@ -205,7 +205,7 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
     if (i == 0) m->legal = net->legal;
     if (i > 0) TRY(check_compatible(m->net[0], options->path, net, directory));
     const char *list = rill_open_option(options, "shortlist");
-    if (i == 0 && list != NULL) TRY(seq_shortlist_open(&m->shortlist, net, list));
+    if (i == 0 && list != NULL && strcmp(list, "none") != 0) TRY(seq_shortlist_open(&m->shortlist, net, list));
     TRY(kind->load(net, directory));
     if (i == 0 && kind->recommend != NULL) return kind->recommend(net, directory, &m->hf_settings);
     if (i == 0) return RILL_OK;

@@ -3,7 +3,8 @@
  * Source: marian-decoder's lexical shortlist. An input's subset has the first F ids of the target vocabulary, which are
  * frequent tokens, and eos. The subset also has each input token's best B translations, from a file of lines "TARGET
  * SOURCE PROBABILITY", and the input tokens that the target vocabulary contains. Illegal ids are removed. The softmax
- * is over the subset only.
+ * is over the subset only. A binary file (shortlist_binary.c) contains F and the lists; for it an input's subset is that
+ * of Marian for the input alone: with input tokens only if the vocabulary is shared, and filled up to a multiple of 8.
  *
  * Each input in flight has its own subset, and the device holds the output layer's rows for this subset. The inputs of
  * a batch do not share a subset, so an input's scores do not depend on the inputs decoded with it.
@@ -19,6 +20,8 @@
 
 /* number of frequent target ids in every subset; number of translations of each input token: marian-decoder's defaults */
 enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 };
+
+enum { SUBSET_MULTIPLE = 8 }; /* Marian's size of subsets of binary shortlists is a multiple of this */
 
 /* One line of the shortlist file: a pair of token ids and its probability. */
 typedef struct lexicon_pair {
@@ -36,6 +39,7 @@ struct seq_shortlist {
     int32_t *target;
     /* [source_vocab_size] for each source id, the target id of the same token; -1: the target vocabulary does not have the token */
     int32_t *copy_id;
+    int is_binary; /* 1: the file was binary */
     rill_arena arena;
 };
 
@@ -55,18 +59,20 @@ static int take_number(const char *text, size_t *length, int32_t *out)
     return 1;
 }
 
-/* Read the option's value: "FILE", "FILE,FIRST" or "FILE,FIRST,BEST". *length = length of FILE. */
-static void read_option(seq_shortlist *s, const char *option, size_t *length)
+/* Read the option's value: "FILE", "FILE,FIRST" or "FILE,FIRST,BEST". *length = length of FILE. Return 1 if the value has
+ * a number. */
+static int read_option(seq_shortlist *s, const char *option, size_t *length)
 {
     int32_t last, second_last;
     *length = strlen(option);
     s->n_frequent = DEFAULT_FREQUENT;
     s->n_best = DEFAULT_BEST;
-    if (!take_number(option, length, &last)) return;
+    if (!take_number(option, length, &last)) return 0;
     s->n_frequent = last;
-    if (!take_number(option, length, &second_last)) return;
+    if (!take_number(option, length, &second_last)) return 1;
     s->n_frequent = second_last;
     s->n_best = last;
+    return 1;
 }
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
@@ -76,6 +82,7 @@ typedef struct lexicon_reader {
     seq_shortlist *shortlist;
     const rill_vocabulary *source, *target;
     const char *path;
+    int has_counts; /* 1: the option gives F */
     lexicon_pair *pairs;
     size_t n;
     int64_t line;
@@ -125,15 +132,6 @@ static rill_status read_lines(lexicon_reader *r, const char *bytes, size_t size)
                      r->path);
 }
 
-static rill_status read_file(lexicon_reader *r)
-{
-    rill_text text = {.ctx = r->shortlist->ctx};
-    rill_status status = rill_file_read(&text, r->path, SIZE_MAX);
-    if (status == RILL_OK) status = read_lines(r, text.data, text.length);
-    rill_text_clear(&text);
-    return status;
-}
-
 /* Order lexicon entries by source token, then by descending probability, then by target id. */
 static int compare(const void *a, const void *b)
 {
@@ -162,6 +160,35 @@ static rill_status index_pairs(lexicon_reader *r)
     return RILL_OK;
 }
 
+static rill_status read_binary(lexicon_reader *r, const char *bytes, size_t size)
+{
+    seq_shortlist *s = r->shortlist;
+    const seq_binary_file file = {s->ctx, r->path, bytes, size, s->source_vocab_size, s->target_vocab_size};
+    if (r->has_counts)
+        return rill_fail(s->ctx, RILL_ERR_OPTION,
+                         "shortlist: %s is binary and has its own F and B: name the file alone", r->path);
+    TRY(seq_binary_shortlist_read(&file, &s->arena, &s->n_frequent, &s->offset, &s->target));
+    for (int32_t i = 0; i < s->source_vocab_size; i++)
+        if (s->offset[i + 1] - s->offset[i] > s->max_translations)
+            s->max_translations = s->offset[i + 1] - s->offset[i];
+    s->is_binary = 1;
+    return RILL_OK;
+}
+
+static rill_status read_file(lexicon_reader *r)
+{
+    rill_text text = {.ctx = r->shortlist->ctx};
+    rill_status status = rill_file_read(&text, r->path, SIZE_MAX);
+    if (status == RILL_OK && seq_is_binary_shortlist(text.data, text.length)) {
+        status = read_binary(r, text.data, text.length);
+    } else {
+        if (status == RILL_OK) status = read_lines(r, text.data, text.length);
+        if (status == RILL_OK) status = index_pairs(r);
+    }
+    rill_text_clear(&text);
+    return status;
+}
+
 /* For each source token, find the id of the same token in the target vocabulary. */
 static rill_status find_copies(lexicon_reader *r)
 {
@@ -172,7 +199,7 @@ static rill_status find_copies(lexicon_reader *r)
         s->copy_id[i] = i;
         if (r->source == r->target) continue;
         s->copy_id[i] = -1;
-        if (i >= rill_vocabulary_count(r->source)) continue;
+        if (s->is_binary || i >= rill_vocabulary_count(r->source)) continue;
         const char *piece = rill_vocabulary_token(r->source, i, &length);
         s->copy_id[i] = rill_vocabulary_id(r->target, piece, length);
     }
@@ -183,16 +210,16 @@ static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *o
 {
     rill_text path = {.ctx = s->ctx};
     size_t length;
-    read_option(s, option, &length);
+    const int has_counts = read_option(s, option, &length);
     if (length == 0)
         return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
                          option);
     const rill_tokenizer *text = net->tokenizer;
-    lexicon_reader r = {.shortlist = s, .arena.ctx = s->ctx, .source = text->source, .target = text->target};
+    lexicon_reader r = {
+        .shortlist = s, .arena.ctx = s->ctx, .source = text->source, .target = text->target, .has_counts = has_counts};
     rill_status status = rill_text_append(&path, option, length);
     r.path = path.data;
     if (status == RILL_OK) status = read_file(&r);
-    if (status == RILL_OK) status = index_pairs(&r);
     if (status == RILL_OK) status = find_copies(&r);
     rill_arena_clear(&r.arena);
     rill_text_clear(&path);
@@ -225,6 +252,17 @@ static void mark_id(const seq_shortlist *s, uint64_t *mark, int32_t action)
     if (action >= 0 && action < s->target_vocab_size) mark[action / 64] |= UINT64_C(1) << (action % 64);
 }
 
+/* Add ids from n_frequent upward until the number of ids is a multiple of 8, as Marian does for its products. */
+static void fill_subset(const seq_shortlist *s, uint64_t *mark, size_t words)
+{
+    int32_t n = 0;
+    for (size_t w = 0; w < words; w++) n += __builtin_popcountll(mark[w]);
+    for (int32_t i = s->n_frequent; i < s->target_vocab_size && n % SUBSET_MULTIPLE != 0; i++) {
+        n += (mark[i / 64] >> (i % 64) & 1) == 0;
+        mark_id(s, mark, i);
+    }
+}
+
 /* Fill a bit set of `words` 64-bit words with the target ids of an input's subset. */
 static void set_subset_bits(const seq_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
 {
@@ -236,6 +274,7 @@ static void set_subset_bits(const seq_shortlist *s, const int32_t *ids, int32_t 
             mark_id(s, mark, s->target[index]);
     }
     mark_id(s, mark, s->end);
+    if (s->is_binary) fill_subset(s, mark, words);
     for (size_t w = 0; w < words; w++) mark[w] &= s->legal[w];
 }
 
@@ -256,5 +295,5 @@ rill_status seq_vocab_subset_make(const seq_shortlist *s, rill_arena *arena, con
 size_t seq_vocab_subset_max(const seq_shortlist *s, size_t pieces)
 {
     const size_t first = (size_t)(s->n_frequent < s->target_vocab_size ? s->n_frequent : s->target_vocab_size);
-    return first + 1 + pieces * ((size_t)s->max_translations + 1);
+    return first + 1 + pieces * ((size_t)s->max_translations + 1) + (s->is_binary ? SUBSET_MULTIPLE - 1 : 0);
 }

@@ -27,16 +27,40 @@ static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
+/* Replace a vocabulary without <unk> by one with <unk> at its end. If that is more than `limit` tokens, leave it. */
+static rill_status add_unknown(rill_context *ctx, const char *name, int32_t limit, rill_vocabulary **v)
+{
+    const int32_t n = rill_vocabulary_count(*v);
+    rill_arena arena = {.ctx = ctx};
+    rill_vocabulary *longer = NULL;
+    rill_slice *list;
+    if (n >= limit || rill_vocabulary_id(*v, UNKNOWN, sizeof UNKNOWN - 1) >= 0) return RILL_OK;
+    rill_status status = rill_arena_alloc(&arena, &list, (size_t)n + 1, sizeof *list, name);
+    for (int32_t i = 0; status == RILL_OK && i < n; i++) list[i].data = rill_vocabulary_token(*v, i, &list[i].length);
+    if (status == RILL_OK) {
+        list[n] = (rill_slice){UNKNOWN, sizeof UNKNOWN - 1};
+        status = rill_vocabulary_from_list(&longer, ctx, name, list, n + 1);
+    }
+    rill_arena_clear(&arena);
+    if (status != RILL_OK) return status;
+    rill_vocabulary_close(*v);
+    *v = longer;
+    return RILL_OK;
+}
+
 static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
 {
     TRY(rill_path_join(path, files->directory, files->source));
     TRY(rill_vocabulary_open(&t->source, t->ctx, path->data, files->source_vocab_size));
+    if (files->adds_unknown) TRY(add_unknown(t->ctx, path->data, files->source_vocab_size, &t->source));
     t->unk = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
     if (t->unk < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
     rill_status status = RILL_ERR_NOT_FOUND;
     if (files->target != NULL) {
         TRY(rill_path_join(path, files->directory, files->target));
         status = rill_vocabulary_open(&t->target, t->ctx, path->data, files->target_vocab_size);
+        if (status == RILL_OK && files->adds_unknown)
+            status = add_unknown(t->ctx, path->data, files->target_vocab_size, &t->target);
     }
     if (status != RILL_ERR_NOT_FOUND || !files->target_optional) return status;
     rill_error_clear(t->ctx);
@@ -78,11 +102,11 @@ static rill_status find_special(const rill_tokenizer *t, const rill_tokenizer_fi
 static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     const int named = files->source_eos != NULL;
-    t->source_eos = files->eos;
+    const int none = t->kind == RILL_TOKENIZER_WHITESPACE ? files->no_source_eos : files->no_text_eos;
+    t->source_eos = none ? -1 : files->eos;
     if (files->source_bos != NULL) TRY(find_special(t, files, files->source_bos, "begins", &t->source_bos));
-    if (named || t->source != t->target)
+    if (!none && (named || t->source != t->target))
         TRY(find_special(t, files, named ? files->source_eos : "</s>", "ends", &t->source_eos));
-    if (files->no_source_eos && t->kind == RILL_TOKENIZER_WHITESPACE) t->source_eos = -1;
     return RILL_OK;
 }
 
@@ -93,7 +117,8 @@ static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill
     if (t->kind == RILL_TOKENIZER_MOSES_BPE) return rill_moses_bpe_open(&t->bpe, t->ctx, files->directory);
     TRY(rill_path_join(path, files->directory, files->spm != NULL ? files->spm : "source.spm"));
     TRY(rill_spm_open(&t->source_spm, t->ctx, path->data));
-    TRY(rill_path_join(path, files->directory, files->spm != NULL ? files->spm : "target.spm"));
+    const char *target = files->target_spm != NULL ? files->target_spm : files->spm;
+    TRY(rill_path_join(path, files->directory, target != NULL ? target : "target.spm"));
     TRY(rill_spm_open(&t->target_spm, t->ctx, path->data));
     find_language_tags(t);
     return RILL_OK;

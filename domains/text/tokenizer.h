@@ -35,9 +35,12 @@ typedef struct rill_tokenizer_files {
     /* The source tokens before and after an input. source_bos NULL: no token before it; source_eos NULL: see `eos`. */
     const char *source_bos, *source_eos;
     int no_source_eos; /* 1: eos is not appended to tokenized inputs */
+    int no_text_eos;   /* 1: nor to texts; not for families */
     /* 1: outputs begin with a language token, and the text of that token is the language's name. */
     int language_is_token;
-    const char *spm; /* SENTENCEPIECE: one model for both sides; NULL: source.spm and target.spm */
+    /* SENTENCEPIECE: the model of the source, or of both sides if target_spm is NULL; spm NULL: source.spm and target.spm. */
+    const char *spm, *target_spm;
+    int adds_unknown; /* 1: a vocabulary without <unk> gets it as its last token, as in CTranslate2 */
     /* FAMILY: the model family (text_families.c); its source and target share one vocabulary. */
     const rill_family *family;
     int tokenized; /* 1: inputs and outputs are tokens separated by spaces */

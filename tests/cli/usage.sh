@@ -129,7 +129,8 @@ named() { # the same where the domain is named
   run "$rill" decode -m theirs --domain mt
   exits 1; says "$2"
 }
-named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is a Marian model: convert it with rill convert marian theirs --out NEW"
+named "opus.npz decoder.yml source.spm" \
+  "theirs/opus.npz: if this is a model of Marian or Nematus, convert it with rill convert theirs --out NEW"
 named "model2.pt model1.pt dict.en.txt dict.de.txt" "convert it with rill convert fairseq theirs/model1.pt --out NEW"
 theirs "config.json model.safetensors.index.json" "theirs/config.json names no domain"
 theirs "readme.txt" "model theirs: there is no config.json"

@@ -163,7 +163,7 @@ static void other_specifications(void **state)
     replace(alone, sizeof alone, ours, sizeof ours);
     assert_int_equal(open_folder(folder, 1), RILL_OK);
     replace("Spec\0\7", 6, "Spec\0\10", 6);
-    refused(RILL_ERR_FORMAT, "%s/model.bin: TransformerSpec: expected revision 5 to 7, found 8");
+    refused(RILL_ERR_FORMAT, "%s/model.bin: TransformerSpec: expected revision 1 to 7, found 8");
 }
 
 static void unsupported_config_values(void **state)
@@ -268,7 +268,7 @@ static void symbols_that_are_not_known(void **state)
         const char *key, *value, *sentence;
     } bad[] = {
         {"unk_token", "\"<oov>\"", "%s/config.json: unk_token: expected \"<unk>\", found \"<oov>\""},
-        {"eos_token", "\"<end>\"", "%s/shared_vocabulary.json: expected a token <end>, which ends inputs"},
+        {"eos_token", "\"<end>\"", "%s/config.json: eos_token: \"<end>\" is not in the vocabulary"},
         {"eos_token", "null", "%s/config.json: eos_token: expected a text, found nothing"},
         {"add_source_bos", "1", "%s/config.json: add_source_bos: expected true or false, found 1"},
         {"quantization_type", "1", "%s/config.json: quantization_type: weights of less than 8 bits are not supported"},
@@ -285,6 +285,19 @@ static void symbols_that_are_not_known(void **state)
     set_key("decoder_start_token", "null");
     refused(RILL_ERR_FORMAT, "%s/config.json: decoder_start_token: expected a token: for a model whose "
                              "outputs start with a language token, write that one");
+}
+
+/* With a zero vector as the first input there is no row for an additional token. */
+static void a_vocabulary_without_unknown(void **state)
+{
+    (void)state;
+    size_t length;
+    char *text = read_bytes(folder, "shared_vocabulary.json", &length), *place = strstr(text, "<unk>");
+    assert_non_null(place);
+    memcpy(place, "<unq>", 5);
+    write_bytes(folder, "shared_vocabulary.json", text, length);
+    refused(RILL_ERR_FORMAT, "%s/shared_vocabulary.json: expected a token <unk>");
+    free(text);
 }
 
 static void vocabularies_of_lines(void **state)
@@ -504,6 +517,7 @@ int main(void)
         CASE(tensors_without_a_place),
         CASE(shapes_that_do_not_fit),
         CASE(symbols_that_are_not_known),
+        CASE(a_vocabulary_without_unknown),
         CASE(vocabularies_of_lines),
         CASE(marker_tokens_follow_the_config),
         CASE(input_length_is_limited),

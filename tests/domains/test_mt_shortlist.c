@@ -199,6 +199,174 @@ static void a_lists_memory_is_bounded(void **state)
     kind = NULL;
 }
 
+/* --- binary files ------------------------------------------------------------------------------------------------- */
+
+enum { SUMMED_FROM = 16 }; /* byte of a binary file from which on its checksum is */
+
+/* A binary shortlist. */
+typedef struct binary {
+    size_t n;
+    unsigned char bytes[4096];
+} binary;
+
+static void put_little(binary *b, size_t at, uint64_t value, size_t bytes)
+{
+    assert_true(at + bytes <= sizeof b->bytes);
+    for (size_t i = 0; i < bytes; i++) b->bytes[at + i] = (unsigned char)(value >> 8 * i);
+    if (b->n < at + bytes) b->n = at + bytes;
+}
+
+static void set_checksum(binary *b)
+{
+    uint64_t sum = 0;
+    for (size_t at = SUMMED_FROM; at + 8 <= b->n; at += 8) {
+        uint64_t word = 0;
+        for (size_t i = 8; i-- > 0;) word = word << 8 | b->bytes[at + i];
+        sum ^= word + 0x9E3779B9u + (sum << 6) + (sum >> 2);
+    }
+    put_little(b, 8, sum, 8);
+}
+
+static void write_binary(const binary *b)
+{
+    write_bytes(folder, "lex", (const char *)b->bytes, b->n);
+}
+
+/* Source token 5 has targets 10 and 11, 6 has 12, and the others, up to this many, have none. */
+static binary small_binary(uint64_t first, size_t source_tokens)
+{
+    static const uint32_t ids[] = {10, 11, 12};
+    const uint64_t head[] = {UINT64_C(0xF11A48D5013417F5), 0, first, 50, source_tokens + 1, 3};
+    binary b = {0};
+    for (size_t i = 0; i < 6; i++) put_little(&b, 8 * i, head[i], 8);
+    for (size_t i = 0; i <= source_tokens; i++) put_little(&b, 48 + 8 * i, i <= 5 ? 0 : i == 6 ? 2 : 3, 8);
+    for (size_t i = 0; i < 3; i++) put_little(&b, 48 + 8 * (source_tokens + 1) + 4 * i, ids[i], 4);
+    set_checksum(&b);
+    return b;
+}
+
+/* Lists as Marian makes them for a batch of one input: a multiple of 8, filled from F upward. */
+static void binary_lists_are_marians(void **state)
+{
+    (void)state;
+    binary b = small_binary(3, 10);
+    write_binary(&b);
+    check_list("mt/shared", "", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 10, 11}, 8);
+    check_list("mt/shared", "", 6, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 12}, 8);
+    b = small_binary(0, 10);
+    write_binary(&b);
+    check_list("mt/shared", "", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 10, 11}, 8);
+    b = small_binary(12, 10); /* nine ids with 12, so seven more */
+    write_binary(&b);
+    check_list("mt/shared", "", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 16);
+    b = small_binary(8, 10); /* the token itself is among the first: no multiple is missing */
+    write_binary(&b);
+    check_list("mt/shared", "", 7, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 8);
+    b = small_binary(3, 6); /* a file that is shorter than the vocabulary: the token 6 has no list */
+    put_little(&b, 48 + 8 * 6, 3, 8);
+    set_checksum(&b);
+    write_binary(&b);
+    check_list("mt/shared", "", 6, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 8);
+    b = small_binary(
+        3, 10); /* separate vocabularies: the list has no source ids; 16 ends, and 4, which fills, is never chosen */
+    write_binary(&b);
+    check_list("mt/separate", "", 6, (const int32_t[]){0, 1, 2, 3, 5, 12, 16}, 7);
+    check_list("mt/separate", "", 9, (const int32_t[]){0, 1, 2, 3, 5, 6, 16}, 7);
+}
+
+static void a_binary_file_has_its_own_counts(void **state)
+{
+    (void)state;
+    const binary b = small_binary(3, 10);
+    seq_runner *m;
+    write_binary(&b);
+    assert_int_equal(try_open("mt/shared", NULL, ",5", 1, &m), RILL_ERR_OPTION);
+    assert_error(ctx, "shortlist: %s/lex is binary and has its own F and B: name the file alone", folder);
+}
+
+static void refused_binary(const binary *b, const char *sentence)
+{
+    seq_runner *m;
+    write_binary(b);
+    assert_int_equal(try_open("mt/shared", NULL, "", 1, &m), RILL_ERR_FORMAT);
+    assert_null(m);
+    assert_error(ctx, sentence, folder);
+}
+
+/* Every number of the file, wrong, with a checksum that is right. */
+static void damaged_binary_files(void **state)
+{
+    (void)state;
+    seq_runner *m = open_it("mt/shared", NULL);
+    const size_t words = (size_t)m->model->net[0]->source_vocab_size;
+    runner_close(m);
+    enum { ID = 48 + 8 * 11 };
+    char sentence[200];
+    const struct {
+        size_t at, bytes;
+        uint64_t value;
+        const char *sentence;
+    } bad[] = {
+        {32, 8, 0, "%s/lex: expected 1 to N offsets, one more than source tokens, found 0: is it another model's?"},
+        {32, 8, UINT64_C(1) << 61,
+         "%s/lex: expected 1 to N offsets, one more than source tokens, found 2305843009213693952: is it another "
+         "model's?"},
+        {32, 8, 10, "%s/lex: 10 offsets and 3 ids do not match the file's 148 bytes"},
+        {40, 8, 4, "%s/lex: 11 offsets and 4 ids do not match the file's 148 bytes"},
+        {40, 8, (UINT64_C(1) << 62) + 3,
+         "%s/lex: 11 offsets and 4611686018427387907 ids do not match the file's 148 bytes"},
+        {48, 8, 1, "%s/lex: offset 0: expected 0 to 0, found 1"},
+        {48 + 8 * 6, 8, 4, "%s/lex: offset 6: expected 0 to 3, found 4"},
+        {48 + 8 * 7, 8, 1, "%s/lex: offset 7: expected 2 to 3, found 1"},
+        {48 + 8 * 7, 8, UINT64_MAX, "%s/lex: offset 7: expected 2 to 3, found 18446744073709551615"},
+        {ID + 4, 4, 4000000000, "%s/lex: id 1: expected 0 to 50, found 4000000000"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        binary b = small_binary(3, 10);
+        put_little(&b, bad[i].at, bad[i].value, bad[i].bytes);
+        set_checksum(&b);
+        const char *n = strstr(bad[i].sentence, "1 to N");
+        if (n != NULL)
+            snprintf(sentence, sizeof sentence, "%.*s1 to %zu%s", (int)(n - bad[i].sentence), bad[i].sentence,
+                     words + 1, n + 6);
+        refused_binary(&b, n != NULL ? sentence : bad[i].sentence);
+    }
+    binary b = small_binary(3, 10);
+    b.bytes[8] ^= 1;
+    refused_binary(&b, "%s/lex: the checksum does not match: the file is damaged");
+    b.n = 47;
+    refused_binary(&b, "%s/lex: expected a header of 48 bytes, the file has 47");
+    b = small_binary(UINT64_MAX, 10); /* all tokens are among the first: no limit, but no error */
+    write_binary(&b);
+    runner_close(open_it("mt/shared", ""));
+}
+
+static void random_damage_does_no_harm(void **state)
+{
+    (void)state;
+    uint64_t dice = 4;
+    int opened = 0;
+    for (int round = 0; round < 300; round++) {
+        binary b = small_binary(3, 10);
+        seq_runner *m;
+        for (uint32_t n = 1 + random_below(&dice, 3); n > 0; n--)
+            b.bytes[random_below(&dice, (uint32_t)b.n)] = (unsigned char)random_below(&dice, round % 3 == 0 ? 256 : 4);
+        b.n -= random_below(&dice, 10) == 0 ? random_below(&dice, (uint32_t)b.n) : 0;
+        if (b.n >= SUMMED_FROM) set_checksum(&b);
+        write_binary(&b);
+        if (try_open("mt/shared", NULL, "", 1, &m) != RILL_OK) {
+            assert_true(rill_error(ctx)[0] != '\0');
+            continue;
+        }
+        char *text = strdup(rill_vocabulary_token(m->model->net[0]->tokenizer->source, 6, NULL));
+        encode(m, 1, &text);
+        runner_close(m);
+        free(text);
+        opened++;
+    }
+    assert_in_range(opened, 5, 295);
+}
+
 /* --- scores ------------------------------------------------------------------------------------------------------- */
 
 static void softmax_is_over_the_list(void **state)
@@ -350,12 +518,9 @@ static void bad_files(void **state)
     }
 }
 
-static void every_allocation_may_fail(void **state)
+static void every_allocation_fails_once(void)
 {
-    (void)state;
-    seq_runner *m = open_it("mt/shared", NULL);
-    write_lexicon(m);
-    runner_close(m);
+    seq_runner *m;
     const long old_calls = memory.calls;
     rill_status status = try_open("mt/shared", NULL, "", 1, &m);
     assert_int_equal(status, RILL_OK);
@@ -368,12 +533,27 @@ static void every_allocation_may_fail(void **state)
     memory.allowed = -1;
 }
 
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    const binary b = small_binary(3, 10);
+    seq_runner *m = open_it("mt/shared", NULL);
+    write_lexicon(m);
+    runner_close(m);
+    every_allocation_fails_once();
+    write_binary(&b);
+    every_allocation_fails_once();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(lists_are_what_the_lexicon_says), CASE(a_lists_memory_is_bounded), CASE(softmax_is_over_the_list),
-        CASE(a_list_is_the_inputs_alone),      CASE(methods_agree_to_the_bit),  CASE(bad_files),
-        CASE(every_allocation_may_fail),
+        CASE(lists_are_what_the_lexicon_says),  CASE(a_lists_memory_is_bounded),
+        CASE(softmax_is_over_the_list),         CASE(a_list_is_the_inputs_alone),
+        CASE(methods_agree_to_the_bit),         CASE(bad_files),
+        CASE(every_allocation_may_fail),        CASE(binary_lists_are_marians),
+        CASE(a_binary_file_has_its_own_counts), CASE(damaged_binary_files),
+        CASE(random_damage_does_no_harm),
     };
     return cmocka_run_group_tests_name("domains_mt_shortlist", tests, NULL, NULL);
 }

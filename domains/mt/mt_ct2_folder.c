@@ -1,0 +1,310 @@
+/* The folder around CTranslate2's model.bin: its special tokens, its vocabularies and its tokenizer.
+ *
+ * Special tokens are in config.json, and before version 6 of model.bin in variables, of which a text like config.json is
+ * made (mt_ct2_read_old_config()), so that both are read in one way.
+ *
+ * Source: CTranslate2's models/sequence_to_sequence.cc for the old variables and their defaults.
+ * Sections: the configuration · special tokens · config.json's other keys · the tokenizer. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config_json.h"
+#include "mt.h"
+#include "rill/file.h"
+#include "rill/folder.h"
+#include "tensor_file.h"
+#include "tokenizer.h"
+
+static const char CONFIG_FILE[] = "config.json", MODEL_FILE[] = "model.bin";
+
+/* --- the configuration -------------------------------------------------------------------------------------------- */
+
+enum { FIRST_WITH_CONFIG = 6 /* first version of model.bin with a config.json */, TOKEN_BYTES = 200 };
+
+/* Append a key and a token: the variable `name`, a list of bytes, or `fallback`. */
+static rill_status append_token(rill_text *json, rill_tensor_file *tensors, const char *key, const char *name,
+                                const char *fallback)
+{
+    char token[TOKEN_BYTES + 1];
+    tensor_entry *e = tensor_find_entry(tensors, tensors->count, name);
+    if (e == NULL) return rill_text_printf(json, ", \"%s\": \"%s\"", key, fallback);
+    const size_t n = e->tensor.end - e->tensor.begin;
+    if (strcmp(e->tensor.dtype, "I8") != 0 || e->tensor.rank != 1 || n < 1 || n > TOKEN_BYTES)
+        return tensor_fail(tensors, tensors->part, name, "expected a token of 1 to %d bytes", (int)TOKEN_BYTES);
+    TRY(tensor_part_read(tensors->part, e->tensor.begin, n, token));
+    token[n] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)token[i] < ' ' || token[i] == '"' || token[i] == '\\')
+            return tensor_fail(tensors, tensors->part, name,
+                               "expected a token without quotes, backslashes and control characters");
+    return rill_text_printf(json, ", \"%s\": \"%s\"", key, token);
+}
+
+static rill_status append_flag(rill_text *json, rill_tensor_file *tensors, const char *key, const char *name)
+{
+    double value;
+    TRY(rill_ct2_number(tensors, name, 0, 1, 0, &value));
+    return rill_text_printf(json, ", \"%s\": %s", key, value != 0 ? "true" : "false");
+}
+
+/* Append the decoder's first token: none if the user gives it, the begin token, or the end token. */
+static rill_status append_start(rill_text *json, rill_tensor_file *tensors)
+{
+    double of_user, begins;
+    TRY(rill_ct2_number(tensors, "user_decoder_start_tokens", 0, 1, 0, &of_user));
+    TRY(rill_ct2_number(tensors, "with_target_bos", 0, 1, 1, &begins));
+    if (of_user != 0) return RILL_OK;
+    return append_token(json, tensors, "decoder_start_token", begins != 0 ? "bos_token" : "eos_token",
+                        begins != 0 ? "<s>" : "</s>");
+}
+
+static rill_status write_old_config(rill_text *json, rill_tensor_file *tensors)
+{
+    TRY(rill_text_printf(json, "{\"quantization_type\": null"));
+    TRY(append_token(json, tensors, "unk_token", "unk_token", "<unk>"));
+    TRY(append_token(json, tensors, "bos_token", "bos_token", "<s>"));
+    TRY(append_token(json, tensors, "eos_token", "eos_token", "</s>"));
+    TRY(append_flag(json, tensors, "add_source_bos", "with_source_bos"));
+    TRY(append_flag(json, tensors, "add_source_eos", "with_source_eos"));
+    TRY(append_start(json, tensors));
+    return rill_text_append(json, "}", 1);
+}
+
+rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors)
+{
+    rill_text json = {.ctx = net->seq.ctx};
+    char *copy;
+    if (tensors->ct2_version >= FIRST_WITH_CONFIG) return RILL_OK;
+    rill_status status = write_old_config(&json, tensors);
+    if (status == RILL_OK) status = rill_arena_alloc(&net->seq.model->arena, &copy, json.length + 1, 1, MODEL_FILE);
+    if (status == RILL_OK) net->ct2_config = memcpy(copy, json.data, json.length + 1);
+    rill_text_clear(&json);
+    return status;
+}
+
+int mt_ct2_is_old_token(const char *name)
+{
+    return strcmp(name, "unk_token") == 0 || strcmp(name, "bos_token") == 0 || strcmp(name, "eos_token") == 0;
+}
+
+/* Call `read` with the configuration: config.json, or what model.bin says instead. */
+static rill_status use_config(const mt_net *net, const char *directory, rill_config_fn read, void *user)
+{
+    rill_context *ctx = net->seq.ctx;
+    rill_text path = {.ctx = ctx};
+    rill_config *config = NULL;
+    if (net->ct2_config == NULL) return rill_config_read(ctx, directory, CONFIG_FILE, read, user, NULL);
+    rill_status status = rill_path_join(&path, directory, MODEL_FILE);
+    if (status == RILL_OK)
+        status = rill_config_parse(&config, ctx, path.data, net->ct2_config, strlen(net->ct2_config));
+    if (status == RILL_OK) status = read(user, config);
+    rill_config_close(config);
+    rill_text_clear(&path);
+    return status;
+}
+
+/* Return the first of two file names that exists in the directory; NULL if neither exists. */
+static const char *first_file(const char *directory, const char *a, const char *b)
+{
+    return rill_directory_has_file(directory, a) ? a : rill_directory_has_file(directory, b) ? b : NULL;
+}
+
+/* --- special tokens ----------------------------------------------------------------------------------------------- */
+
+/* Set *out to the id of the token that config.json has at `key`. */
+static rill_status find_token_id(const rill_config *config, const char *key, const rill_vocabulary *in, int32_t *out)
+{
+    const char *token;
+    TRY(rill_config_string(config, key, &token));
+    *out = rill_vocabulary_id(in, token, strlen(token));
+    if (*out >= 0) return RILL_OK;
+    return rill_config_fail(config, key, "\"%.60s\" is not in the vocabulary", token);
+}
+
+static rill_status read_special_tokens(void *user, const rill_config *config)
+{
+    seq_net *s = user;
+    const rill_vocabulary *target = s->tokenizer->target;
+    int32_t start;
+    TRY(rill_config_expect(config, "unk_token", "<unk>"));
+    TRY(find_token_id(config, "eos_token", target, &s->eos));
+    if (s->decoder_start >= 0) return RILL_OK; /* the first input is a zero vector, not a token */
+    if (s->tokenizer->languages != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
+        s->decoder_start = s->eos; /* the language token of each output replaces it */
+        return RILL_OK;
+    }
+    if (!rill_config_is_set(config, "decoder_start_token", NAN))
+        return rill_config_fail(
+            config, "decoder_start_token",
+            "expected a token: for a model whose outputs start with a language token, write that one");
+    TRY(find_token_id(config, "decoder_start_token", target, &start));
+    s->decoder_start = start;
+    return RILL_OK;
+}
+
+/* Check that the tokenizer's files give each token the same id as the model's own list. */
+static rill_status check_listed_vocabulary(const seq_net *s, const char *directory)
+{
+    const rill_vocabulary *own = s->tokenizer->target;
+    rill_vocabulary *file_vocab = NULL;
+    rill_text path = {.ctx = s->ctx};
+    const char *name = first_file(directory, "shared_vocabulary.json", "shared_vocabulary.txt");
+    rill_status status = rill_path_join(&path, directory, name != NULL ? name : "shared_vocabulary.json");
+    if (status == RILL_OK) status = rill_vocabulary_open(&file_vocab, s->ctx, path.data, s->source_vocab_size);
+    const int32_t n = file_vocab != NULL ? rill_vocabulary_count(file_vocab) : 0, m = rill_vocabulary_count(own);
+    for (int32_t i = 0; status == RILL_OK && i < n && i < m; i++) {
+        const char *x = rill_vocabulary_token(file_vocab, i, NULL), *y = rill_vocabulary_token(own, i, NULL);
+        if (strcmp(x, y) != 0)
+            status = rill_fail(s->ctx, RILL_ERR_FORMAT,
+                               "%s: token %d is \"%.60s\", but \"%.60s\" in the tokenizer in the same folder",
+                               path.data, i, x, y);
+    }
+    rill_vocabulary_close(file_vocab);
+    rill_text_clear(&path);
+    return status;
+}
+
+rill_status mt_ct2_find_special_tokens(seq_net *seq, const char *directory)
+{
+    if (seq->tokenizer->family != NULL) TRY(check_listed_vocabulary(seq, directory));
+    return use_config((const mt_net *)seq, directory, read_special_tokens, seq);
+}
+
+/* --- config.json's other keys ------------------------------------------------------------------------------------- */
+
+/* Argument of read_config(): what config.json sets. */
+typedef struct ct2_folder {
+    mt_net *net;
+    rill_tokenizer_files *files;
+} ct2_folder;
+
+/* Set *out to a copy, in the model's memory, of the token that config.json has at `key`; NULL if the key is absent. */
+static rill_status copy_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
+{
+    const char *token;
+    char *copy;
+    *out = NULL;
+    TRY(rill_config_string_or(config, key, NULL, &token));
+    if (token == NULL) return RILL_OK;
+    TRY(rill_arena_alloc(&s->model->arena, &copy, strlen(token) + 1, 1, key));
+    *out = memcpy(copy, token, strlen(token) + 1);
+    return RILL_OK;
+}
+
+/* Return 1 if outputs start with the begin token: the model is OpenNMT's or EOLE's, whose inputs have the special tokens
+ * that the configuration adds, and no others. Users of other toolkits' models append the end token themselves. */
+static int starts_with_bos(const rill_config *config)
+{
+    const char *start = NULL, *bos = NULL;
+    if (rill_config_string_or(config, "decoder_start_token", NULL, &start) != RILL_OK) return 0;
+    if (rill_config_string_or(config, "bos_token", NULL, &bos) != RILL_OK) return 0;
+    return start != NULL && bos != NULL && strcmp(start, bos) == 0;
+}
+
+/* Read config.json. Tokenized inputs are used as they are, including their special tokens; only with add_source_bos or
+ * add_source_eos are special tokens added. Text inputs have no special tokens and get eos, unless outputs start with the
+ * begin token. */
+static rill_status read_config(void *user, const rill_config *config)
+{
+    const ct2_folder *f = user;
+    mt_settings *set = &f->net->settings;
+    double eps;
+    int begins, ends;
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
+    TRY(rill_config_number_or(config, "layer_norm_epsilon", 0, 1, (double)set->eps, &eps));
+    TRY(rill_config_bool_or(config, "add_source_bos", 0, &begins));
+    TRY(rill_config_bool_or(config, "add_source_eos", 0, &ends));
+    if (begins) TRY(copy_token(&f->net->seq, config, "bos_token", &f->files->source_bos));
+    TRY(copy_token(&f->net->seq, config, "eos_token", &f->files->source_eos));
+    f->files->no_source_eos = !ends;
+    f->files->no_text_eos = !ends && starts_with_bos(config);
+    set->eps = (float)eps;
+    if (!rill_config_is_set(config, "quantization_type", 0)) return RILL_OK;
+    return rill_config_fail(config, "quantization_type", "weights of less than 8 bits are not supported");
+}
+
+rill_status mt_ct2_read_config(mt_net *net, const char *directory, rill_tokenizer_files *text)
+{
+    ct2_folder f = {net, text};
+    net->seq.eos_file = net->ct2_config != NULL ? MODEL_FILE : CONFIG_FILE;
+    return use_config(net, directory, read_config, &f);
+}
+
+/* --- the tokenizer ------------------------------------------------------------------------------------------------ */
+
+/* Name the vocabulary files of the directory: one file for both sides, or one for each side. */
+static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
+{
+    text->kind = RILL_TOKENIZER_WHITESPACE;
+    text->language_is_token = 1;
+    text->target_vocab_key = "the decoder's embedding";
+    text->source = first_file(directory, "shared_vocabulary.json", "shared_vocabulary.txt");
+    text->target_optional = text->source != NULL;
+    if (text->source != NULL) return;
+    text->source = first_file(directory, "source_vocabulary.json", "source_vocabulary.txt");
+    text->target = first_file(directory, "target_vocabulary.json", "target_vocabulary.txt");
+    if (text->source == NULL) text->source = "shared_vocabulary.json"; /* a missing file is reported by this name */
+    if (text->target == NULL) text->target = "target_vocabulary.json";
+}
+
+/* Return 1 if the file is a SentencePiece model, as far as its first byte tells: a protocol buffer begins with the tag of
+ * its first piece. The codes of a BPE, which may have such a name too, are text. */
+static int is_spm(rill_context *ctx, const char *directory, const char *name)
+{
+    rill_text path = {.ctx = ctx};
+    rill_file file;
+    char first = 0;
+    if (rill_path_join(&path, directory, name) == RILL_OK &&
+        rill_file_open(&file, ctx, path.data, RILL_FILE_REGULAR) == RILL_OK) {
+        if (file.size > 0 && rill_file_get(&file, 0, 1, &first) != RILL_OK) first = 0;
+        rill_file_close(&file);
+    }
+    rill_error_clear(ctx);
+    rill_text_clear(&path);
+    return first == '\n';
+}
+
+/* The SentencePiece models of converters and of packages: those of each side, or one for both; in the folder, or above it
+ * as in a package of Argos. */
+static const struct {
+    const char *source, *target; /* target NULL: the same model */
+} spm_files[] = {
+    {"spiece.model", NULL}, {"sentencepiece.bpe.model", NULL}, {"sentencepiece.model", NULL},
+    {"spm.model", NULL},    {"source.model", "target.model"},  {"../sentencepiece.model", NULL},
+};
+
+static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_files *text)
+{
+    for (size_t i = 0; i < sizeof spm_files / sizeof *spm_files; i++) {
+        const char *source = spm_files[i].source, *target = spm_files[i].target;
+        if (!is_spm(ctx, directory, source) || (target != NULL && !is_spm(ctx, directory, target))) continue;
+        text->spm = source;
+        text->target_spm = target;
+        return 1;
+    }
+    return 0;
+}
+
+/* Name the tokenizer files: Marian's two SentencePiece models, the tokenizer of a model family (text_families.c), or another
+ * SentencePiece model. Warn if there is none, because text would be read as tokens, without an error. */
+rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
+{
+    const char *type = NULL;
+    name_vocabularies(directory, text);
+    text->adds_unknown = net->pad < 0; /* else the tables' row after the last token is the start token's */
+    if (text->tokenized) return RILL_OK;
+    const int is_marian = rill_directory_has_file(directory, "source.spm");
+    if (!is_marian) TRY(rill_family_from_tokenizer_config(net->ctx, directory, &type));
+    if (type != NULL) return rill_family_files(net->ctx, type, directory, text);
+    if (is_marian || find_spm(net->ctx, directory, text)) {
+        text->kind = RILL_TOKENIZER_SENTENCEPIECE;
+        return RILL_OK;
+    }
+    rill_log(
+        net->ctx, RILL_LOG_WARNING,
+        "%s: there is no tokenizer, so inputs must be the model's tokens, separated by spaces, and outputs are: for "
+        "texts, copy the model's SentencePiece files to source.spm and target.spm there; for tokens, set tokenized",
+        directory);
+    return RILL_OK;
+}

