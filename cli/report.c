@@ -160,6 +160,12 @@ static void set_counters(json_t *object, const rill_stats *t, int certify, int e
     set_pool(object, "histories", t->histories_in_use, t->histories_peak, t->histories_capacity);
     COUNTER(items_peak);
     COUNTER(waiting_peak);
+    const rill_graph_runs *r = &t->graph_runs;
+    if (r->direct + r->captured + r->replayed > 0)
+        json_object_set_new(object, "graph_runs",
+                            json_pack("{s:I, s:I, s:I, s:I}", "direct", (json_int_t)r->direct, "captured",
+                                      (json_int_t)r->captured, "replayed", (json_int_t)r->replayed, "evicted",
+                                      (json_int_t)r->evicted));
 #undef COUNTER
 }
 

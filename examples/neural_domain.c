@@ -464,6 +464,7 @@ static const rill_domain neural_domain = {
     .profile = rill_runner_profile,
     .profile_row = rill_runner_profile_row,
     .limits = rill_runner_limits,
+    .graph_runs = rill_runner_graph_runs,
     .collect = rill_runner_collect,
     .options = own_options,
 };

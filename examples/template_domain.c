@@ -320,6 +320,7 @@ static const rill_domain template_domain = {
     /* first_action   */ NULL, /* (optional) without it, no first action is forced */
     /* split          */ NULL, /* (optional) without it, a line is one input, however long */
     /* input_options  */ NULL, /* (optional) without it, all inputs are read with the options of open() */
+    /* graph_runs     */ NULL, /* (optional) nothing runs on a device */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

@@ -104,7 +104,8 @@ rill_domain_info rill_network_info(const rill_device *device, const rill_network
                               .row_bytes = bytes.row,
                               .runner_bytes = bytes.session,
                               .slot_bytes = bytes.slot,
-                              .slot_unit_bytes = bytes.unit};
+                              .slot_unit_bytes = bytes.unit,
+                              .memory_bytes = rill_device_free_bytes(device)};
 }
 
 rill_weight_type rill_weights_read_type(const rill_open_options *options)

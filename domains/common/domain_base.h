@@ -121,9 +121,10 @@ rill_domain_info rill_network_info(const rill_device *device, const rill_network
 
 /* Initialisers for members of a domain's rill_domain table. A domain may use them if its runner, the state of one decoding thread, is a
  * struct whose first member is a rill_session pointer (rill/device.h). */
-#define RILL_RUNNER_CALLBACKS                                                                      \
-    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .drop = rill_runner_drop, \
-    .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits
+#define RILL_RUNNER_CALLBACKS                                                                             \
+    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .drop = rill_runner_drop,        \
+    .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits, \
+    .graph_runs = rill_runner_graph_runs
 
 /* Return the data type that the option `weights` (RILL_WEIGHTS_OPTION) names; f32 if the option is not set. */
 rill_weight_type rill_weights_read_type(const rill_open_options *options);

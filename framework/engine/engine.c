@@ -230,7 +230,9 @@ rill_status rill_engine_next(rill_engine *e, const rill_result **out)
 void rill_engine_stats(const rill_engine *e, rill_stats *out)
 {
     int64_t budget = e->schedule.budget == NULL ? e->settings.budget : 0;
-    statistics_write(&e->statistics, &e->hyps, &e->memory_limit, &e->queue->results, budget, out);
+    rill_graph_runs runs = {0};
+    if (e->domain->graph_runs != NULL) e->domain->graph_runs(e->self, &runs);
+    statistics_write(&e->statistics, &e->hyps, &e->memory_limit, &e->queue->results, budget, &runs, out);
 }
 
 /* --- profiles of operations, measured by the domain (rill/profile.h) ------------------------------------------------ */

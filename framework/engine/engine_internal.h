@@ -94,7 +94,7 @@ void statistics_remove_item(statistics *s, const item *it);
 /* Write the statistics to *out, of which only out->struct_size bytes are written: the caller's rill_stats may be shorter. `budget`: the
  * budget of every timestep; 0: there is none, or it varies. */
 void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
-                      int64_t budget, rill_stats *out);
+                      int64_t budget, const rill_graph_runs *graph_runs, rill_stats *out);
 
 /* Tracing: records what a timestep does with each item, and passes it to the user's trace function. If there is none, only tracer_item()
  * may be called. tracer_candidate() and tracer_output() are called only if with_hypotheses is 1. */

@@ -29,22 +29,29 @@
 
 /* --- the limit ---------------------------------------------------------------------------------------------------- */
 
-/* Divide the bytes of the setting `memory`, after subtracting the fixed memory of all workers' runners. A quarter is for encoded inputs
+/* What to do about a limit in bytes that is too small. */
+static const char *memory_advice(const rill_engine *e)
+{
+    return e->settings.memory > 0 ? "raise memory, or lower" : "the device has no more free: lower";
+}
+
+/* Divide the bytes of the limit, after subtracting the fixed memory of all workers' runners. A quarter is for encoded inputs
  * if they take memory, a quarter for a timestep's rows if they take memory, and the remaining bytes for states. The parts are fixed, so
  * whether an input's search fits does not depend on the other inputs in flight. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;
     const char *domain = e->domain->name;
-    int64_t memory = e->settings.memory;
+    int64_t memory = e->memory_limit.bytes;
     if (info->node_bytes <= 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "memory: domain %s does not declare the size of its states: set max-nodes instead", domain);
     if (info->runner_bytes > 0 && memory / workers <= info->runner_bytes)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "memory: a worker of domain %s needs %lld bytes before it decodes anything, and its share "
-                         "of %lld bytes is %lld: raise memory, or lower the number of workers",
-                         domain, (long long)info->runner_bytes, (long long)memory, (long long)(memory / workers));
+                         "of %lld bytes is %lld: %s the number of workers",
+                         domain, (long long)info->runner_bytes, (long long)memory, (long long)(memory / workers),
+                         memory_advice(e));
     if (info->runner_bytes > 0) memory -= workers * info->runner_bytes;
     const int64_t inputs = info->slot_bytes > 0 || info->slot_unit_bytes > 0 ? memory / 4 : 0;
     const int64_t work = info->row_bytes > 0 ? memory / 4 : 0, nodes_memory = memory - inputs - work;
@@ -66,20 +73,21 @@ rill_status memory_limit_check(const rill_engine *e, const request *r)
 {
     const rill_domain_info *info = &e->info;
     const int64_t k = r != NULL ? r->settings.k : e->settings.k;
-    if (info->row_bytes == 0 || e->settings.memory == 0 || e->memory_limit.max_rows >= k) return RILL_OK;
+    if (info->row_bytes == 0 || e->memory_limit.bytes == 0 || e->memory_limit.max_rows >= k) return RILL_OK;
     return rill_fail(
         e->ctx, RILL_ERR_OPTION,
         "memory: with beam-size %lld domain %s needs %lld bytes for a timestep, and of %lld bytes a worker has "
-        "%lld for it: raise memory, or lower beam-size or the number of workers",
-        (long long)k, e->domain->name, (long long)(k * info->row_bytes), (long long)e->settings.memory,
-        (long long)(e->memory_limit.max_rows * info->row_bytes));
+        "%lld for it: %s beam-size or the number of workers",
+        (long long)k, e->domain->name, (long long)(k * info->row_bytes), (long long)e->memory_limit.bytes,
+        (long long)(e->memory_limit.max_rows * info->row_bytes), memory_advice(e));
 }
 
 rill_status memory_limit_init(rill_engine *e, int32_t workers)
 {
     e->memory_limit.max_nodes = e->settings.max_nodes < INT32_MAX ? e->settings.max_nodes : INT32_MAX - 1;
     e->memory_limit.running_window = e->settings.max_items;
-    if (e->settings.memory > 0) RILL__TRY(share_memory(e, workers));
+    e->memory_limit.bytes = e->settings.memory > 0 ? e->settings.memory : e->info.memory_bytes;
+    if (e->memory_limit.bytes > 0) RILL__TRY(share_memory(e, workers));
     if (e->memory_limit.max_nodes > 0) e->hyps.node_limit = e->memory_limit.max_nodes;
     e->memory_limit.total_nodes = e->memory_limit.max_nodes;
     e->memory_limit.total_slot_bytes = e->memory_limit.max_slot_bytes;

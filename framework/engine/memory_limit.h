@@ -7,6 +7,7 @@
 #include "rill/engine.h"
 
 typedef struct memory_limit {
+    int64_t bytes; /* the setting `memory`, or what the device has free; 0: no limit in bytes */
     /* limit on nodes (model states) of this engine; 0: there is no limit, and the other members are unused */
     int32_t max_nodes;
     int64_t max_rows;        /* limit on rows (live hypotheses) of a timestep; 0: no limit */

@@ -94,6 +94,10 @@ void statistics_add(rill_stats *sum, const rill_stats *s)
     sum->certified += s->certified;
     sum->exact_rows += s->exact_rows;
     sum->cube_rescored += s->cube_rescored;
+    sum->graph_runs.direct += s->graph_runs.direct;
+    sum->graph_runs.captured += s->graph_runs.captured;
+    sum->graph_runs.replayed += s->graph_runs.replayed;
+    sum->graph_runs.evicted += s->graph_runs.evicted;
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 
@@ -106,7 +110,7 @@ static int64_t depth_bound(const statistics *s, int64_t budget)
 }
 
 void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
-                      int64_t budget, rill_stats *out)
+                      int64_t budget, const rill_graph_runs *graph_runs, rill_stats *out)
 {
     rill_stats all = s->total;
     size_t size = out->struct_size < sizeof all ? out->struct_size : sizeof all;
@@ -119,6 +123,7 @@ void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit
     all.histories_in_use = f->n_hyps;
     all.histories_peak = f->hyps_peak;
     all.histories_capacity = (int64_t)f->hyp_chunks * HYP_CHUNK;
+    all.graph_runs = *graph_runs;
     all.inputs = o->n_results;
     all.failed = o->n_failed;
     all.waiting_peak = o->waiting_peak;

@@ -89,10 +89,12 @@ static void free_capture(const rill_session *s, cuda_capture *g)
 void cuda_captures_free(rill_session *s)
 {
     cuda_session *cuda = s->data;
-    if (cuda->n_runs > 0)
+    const rill_graph_runs *r = &cuda->runs;
+    if (r->direct + r->captured + r->replayed > 0)
         rill_log(s->ctx, RILL_LOG_DEBUG,
-                 "%s: %" PRIu64 " runs, %" PRIu64 " captured as CUDA graphs, %" PRIu64 " replayed, %" PRIu64 " evicted",
-                 s->network->device->name, cuda->n_runs, cuda->n_captured, cuda->n_replayed, cuda->n_evicted);
+                 "%s: %" PRId64 " runs launched one by one, %" PRId64 " captured as CUDA graphs, %" PRId64
+                 " replayed; %" PRId64 " graphs evicted",
+                 s->network->device->name, r->direct, r->captured, r->replayed, r->evicted);
     for (size_t i = 0; i < CUDA_MAX_CAPTURES; i++) free_capture(s, &cuda->capture[i]);
     rill_free(s->ctx, cuda->key, cuda->key_capacity * sizeof *cuda->key);
 }
@@ -117,13 +119,13 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     const size_t bytes = k->length * sizeof *k->numbers;
     for (size_t i = 1; i < CUDA_MAX_CAPTURES; i++)
         if (r->cuda->capture[i].last_used < g->last_used) g = &r->cuda->capture[i];
-    r->cuda->n_evicted += g->exec != NULL;
+    r->cuda->runs.evicted += g->exec != NULL;
     free_capture(r->session, g);
     g->key = rill_alloc(ctx, bytes);
     if (g->key == NULL) return rill_fail_memory(ctx, bytes, "a run");
     memcpy(g->key, k->numbers, bytes);
     g->key_length = k->length;
-    g->last_used = ++r->cuda->n_runs;
+    g->last_used = ++r->cuda->n_keyed;
     return RILL_OK;
 }
 
@@ -144,7 +146,6 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
         (void)enqueue_fn(r);
         graph = gpu_capture_end(r->cu_stream, why);
         clear_written_indices(r);
-        r->cuda->n_captured += graph != NULL;
     }
     if (graph == NULL && ++r->cuda->capture_failures == CUDA_MAX_CAPTURE_FAILURES)
         rill_log(r->session->ctx, RILL_LOG_INFO, "%s: runs are not recorded: %s", r->host_run.network->device->name,
@@ -167,12 +168,24 @@ rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     cuda_capture *g = find_capture(cuda, &k);
     if (g == NULL) {
         status = add_capture(r, &k);
-        return status == RILL_OK ? enqueue_fn(r) : status;
+        return status == RILL_OK ? cuda_run_directly(r, enqueue_fn) : status;
     }
-    g->last_used = ++cuda->n_runs;
-    cuda->n_replayed += g->exec != NULL;
-    if (g->exec == NULL) g->exec = capture_run(r, enqueue_fn);
-    if (g->exec == NULL) return enqueue_fn(r);
+    g->last_used = ++cuda->n_keyed;
+    const int is_new = g->exec == NULL;
+    if (is_new) g->exec = capture_run(r, enqueue_fn);
+    if (g->exec == NULL) return cuda_run_directly(r, enqueue_fn);
+    *(is_new ? &cuda->runs.captured : &cuda->runs.replayed) += 1;
     gpu_graph_launch(r->cu_stream, g->exec);
     return RILL_OK;
+}
+
+rill_status cuda_run_directly(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
+{
+    r->cuda->runs.direct++;
+    return enqueue_fn(r);
+}
+
+void cuda_graph_runs(const rill_session *s, rill_graph_runs *out)
+{
+    *out = ((const cuda_session *)s->data)->runs;
 }

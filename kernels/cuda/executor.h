@@ -68,7 +68,7 @@ typedef struct cuda_capture {
     gpu_graph_exec *exec; /* NULL: not captured yet */
     int64_t *key;         /* NULL: the entry is unused */
     size_t key_length;    /* numbers of the key */
-    uint64_t last_used;   /* n_runs at the last use */
+    uint64_t last_used;   /* n_keyed at the last use */
 } cuda_capture;
 enum { CUDA_MAX_CAPTURES = 128, CUDA_MAX_CAPTURE_FAILURES = 3 };
 
@@ -102,8 +102,8 @@ typedef struct cuda_session {
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each group whose results are not delivered yet; NULL: none */
     cuda_capture capture[CUDA_MAX_CAPTURES];
-    /* n_runs: runs that may be captured; n_evicted: captures replaced by others */
-    uint64_t n_runs, n_captured, n_replayed, n_evicted;
+    uint64_t n_keyed; /* runs that may be captured, so far: the clock of cuda_capture.last_used */
+    rill_graph_runs runs;
     int64_t *key; /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
     int capture_failures;
@@ -293,7 +293,10 @@ int cuda_can_capture(const cuda_run *r);
 size_t cuda_round_up(const cuda_run *r, size_t n);
 /* Enqueue the run with `enqueue_fn`, or replay the CUDA graph captured from an equal run. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *));
+/* Enqueue the run with `enqueue_fn`, and count it. */
+rill_status cuda_run_directly(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *));
 void cuda_captures_free(rill_session *session);
+void cuda_graph_runs(const rill_session *session, rill_graph_runs *out); /* a member of dev_backend */
 
 /* --- guards.c ------------------------------------------------------------------------------------------------------- */
 

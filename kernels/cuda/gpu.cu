@@ -79,9 +79,11 @@ int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES])
         snprintf(why, GPU_ERROR_BYTES, "no GPU can be used: no NVIDIA driver is installed");
         return -1;
     }
-    if (check_error(why, "no GPU can be used", cudaGetDeviceCount(&count)) != 0) return -1;
+    const cudaError_t counted = cudaGetDeviceCount(&count);
+    if (counted != cudaErrorNoDevice && check_error(why, "no GPU can be used", counted) != 0) return -1;
     if (index < 0 || index >= count) {
-        snprintf(why, GPU_ERROR_BYTES, "GPU %d does not exist: the machine has %d", index, count);
+        cudaGetLastError();
+        gpu_say_missing(index, count, why);
         return -1;
     }
     gpu_device *device = (gpu_device *)calloc(1, sizeof *device);
@@ -127,6 +129,14 @@ size_t gpu_memory_bytes(const gpu_device *device)
 size_t gpu_granule_bytes(const gpu_device *device)
 {
     return device->granule;
+}
+
+size_t gpu_free_bytes(const gpu_device *device)
+{
+    size_t available = 0, all = 0;
+    if (cudaSetDevice(device->index) == cudaSuccess && cudaMemGetInfo(&available, &all) == cudaSuccess) return available;
+    cudaGetLastError();
+    return 0;
 }
 
 /* Map `bytes` of new device memory, a multiple of the granule, at an address. */

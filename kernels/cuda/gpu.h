@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +24,17 @@ enum { GPU_ERROR_BYTES = 160 }; /* bytes of an error message */
 /* Open GPU number `index`, from 0 on. Returns 0, or -1 with a reason: no such GPU, or unusable. */
 int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES]);
 void gpu_close(gpu_device *device); /* NULL is allowed */
+
+/* Why GPU number `index` does not exist: CUDA numbers the GPUs that CUDA_VISIBLE_DEVICES leaves, from 0 on. For gpu_open(). */
+static inline void gpu_say_missing(int index, int count, char why[GPU_ERROR_BYTES])
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible == NULL)
+        snprintf(why, GPU_ERROR_BYTES, "GPU %d does not exist: the machine has %d", index, count);
+    else
+        snprintf(why, GPU_ERROR_BYTES, "GPU %d does not exist: CUDA_VISIBLE_DEVICES=%.40s leaves %d, numbered from 0",
+                 index, visible, count);
+}
 /* The GPU's product name. */
 const char *gpu_name(const gpu_device *device);
 
@@ -39,6 +52,8 @@ typedef struct gpu_region {
 /* Memory of the device in bytes. A region allocates whole granules, so up to one granule more than requested. */
 size_t gpu_memory_bytes(const gpu_device *device);
 size_t gpu_granule_bytes(const gpu_device *device);
+/* Bytes that nobody uses now. */
+size_t gpu_free_bytes(const gpu_device *device);
 
 /* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that
  * ran out, with nothing changed. A region cannot outgrow its reserved addresses: then the result is GPU_NO_MEMORY. */

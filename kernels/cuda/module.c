@@ -73,6 +73,11 @@ static int32_t group_rows(const rill_device *device)
     return gpu_group_rows(device->data);
 }
 
+static size_t free_bytes(const rill_device *device)
+{
+    return gpu_free_bytes(device->data);
+}
+
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 static gpu_device *network_gpu(const rill_network *network)
@@ -260,6 +265,7 @@ static const dev_backend backend = {.abi = DEV_ABI,
                                     .open = open_device,
                                     .close = close_device,
                                     .group_rows = group_rows,
+                                    .free_bytes = free_bytes,
                                     .weight_types = 1 << RILL_WEIGHT_F32 | 1 << RILL_WEIGHT_BF16 | 1 << RILL_WEIGHT_F16,
                                     .add_matrix = upload_matrix,
                                     .finish = finish_cuda_network,
@@ -273,7 +279,8 @@ static const dev_backend backend = {.abi = DEV_ABI,
                                     .set_subset = cuda_set_subset,
                                     .run = cuda_run_program,
                                     .collect = cuda_collect,
-                                    .limits = no_limits};
+                                    .limits = no_limits,
+                                    .graph_runs = cuda_graph_runs};
 
 /* The symbol that kernels/device/device.c looks up. */
 __attribute__((visibility("default"))) const dev_backend *rill_device_module(void);

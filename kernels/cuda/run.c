@@ -397,7 +397,8 @@ rill_status cuda_run_program(rill_session *s, const dev_graph *graph, const rill
     if (status != RILL_OK) return status;
     copy_down(r);
     status = cuda_fill_guards(r);
-    if (status == RILL_OK) status = r->captured ? cuda_capture_or_replay(r, enqueue_ops) : enqueue_ops(r);
+    if (status == RILL_OK)
+        status = r->captured ? cuda_capture_or_replay(r, enqueue_ops) : cuda_run_directly(r, enqueue_ops);
     copy_back(r);
     cuda_end_run(r);
     if (status == RILL_OK) status = cuda_check_guards(r);

@@ -47,6 +47,8 @@ typedef struct dev_backend {
     void (*close)(rill_device *device); /* closes the device; device->data may be NULL */
     /* returns how many hypotheses fill the device, see rill_device_group_rows() */
     int32_t (*group_rows)(const rill_device *device);
+    /* returns the bytes of the device's memory that are free; NULL: the device has no memory of its own */
+    size_t (*free_bytes)(const rill_device *device);
 
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
     unsigned weight_types;
@@ -81,6 +83,8 @@ typedef struct dev_backend {
     rill_status (*collect)(rill_session *session, int32_t group);
     /* returns the limits that rill_runner_limits() returns */
     rill_status (*limits)(const rill_session *session, rill_limits *out);
+    /* writes how the session's graphs ran; NULL: zeros */
+    void (*graph_runs)(const rill_session *session, rill_graph_runs *out);
 } dev_backend;
 
 /* The type of the symbol that a device module (a shared object) exports: a function that returns the module's backend. */

@@ -158,6 +158,11 @@ int32_t rill_device_group_rows(const rill_device *device)
     return device->backend->group_rows(device);
 }
 
+int64_t rill_device_free_bytes(const rill_device *device)
+{
+    return device->backend->free_bytes != NULL ? (int64_t)(device->backend->free_bytes(device) / 10 * 9) : 0;
+}
+
 const char *rill_device_name(const rill_device *device)
 {
     return device->name;

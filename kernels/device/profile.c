@@ -184,6 +184,18 @@ void rill_runner_drop(void *runner, int32_t slot)
     rill_session_drop(runner_session(runner), slot);
 }
 
+void rill_session_graph_runs(const rill_session *s, rill_graph_runs *out)
+{
+    const dev_backend *backend = s->network->device->backend;
+    *out = (rill_graph_runs){0};
+    if (backend->graph_runs != NULL) backend->graph_runs(s, out);
+}
+
+void rill_runner_graph_runs(const void *runner, rill_graph_runs *out)
+{
+    rill_session_graph_runs(runner_session(runner), out);
+}
+
 rill_status rill_runner_collect(void *runner, int32_t group)
 {
     return rill_session_collect(runner_session(runner), group);

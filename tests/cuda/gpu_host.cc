@@ -112,11 +112,24 @@ uint64_t cuda_host_count(cuda_host_call call)
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
+/* As CUDA counts them: the numbers of CUDA_VISIBLE_DEVICES up to the first that does not exist. */
+static int count_devices(void)
+{
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    int count = 0;
+    if (text == nullptr) return DEVICES;
+    for (char *end; *text != '\0'; text = *end == ',' ? end + 1 : end, count++) {
+        const long number = strtol(text, &end, 10);
+        if (end == text || number < 0 || number >= DEVICES) break;
+    }
+    return count;
+}
+
 int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES])
 {
     *out = nullptr;
-    if (index < 0 || index >= DEVICES) {
-        snprintf(why, GPU_ERROR_BYTES, "GPU %d does not exist: cuda-host has %d", index, DEVICES);
+    if (index < 0 || index >= count_devices()) {
+        gpu_say_missing(index, count_devices(), why);
         return -1;
     }
     gpu_device *device = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_device *)calloc(1, sizeof *device);
@@ -202,6 +215,13 @@ size_t gpu_memory_bytes(const gpu_device *)
 size_t gpu_granule_bytes(const gpu_device *)
 {
     return GRANULE;
+}
+
+size_t gpu_free_bytes(const gpu_device *)
+{
+    const size_t bound = __atomic_load_n(bound_here(), __ATOMIC_RELAXED), all = bound < MEMORY ? bound : MEMORY,
+                 taken = cuda_host_used();
+    return all > taken ? all - taken : 0;
 }
 
 static size_t whole_granules(size_t bytes)
@@ -520,6 +540,7 @@ int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_
             algo[0] = chosen_of(matrix);
             algo[1] = matrix->fast ? (uint64_t)FAST_ROWS : INT32_MAX;
         }
+        for (auto &id : matrix->algo_id) id = 1;
         return 0;
     }
     snprintf(why, GPU_ERROR_BYTES, "weights of %d x %d", (int)matrix->n, (int)matrix->k);

@@ -205,7 +205,67 @@ static void runs_are_replayed(void **state)
     rill_context *ctx = harness_context(NULL);
     copies c = open_copies(ctx, 0);
     for (int32_t i = 0; i < 12; i++) check_copies(&c, 1 + i * 7 % 4, i);
+    rill_graph_runs runs;
+    rill_session_graph_runs(c.session, &runs);
+    assert_int_equal(runs.direct, 1);
+    assert_int_equal(runs.captured, 1);
+    assert_int_equal(runs.replayed, 10);
+    assert_int_equal(runs.evicted, 0);
     close_copies(&c);
+    rill_context_destroy(ctx);
+}
+
+/* More layouts than a session keeps CUDA graphs of: the least recently used graph makes room. */
+static void old_graphs_are_evicted(void **state)
+{
+    enum { KEPT = 128, ROUNDS = 2, SYMBOLS = 140 };
+    const rill_device_options options = {.struct_size = sizeof options, .name = device_name()};
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_device *device;
+    rill_network *network;
+    rill_session *session;
+    rill_graph_runs runs;
+    float logits[SYMBOLS];
+    for (int32_t i = 0; i < SYMBOLS; i++) logits[i] = (float)(i * 37 % SYMBOLS);
+    if (rill_device_open(&device, ctx, &options) != RILL_OK) exit(77);
+    assert_int_equal(rill_network_open(&network, ctx, device), RILL_OK);
+    const rill_constant constant = rill_network_constant(network, logits, 1, SYMBOLS);
+    const rill_graph graph = rill_graph_begin(network, "choices");
+    const rill_column row = rill_column_input(network, graph, RILL_ROWS, "row");
+    const rill_tensor value = rill_tensor_make(network, graph, RILL_ROWS, SYMBOLS);
+    rill_op_copy(network, graph, RILL_ROWS,
+                 &(rill_copy){.width = SYMBOLS, .x = rill_view_constant(constant, row), .out = rill_view_value(value)});
+    rill_op_best(network, graph, RILL_ROWS, &(rill_best_choices){.logits = rill_view_value(value), .symbols = SYMBOLS});
+    assert_int_equal(rill_network_finish(network), RILL_OK);
+    assert_int_equal(rill_session_open(&session, ctx, network, 1), RILL_OK);
+    for (int32_t round = 0; round < ROUNDS; round++)
+        for (int32_t m = 1; m <= KEPT + 2; m++) {
+            int32_t rows[] = {0}, count[1] = {0}, action[SYMBOLS];
+            float logp[SYMBOLS];
+            const int32_t *columns[] = {rows};
+            /* each layout twice in succession: it is captured, and evicted before its next turn */
+            for (int32_t twice = 0; twice < 2; twice++) {
+                const rill_selection selection = {
+                    .max_choices = m, .stride = m, .count = count, .action = action, .logp = logp};
+                assert_int_equal(rill_session_run(session, graph,
+                                                  &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
+                                                                        .n = 1,
+                                                                        .columns = columns,
+                                                                        .selection = &selection}),
+                                 RILL_OK);
+                assert_int_equal(count[0], m);
+                for (int32_t i = 0; i < m; i++) assert_int_equal(action[i] * 37 % SYMBOLS, SYMBOLS - 1 - i);
+            }
+        }
+    rill_session_graph_runs(session, &runs);
+    assert_int_equal(runs.direct, ROUNDS * (KEPT + 2));
+    assert_int_equal(runs.captured, ROUNDS * (KEPT + 2));
+    assert_int_equal(runs.replayed, 0);
+    assert_int_equal(runs.evicted, ROUNDS * (KEPT + 2) - KEPT);
+    rill_session_close(session);
+    rill_network_close(network);
+    rill_device_close(device);
     rill_context_destroy(ctx);
 }
 
@@ -359,6 +419,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(graphs_equal_the_interpreter),
     cmocka_unit_test(ragged_lengths_alternate),
     cmocka_unit_test(runs_are_replayed),
+    cmocka_unit_test(old_graphs_are_evicted),
     cmocka_unit_test(slots_are_filled_in_order),
 };
 

@@ -363,6 +363,9 @@ typedef struct rill_domain {
     /* (optional; NULL: none) Options that an input may override (words, numbers and switches), up to a row {0}: rows of `options`, and
      * "tokenized", which overrides rill_open_options.tokenized. encode() reads them by rill_input_value(). */
     const rill_option *input_options;
+
+    /* (optional; NULL: zeros) Write how the model's graphs have run so far. */
+    void (*graph_runs)(const void *self, rill_graph_runs *out);
 } rill_domain;
 
 RILL_C_END

@@ -101,6 +101,8 @@ typedef struct rill_domain_info {
     int32_t n_forbidden;
     /* the language codes of a multilingual model, NULL-terminated; NULL: not multilingual. Owned by the domain until close */
     const char *const *languages;
+    /* bytes of memory that the model's device has free for all of this: the bound without the setting `memory`; 0: none */
+    int64_t memory_bytes;
 } rill_domain_info;
 
 /* A sentence of an input: a range of its bytes. */

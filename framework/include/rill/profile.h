@@ -34,6 +34,15 @@ typedef struct rill_limits {
     double bytes;                   /* bytes read from main memory per second */
 } rill_limits;
 
+/* Runs of graphs on a GPU, which can capture the launches of a run as a CUDA graph and replay it for later runs of the same memory
+ * layout. All are 0 on a processor. */
+typedef struct rill_graph_runs {
+    int64_t direct;   /* runs whose operations were launched one by one */
+    int64_t captured; /* runs that were captured, and launched as the CUDA graph */
+    int64_t replayed; /* runs that launched an earlier run's CUDA graph */
+    int64_t evicted;  /* CUDA graphs that made room for others */
+} rill_graph_runs;
+
 /* An operation's share of peak performance (roofline model): the least time that it needs at peak performance, divided by its measured
  * time. Returns 0 if the time or the limits are 0. */
 static inline double rill_profile_share(const rill_op_profile *op, const rill_limits *limits)

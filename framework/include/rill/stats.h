@@ -4,6 +4,7 @@
 #define RILL_STATS_H
 
 #include "rill/context.h"
+#include "rill/profile.h"
 
 RILL_C_BEGIN
 
@@ -57,6 +58,7 @@ typedef struct rill_stats {
     int64_t certified;     /* inputs whose best output is proven to be the model's best (setting certify) */
     /* hypotheses that exact search expanded after the beam search, counted once per phase */
     int64_t exact_rows;
+    rill_graph_runs graph_runs; /* on a GPU: how the model's graphs ran */
 } rill_stats;
 
 /* The fate of a candidate in its timestep. */
