@@ -4,15 +4,17 @@
 Parts, most valuable first:
   open       the device opens, and one model gives the same results on it as on the CPU
   kernels    each kernel against the plain C one
-  graphs     random graphs against the reference interpreter, and the launches of a layer
+  graphs     random graphs against the reference interpreter, again with guards between arrays, and the launches of a layer
   golden     the shipped models against the golden files
   times      the methods on models of three sizes and on those shipped: rill bench, with a profile of an extra run
-  peer       transformers' generate with the same weights, type and lengths; a quarter of the time is reserved for it
+  peer       transformers' generate with the same weights, type and lengths
   memcheck, racecheck   the kernels' tests under compute-sanitizer
-Each part has a time limit, and none begins after --seconds. Results are written at once to --out: gpu.json, and gpu.txt with its table.
-Parts in gpu.json are not measured again.
+Each part has a budget: its share (SHARES) of the time that is left, among the parts that are yet to run. So no part takes another's
+time, and what one leaves goes to those after it. Results are written at once to --out: gpu.json, and gpu.txt with its table. What is in
+gpu.json is not measured again; --earlier names the folder of another call's results, to go on from there on a machine without them.
 
-usage: gpu.py --out FOLDER [--build FOLDER] [--device cuda|cuda-host] [--tiny] [--seconds S] [--types bf16,f32] [--table] [PART...]
+usage: gpu.py --out FOLDER [--build FOLDER] [--device cuda|cuda-host] [--tiny] [--seconds S] [--types bf16,f32] [--earlier FOLDER]
+              [--table] [PART...]
 --table: runs nothing; prints the table of OUT's gpu.json. --tiny: small models and few rows, to try all of this on the stand-in.
 """
 
@@ -31,7 +33,8 @@ import time
 import gpu_table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ("open", "kernels", "graphs", "golden", "times", "peer", "memcheck", "racecheck")
+SHARES = {"open": 1, "kernels": 4, "graphs": 4, "golden": 3, "times": 8, "peer": 6, "memcheck": 3, "racecheck": 3}
+PARTS = tuple(SHARES)
 KERNELS = ("rows", "index", "products", "lists", "attention", "choices")
 GOLDEN = ("geo", "jobs", "atis", "gum", "f32", "bf16", "f16", "recurrent", "students", "families", "ensemble", "deep")
 PRUNED = "absolute=1.5:max-candidates=5:length-penalty=1"
@@ -73,12 +76,14 @@ def method(name, k, rows):
 class Bench:
     def __init__(self, args):
         self.args, self.end = args, time.monotonic() + args.seconds
+        self.part_end = self.end
         self.work = os.path.join(args.build, "bench-models" + "-tiny" * args.tiny)
         self.length = 8 if args.tiny else 26  # # subword tokens of each input and output of a random model
         self.path = os.path.join(args.out, "gpu.json")
         self.results = {"device": args.device, "tiny": args.tiny, "card": None, "checks": {}, "rows": {}, "peer": {}, "limits": {}}
-        if os.path.exists(self.path):
-            with open(self.path, encoding="utf-8") as file:
+        earlier = [os.path.join(folder, "gpu.json") for folder in (args.out, args.earlier) if folder]
+        for path in [path for path in earlier if os.path.exists(path)][:1]:
+            with open(path, encoding="utf-8") as file:
                 self.results = json.load(file)
         self.lock = threading.RLock()
         self.rill = os.path.join(args.build, "rill")
@@ -110,7 +115,13 @@ class Bench:
         self.args.types = [kind for kind in self.args.types if kind in known] or self.args.types
 
     def left(self):
-        return self.end - time.monotonic()
+        return min(self.end, self.part_end) - time.monotonic()
+
+    def begin(self, part, later):
+        """Give the part its budget of the time left; `later`: the parts after it."""
+        now = time.monotonic()
+        self.part_end = now + (self.end - now) * SHARES[part] / sum(SHARES[name] for name in (part, *later))
+        print(f"{'budget':10} {part}: {self.part_end - now:.0f} s", flush=True)
 
     def run(self, command, limit, folder=ROOT):
         """The exit code and output; None: no time was left, or it was stopped at its limit."""
@@ -170,10 +181,10 @@ class Bench:
                            if name in known and not self.done(name)]:
                 future.result()
 
-    def test(self, name, one, end):
+    def test(self, name, one, end, **extra):
         began = time.monotonic()
         libraries = os.environ.get("LD_LIBRARY_PATH", "")  # Meson's, then those of this process
-        variables = {**one["env"], "LD_LIBRARY_PATH": ":".join(filter(None, [one["env"].get("LD_LIBRARY_PATH"), libraries]))}
+        variables = {**one["env"], **extra, "LD_LIBRARY_PATH": ":".join(filter(None, [one["env"].get("LD_LIBRARY_PATH"), libraries]))}
         code, text = self.run(["env", *(f"{key}={value}" for key, value in variables.items()), *one["cmd"]],
                               min(one["timeout"], end - began), self.args.build)
         result = {0: "ok", 77: "left out", None: "no time"}.get(code, f"FAILED, exit code {code}")
@@ -188,6 +199,11 @@ class Bench:
     def graphs(self):
         host = self.args.device == "cuda-host"
         self.tests(["cuda_executor_7", "cuda_fuse"] if host else ["gpu_executor", "gpu_fuse", "gpu_runs"], 150)
+        if not host and not self.done("gpu_executor, guards"):
+            with open(os.path.join(self.args.build, "meson-info/intro-tests.json"), encoding="utf-8") as file:
+                for one in json.load(file):
+                    if one["name"] == "gpu_executor":
+                        self.test("gpu_executor, guards", one, time.monotonic() + 150, RILL_CUDA_GUARDS="1")
 
     def golden(self):
         self.tests([f"golden_{self.prefix()}{name}" for name in GOLDEN], 120)
@@ -278,10 +294,9 @@ class Bench:
             self.results["rows"][key] = gpu_table.measured(one, tokens, self.results.get("card"), kind)
         self.save()
 
-    def times(self, kept=0):
-        """`kept`: seconds for other parts."""
+    def times(self):
         for group in plan(self.args.tiny, self.args.types):
-            if self.left() > 5 + kept:
+            if self.left() > 5:
                 self.group(*group)
 
     def peer(self):
@@ -330,6 +345,7 @@ def main():
     parser.add_argument("--types", default="bf16,f32", type=lambda text: text.split(","))
     parser.add_argument("--seconds", type=float, default=570)
     parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--earlier")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("parts", nargs="*", metavar="PART", default=PARTS)
     args = parser.parse_args()
@@ -345,14 +361,14 @@ def main():
         return
     bench.machine()
     parts = sorted(set(args.parts), key=PARTS.index)
-    for part in parts:
+    for i, part in enumerate(parts):
+        bench.begin(part, parts[i + 1 :])
         if part.endswith("check"):
             bench.sanitizer(part)
-        elif part == "times":
-            bench.times(args.seconds / 4 if "peer" in parts else 0)
         else:
             getattr(bench, part)()
-    if "times" in parts:
+    if "times" in parts:  # what the others left
+        bench.part_end = bench.end
         bench.times()
     bench.save()
     print(bench.table(), end="")

@@ -4,11 +4,13 @@
 #
 #   bench/gpu.sh pack                   here: build in build-gpu and pack it into build-pack/gpu.tar.xz, to be sent with the sources
 #   bench/gpu.sh [OPTIONS] [PART...]    there: unpack, then run the parts of bench/gpu.py, the most valuable first; results are written to
-#                                       build-gpu/results at once. A second run measures what is missing
+#                                       build-gpu/results at once. A second run measures what is missing.
+#                                       docs/gpu-calls.md has the calls in order
 #
 #   --out FOLDER       where gpu.txt (the table), gpu.json and gpu.log go; an earlier run's gpu.json there is continued
 #   --seconds S        time limit of the whole run (570)
 #   --types bf16,f32   types of weights; these by default
+#   --earlier FOLDER   results of an earlier call, to go on from
 #   --device cuda-host --tiny   all of it here, on the stand-in and small models: a trial without a GPU
 # Other options and the parts are bench/gpu.py's: see its --help. `pack 90` builds for compute capability 9.0 only.
 set -euo pipefail
@@ -63,9 +65,9 @@ main() {
   local began=$SECONDS parts=()
   while [ $# -gt 0 ]; do
     case $1 in
-    --out | --seconds | --device | --types)
+    --out | --seconds | --device | --types | --earlier)
       [ $# -gt 1 ] || { echo "gpu.sh: $1 needs a value" >&2; exit 2; }
-      if [ "$1" = --types ]; then parts+=("$1" "$2"); else printf -v "${1#--}" %s "$2"; fi
+      if [ "$1" = --types ] || [ "$1" = --earlier ]; then parts+=("$1" "$2"); else printf -v "${1#--}" %s "$2"; fi
       shift ;;
     *) parts+=("$1") ;;
     esac
@@ -74,7 +76,7 @@ main() {
   if [ "$device" = cuda ]; then unpack; else build+=-host && build; fi
   mkdir -p "$out"
   export PEER_LIBRARY_PATH=${LD_LIBRARY_PATH:-}  # PyTorch has its own CUDA libraries
-  export LD_LIBRARY_PATH=$PWD/$build/libraries:/usr/local/cuda/lib64:$PEER_LIBRARY_PATH
+  export LD_LIBRARY_PATH=$PWD/$build/libraries:$(python3 tools/find_cuda.py --path):$PEER_LIBRARY_PATH
   export LC_ALL=C PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1
   python3 bench/gpu.py --build "$build" --out "$out" --device "$device" --seconds $((seconds - SECONDS + began)) "${parts[@]}"
 }

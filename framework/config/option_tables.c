@@ -49,7 +49,7 @@ static const rill_option SETTINGS[] = {
         "check while decoding that heuristics and scorers use one input at a time (slow)"),
     ROW("max-nodes", "N", "0: no bound", INT, SCHEDULE, 0, INT_MAX, max_nodes,
         "maximum number of states kept at once; inputs wait, results do not change"),
-    ROW("memory", "SIZE", "0: no bound, or what a GPU has free", BYTES, SCHEDULE, 0, 0x1p53, memory,
+    ROW("memory", "SIZE", "0: no bound", BYTES, SCHEDULE, 0, 0x1p53, memory,
         "maximum memory of states and inputs in flight in bytes, as in 2G; inputs wait, results do not change"),
     ROW("like", "hf|fairseq|marian|ct2", "", WORD, SEARCH, 0, 0, like,
         "use the conventions of another decoder for options that are not set"),

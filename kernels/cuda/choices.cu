@@ -14,6 +14,7 @@
  * its own block, and a second kernel merges the parts, with the same bits. For M >= BEST_MANY log_norm is computed
  * first, then the M-th largest key by radix selection; then the selected keys are sorted.
  * Sections: keys · a warp's best · a block's best · results · kernels · large M · picks · launches. */
+#include "collective.cuh"
 #include "symbols.cuh"
 
 enum {
@@ -458,6 +459,8 @@ enum {
     MANY_DIGIT = 11, /* bits per radix pass: the first takes the sign, the exponent and two more */
     MANY_BINS = 1 << MANY_DIGIT,
     MANY_SHARED = 4096, /* up to this many keys are sorted in shared memory */
+    MANY_THREADS = 512,
+    MANY_FEW = 512, /* up to this many keys a bitonic sort has fewer steps than a radix sort */
 };
 
 typedef struct many_call {
@@ -489,13 +492,9 @@ __device__ static inline void many_find(many_shared *m, int32_t need)
 {
     enum { EACH = MANY_BINS / GPU_WARP };
     const int32_t lane = (int32_t)threadIdx.x;
-    int32_t own = 0, upto, bin = MANY_BINS - 1 - lane * EACH;
+    int32_t own = 0, bin = MANY_BINS - 1 - lane * EACH;
     for (int i = 0; i < EACH; i++) own += (int32_t)m->bin[bin - i];
-    upto = own;
-    for (int d = 1; d < GPU_WARP; d *= 2) {
-        const int32_t from = __shfl_up_sync(GPU_ALL, upto, d);
-        if (lane >= d) upto += from;
-    }
+    const int32_t upto = gpu_warp_prefix_sum(own);
     if (lane == GPU_WARP - 1 && upto < need) m->digit = -1;
     int32_t above = upto - own;
     if (above >= need || upto < need) return;
@@ -550,7 +549,7 @@ __device__ static inline void many_sort(uint64_t *key, int32_t n)
 }
 
 /* One block per row; log_norm is already known. */
-__global__ static void __launch_bounds__(512, 1) best_many(many_call c)
+__global__ static void __launch_bounds__(MANY_THREADS, 1) best_many(many_call c)
 {
     const int32_t r = (int32_t)blockIdx.x;
     if (gpu_leave(r >= *c.a.rows.count)) return;
@@ -568,7 +567,10 @@ __global__ static void __launch_bounds__(512, 1) best_many(many_call c)
     }
     __syncthreads();
     const int32_t n = m->n;
-    many_sort(list, n);
+    if (n > MANY_FEW && c.capacity == 0 && blockDim.x == MANY_THREADS)
+        gpu_block_sort<MANY_THREADS, MANY_SHARED / MANY_THREADS>(list, n, 32 + c.bits, gpu_shared());
+    else
+        many_sort(list, n);
     for (int32_t i = (int32_t)threadIdx.x; i < n; i += (int32_t)blockDim.x) {
         const uint32_t mask = ((uint32_t)1 << c.bits) - 1;
         best_write_one(c.a, s, r, i, best_value((uint32_t)(list[i] >> c.bits)),
@@ -641,9 +643,12 @@ static void launch_many(gpu_stream *cu_stream, const gpu_best *args, uint64_t *k
     many_call c = {*args, 1, many_capacity(args->symbols, args->max_choices), nullptr};
     while (args->symbols > (int32_t)1 << c.bits && c.bits < 31) c.bits++;
     const int32_t n_choices = args->max_choices < args->symbols ? args->max_choices : args->symbols;
-    const size_t shared = sizeof(many_shared) + (c.capacity == 0 ? (size_t)n_choices * sizeof(uint64_t) : 0);
+    const int32_t threads = args->symbols <= 1024 ? 128 : (int32_t)MANY_THREADS;
+    const size_t sort = n_choices > MANY_FEW ? gpu_block_sort_bytes<MANY_THREADS, MANY_SHARED / MANY_THREADS>() : 0,
+                 keys = sizeof(many_shared) + (c.capacity == 0 ? (size_t)n_choices * sizeof(uint64_t) : 0),
+                 shared = keys > sort ? keys : sort;
     if (c.capacity > 0) c.key = key;
-    GPU_LAUNCH(cu_stream, (unsigned)args->rows.max, args->symbols <= 1024 ? 128 : 512, shared, best_many, c);
+    GPU_LAUNCH(cu_stream, (unsigned)args->rows.max, threads, shared, best_many, c);
 }
 
 void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args)

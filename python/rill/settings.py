@@ -228,7 +228,7 @@ class Settings(TypedDict, total=False):
     max_nodes: int | None
     """Maximum number of states kept at once; inputs wait, results do not change (default: 0: no bound)."""
     memory: int | str | None
-    """Maximum memory of states and inputs in flight in bytes, as in 2G; inputs wait, results do not change (default: 0: no bound, or what a GPU has free)."""
+    """Maximum memory of states and inputs in flight in bytes, as in 2G; inputs wait, results do not change (default: 0: no bound)."""
     like: Literal["hf", "fairseq", "marian", "ct2"] | None
     """Use the conventions of another decoder for options that are not set."""
     keep: Literal["all", "first", "best"] | None

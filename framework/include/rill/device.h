@@ -282,8 +282,8 @@ RILL_API void rill_session_graph_runs(const rill_session *session, rill_graph_ru
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
 /* Implementations of the members drop, collect, profile, profile_row, limits and graph_runs of a domain's table (rill/domain.h), for
- * runners whose first member is a `rill_session *`. rill_runner_limits() measures the peak performance of one thread, in about a tenth of a second; for
- * devices other than the processor it gives zeros. */
+ * runners whose first member is a `rill_session *`. rill_runner_limits() measures the peak performance of one thread, in about a tenth
+ * of a second; for devices other than the processor it gives zeros. */
 RILL_API void rill_runner_drop(void *runner, int32_t slot);
 RILL_API rill_status rill_runner_collect(void *runner, int32_t group);
 RILL_API rill_status rill_runner_profile(void *runner, int on);
