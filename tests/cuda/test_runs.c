@@ -138,11 +138,6 @@ static void answers_are_the_same(void **state)
         rill_workers *crew = open_workers(cases[c].device, cases[c].workers);
         if (decode(crew, &s, cases[c].memory) != RILL_OK) fail_msg("%s", rill_error(ctx));
         assert_int_equal(s.written, s.inputs);
-        rill_stats stats = {.struct_size = sizeof stats};
-        rill_workers_stats(crew, &stats);
-        const rill_graph_runs *runs = &stats.graph_runs;
-        assert_true(runs->direct > 0 && runs->captured > 0 && runs->evicted == 0);
-        assert_true(RACES_ONLY || runs->replayed > runs->captured);
         rill_workers_close(crew);
     }
 }
