@@ -5,8 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
+#include <utf8proc.h>
+
+#include "utf8.h"
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
@@ -93,25 +94,45 @@ char *words_fold(const char *text, size_t n)
     return folded;
 }
 
-/* Scripts without spaces have no visible word boundaries, so each of their characters counts as a boundary. */
-static int is_word_character(UChar32 c)
+static int is_letter_or_digit(int32_t c)
 {
-    return c >= 0 && u_isalnum(c) && !u_hasBinaryProperty(c, UCHAR_IDEOGRAPHIC) && !(c >= 0x3040 && c < 0x3100);
+    const utf8proc_category_t kind = c < 0 ? UTF8PROC_CATEGORY_CN : utf8proc_category(c);
+    return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) || kind == UTF8PROC_CATEGORY_ND;
+}
+
+/* Scripts without spaces have no visible word boundaries, so each of their characters counts as a boundary: kana, and the blocks of
+ * letters with Unicode's property Ideographic (Han, Tangut, Nushu). */
+static int is_word_character(int32_t c)
+{
+    static const int32_t blocks[][2] = {{0x3006, 0x3006},   {0x3040, 0x30FF},   {0x3400, 0x9FFF},  {0xF900, 0xFAFF},
+                                        {0x17000, 0x18D7F}, {0x1B170, 0x1B2FF}, {0x20000, 0x3FFFF}};
+    if (!is_letter_or_digit(c)) return 0;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (c >= blocks[i][0] && c <= blocks[i][1]) return 0;
+    return 1;
+}
+
+static int is_trail_byte(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
 /* Find the characters before and after a byte position; -1: none. */
-static void neighbours(const char *text, size_t n, size_t pos, UChar32 *prev_char, UChar32 *next_char)
+static void neighbours(const char *text, size_t n, size_t pos, int32_t *prev_char, int32_t *next_char)
 {
-    int32_t prev_pos = (int32_t)pos, next_pos = prev_pos;
+    size_t prev_pos = pos, next_pos = pos;
     *prev_char = *next_char = -1;
-    if (pos > 0) U8_PREV((const uint8_t *)text, 0, prev_pos, *prev_char);
-    if (pos < n) U8_NEXT((const uint8_t *)text, next_pos, (int32_t)n, *next_char);
+    while (prev_pos > 0 && pos - prev_pos < 4 && is_trail_byte(text[--prev_pos])) {
+    }
+    if (prev_pos < pos) *prev_char = rill_utf8_read(text, pos, &prev_pos);
+    if (prev_pos < pos) *prev_char = -1; /* malformed: it ends before pos */
+    if (pos < n) *next_char = rill_utf8_read(text, n, &next_pos);
 }
 
 /* Whether a byte position lies within a word. */
 static int is_inside_word(const char *text, size_t n, size_t pos)
 {
-    UChar32 prev_char, next_char;
+    int32_t prev_char, next_char;
     neighbours(text, n, pos, &prev_char, &next_char);
     return is_word_character(prev_char) && is_word_character(next_char);
 }
@@ -126,18 +147,18 @@ int words_find(const char *in, size_t n, size_t from, const char *what, size_t m
         if (!found) return 0;
         *begin = pos = (size_t)(found - in);
         if (!is_inside_word(in, n, pos) && !is_inside_word(in, n, pos + m)) return 1;
-        while (pos + 1 < n && (U8_IS_TRAIL(in[pos + 1]) || is_inside_word(in, n, pos + 1))) pos++;
+        while (pos + 1 < n && (is_trail_byte(in[pos + 1]) || is_inside_word(in, n, pos + 1))) pos++;
     }
     return 0;
 }
 
 static int is_word_edge(const char *text, size_t n, size_t pos, int ends)
 {
-    UChar32 prev_char, next_char;
-    if (U8_IS_TRAIL(text[pos])) return 0;
+    int32_t prev_char, next_char;
+    if (is_trail_byte(text[pos])) return 0;
     neighbours(text, n, pos, &prev_char, &next_char);
-    const UChar32 word_char = ends ? prev_char : next_char;
-    return word_char >= 0 && u_isalnum(word_char) && !(is_word_character(prev_char) && is_word_character(next_char));
+    const int32_t word_char = ends ? prev_char : next_char;
+    return is_letter_or_digit(word_char) && !(is_word_character(prev_char) && is_word_character(next_char));
 }
 
 /* Find the nearest beginning (ends = 0) or end (1) of a word around byte `pos`, or `length` if there is none nearby. */

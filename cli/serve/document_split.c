@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unicode/utf8.h>
+#include <utf8proc.h>
 
 #include "sentence_splitter.h"
 
@@ -96,9 +96,7 @@ static const char *entity_end(const char *text, const char *end)
 static size_t read_entity(const char *text, const char *entity_end_pos, char out[4])
 {
     const int32_t number = entity_code_point(text + 1, (size_t)(entity_end_pos - text) - 2);
-    size_t n = 0;
-    if (number >= 0) U8_APPEND_UNSAFE((uint8_t *)out, n, number);
-    return n;
+    return number < 0 ? 0 : (size_t)utf8proc_encode_char(number, (utf8proc_uint8_t *)out);
 }
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */

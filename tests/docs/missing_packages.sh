@@ -16,11 +16,11 @@ names() { # names OPTION DEBIAN FEDORA
   verdict "$(good [ "$(sed -n 's/.*on Debian and Ubuntu: *//p' out)" = "apt-get install $2" ])" "Debian's packages: $2"
   verdict "$(good [ "$(sed -n 's/.*on Fedora: *//p' out)" = "dnf install $3" ])" "Fedora's packages: $3"
 }
-debian="g++ libjansson-dev libsentencepiece-dev libprotobuf-dev libutf8proc-dev"
-fedora="gcc-c++ jansson-devel sentencepiece-devel protobuf-lite-devel utf8proc-devel"
-names -Dpython=true "$debian" "$fedora"
-prints "not found: a C++ compiler, jansson, SentencePiece, utf8proc"
-names -Dpython=false "$debian liblua5.4-dev libffi-dev" "$fedora lua-devel libffi-devel"
+debian="g++ libjansson-dev libsentencepiece-dev libprotobuf-dev libutf8proc-dev liblua5.4-dev libffi-dev"
+fedora="gcc-c++ jansson-devel sentencepiece-devel protobuf-lite-devel utf8proc-devel lua-devel libffi-devel"
+names -Dpython=wheel "$debian" "$fedora"
+prints "not found: a C++ compiler, jansson, SentencePiece, utf8proc, Lua 5.4, libffi"
+names -Dpython=off "$debian" "$fedora"
 rm -rf build
 run env CC="$work/none" meson setup build "$root" -Dtests=disabled
 exits 1; prints "apt-get install gcc libc6-dev "; prints "dnf install gcc "

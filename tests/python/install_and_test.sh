@@ -26,7 +26,7 @@ pip=(venv/bin/python -m pip --disable-pip-version-check --quiet)
 rm -rf wheels
 "${pip[@]}" wheel --no-deps --wheel-dir wheels "$root" \
   --config-settings=build-dir="$root/build-python-wheel" --config-settings=setup-args=-Dcuda=disabled
-"${pip[@]}" install wheels/rill-*-abi3-*.whl
+"${pip[@]}" install wheels/rill_decoder-*-abi3-*.whl
 
 export RILL_ROOT=$root RILL_COMMAND=$command PYTHONWARNINGS=error::ResourceWarning
 rm -f ./*.py && cp "$root/tests/python"/*.py . # without those of an older tree
@@ -42,9 +42,9 @@ fi
 
 # One wheel for the Python that builds it and all later ones, with all that it needs: it works in an environment with nothing else.
 PATH=$work/venv/bin:$PATH
-abi3audit --strict wheels/rill-*.whl
+abi3audit --strict wheels/*.whl
 rm -rf repaired fresh
-auditwheel repair --wheel-dir repaired wheels/rill-*.whl >repair.txt 2>&1 || { cat repair.txt; exit 1; }
+auditwheel repair --wheel-dir repaired wheels/*.whl >repair.txt 2>&1 || { cat repair.txt; exit 1; }
 python3 -m venv fresh
-fresh/bin/python -m pip --disable-pip-version-check --quiet install repaired/rill-*manylinux*.whl
+fresh/bin/python -m pip --disable-pip-version-check --quiet install repaired/*manylinux*.whl
 fresh/bin/python -m unittest -q test_guide.Guide.test_the_first_pages

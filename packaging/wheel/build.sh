@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# A wheel for Linux with glibc 2.28 or later: dist/rill_decoder-*.whl. The same on every Debian: libraries from libraries.sh, compilers and
+# tools of requirements.txt. auditwheel names the tag and takes libmicrohttpd in; abi3audit and twine check the result.
+#   usage: build.sh [PROCESSOR]    x86_64, or aarch64 cross-compiled; this machine's without one
+# Needs python3-venv, python3-dev, dpkg-dev, make, pkg-config. Builds in build-wheel/.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+root=$PWD processor=${1:-$(uname -m)} place=$PWD/build-wheel
+here=packaging/wheel prefix=$place/$processor
+mkdir -p "$place" dist
+
+[ -x "$place/tools/bin/auditwheel" ] || { python3 -m venv "$place/tools" && "$place/tools/bin/pip" install -q -r $here/requirements.txt; }
+export PATH=$place/tools/bin:$PATH
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+[ -e "$prefix/done" ] || { bash $here/libraries.sh "$processor" "$prefix" "$place/sources" && touch "$prefix/done"; }
+
+cat >"$prefix/cross.ini" <<END
+[binaries]
+c = '$prefix/cc'
+cpp = '$prefix/c++'
+ar = '$prefix/ar'
+strip = 'true'
+pkg-config = 'pkg-config'
+[built-in options]
+c_args = ['-I$prefix/include']
+c_link_args = ['-L$prefix/lib']
+[properties]
+pkg_config_libdir = '$prefix/lib/pkgconfig'
+[host_machine]
+system = 'linux'
+cpu_family = '$processor'
+cpu = '$processor'
+endian = 'little'
+END
+rm -rf "$prefix/wheels"
+export _PYTHON_HOST_PLATFORM=linux-$processor
+python -m build --wheel --no-isolation --outdir "$prefix/wheels" -C build-dir="$prefix/rill" -C setup-args="--cross-file=$prefix/cross.ini" \
+  -C setup-args=-Dcuda=disabled -C setup-args=-Dserve=enabled .
+# The extension keeps to the limited API of 3.10, whatever Python built it.
+python -m wheel tags --remove --python-tag cp310 "$prefix"/wheels/*.whl >/dev/null
+LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip --wheel-dir dist "$prefix"/wheels/*.whl
+abi3audit --strict dist/rill_decoder-*"$processor".whl
+twine check --strict dist/rill_decoder-*"$processor".whl
+ls -l dist/rill_decoder-*"$processor".whl

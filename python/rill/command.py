@@ -1,0 +1,14 @@
+"""The command `rill` of an environment: it becomes the program that lies within the package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    program = os.path.join(os.path.dirname(__file__), "bin", "rill")
+    # `rill convert` calls python3: this one, which may have the NumPy that the converters need.
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
+    os.execv(program, [program, *sys.argv[1:]])
