@@ -6,8 +6,9 @@
 #   demo   ./dev demo, and the README's first translation
 #   test   ./dev test
 #   pip    pip install . into an environment, and a translation from Python
-#   wheel  a wheel of dist/ (./dev wheel) into an environment, on a system without a compiler
-#   deb    builds the packages with lintian, leaves them in dist/SUITE, and installs them into another bare system
+#   wheel  builds a wheel (./dev wheel), leaves it in dist/, and installs it in another bare system, which has no compiler
+#   deb    builds the packages, checks them with lintian, leaves them in dist/SUITE, and installs them in another bare system
+#   image  the steps of packaging/Dockerfile (debian12), the server and its health check, and the size
 # --in FOLDER: keep the bare system, as an archive, and the logs there. Needs root and mmdebstrap. Prints what each part installed and the
 # last lines of its log. Exits with the status of the first part that failed.
 set -eu
@@ -20,78 +21,99 @@ suite=${1:?usage: fresh.sh [--in FOLDER] SYSTEM [PART...]}
 shift
 case $suite in debian12) suite=bookworm ;; debian13) suite=trixie ;; esac
 [ $# -gt 0 ] || set -- demo test
-for part; do case $part in demo | test | pip | wheel | deb) ;; *) fail "no such part: $part" ;; esac; done
+for part; do case $part in demo | test | pip | wheel | deb | image) ;; *) fail "no such part: $part" ;; esac; done
 [ "$(id -u)" = 0 ] || fail "only root can make and enter another system"
 command -v mmdebstrap >/dev/null || fail "install mmdebstrap first"
 
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
-keep=${keep:-$work} system=$work/system
+keep=${keep:-$work} system=$work/system home=/reader
 mkdir -p "$keep/log"
 
-if [ ! -e "$keep/$suite.tar" ]; then
-  # The first archive of this machine's apt that is no archive of security updates, and how this machine's apt reaches it.
+# make_base NAME OPTION...: an archive of a bare system, from where this machine's apt gets its packages.
+make_base() {
+  [ ! -e "$keep/$1.tar" ] || return 0
+  # The first archive that is no archive of security updates.
+  local mirror options=()
   mirror=${RILL_MIRROR:-$(apt-get indextargets --format '$(LABEL) $(SITE)' 'Created-By: Packages' |
     awk '$1 == "Debian" || $1 == "Ubuntu" { print $2; exit }')}
   [ -n "$mirror" ] || fail "apt has no archive here: set RILL_MIRROR"
-  options=()
   while read -r option; do options+=(--aptopt="$option"); done < <(apt-config dump | grep -E '^Acquire::(Check-|https?::|Retries)')
-  mmdebstrap --quiet --variant=minbase --include=apt,git,ca-certificates,sudo ${options[@]+"${options[@]}"} \
-    --customize-hook='chroot "$1" useradd --create-home --shell /bin/bash reader' \
-    --customize-hook='echo "reader ALL=(ALL) NOPASSWD: ALL" >"$1/etc/sudoers.d/reader"' \
-    "$suite" "$keep/$suite.tar.part" "$mirror" --format=tar || fail "mmdebstrap could not make $suite from $mirror"
-  mv "$keep/$suite.tar.part" "$keep/$suite.tar"
-fi
+  mmdebstrap --quiet --format=tar --variant=minbase ${options[@]+"${options[@]}"} "${@:2}" "$suite" "$keep/$1.tar.part" "$mirror" ||
+    fail "mmdebstrap could not make $suite from $mirror"
+  mv "$keep/$1.tar.part" "$keep/$1.tar"
+}
 
 # How this machine's pip reaches its index: for the environment of processes in the system.
 pip_settings=()
-while IFS= read -r setting; do pip_settings+=("$setting"); done < <(env | grep -E '^(PIP_(CERT|(EXTRA_)?INDEX_URL|TRUSTED_HOST|DEFAULT_TIMEOUT)|https?_proxy)=')
+while IFS= read -r setting; do pip_settings+=("$setting"); done < <(
+  env | grep -E '^(PIP_(CERT|(EXTRA_)?INDEX_URL|TRUSTED_HOST|DEFAULT_TIMEOUT)|https?_proxy)=')
 
-# A bare system in $system, with a clone of HEAD in the user's home.
-make_bare() {
+# unpack NAME: a system of that archive in $system.
+unpack() {
   rm -rf --one-file-system "$system"
   mkdir "$system"
-  tar -C "$system" --numeric-owner -xf "$keep/$suite.tar"
-  git clone --quiet --no-hardlinks "$repository" "$system/home/reader/rill"
-  chroot "$system" chown -R reader: /home/reader/rill
+  tar -C "$system" --numeric-owner -xf "$keep/$1.tar"
   cp -L /etc/resolv.conf "$system/etc/resolv.conf"
+}
+
+# A bare system with a user, a clone of HEAD in the user's home, and this machine's way to pip's index.
+make_bare() {
+  make_base "$suite" --include=apt,git,ca-certificates,sudo \
+    --customize-hook="chroot \"\$1\" useradd --create-home --home-dir $home --shell /bin/bash reader" \
+    --customize-hook='echo "reader ALL=(ALL) NOPASSWD: ALL" >"$1/etc/sudoers.d/reader"'
+  unpack "$suite"
+  git clone --quiet --no-hardlinks "$repository" "$system$home/rill"
+  chroot "$system" chown -R reader: "$home/rill"
   for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do [ ! -e "$file" ] || cp -L "$file" "$system$file"; done
   packages >"$work/before"
 }
 
 packages() { chroot "$system" dpkg-query --show --showformat '${Package} ${Installed-Size}\n' | sort; }
 
-# run SCRIPT: as the new user, in the clone, with separate processes and mounts, which end with the script.
-run() {
+# enter USER SCRIPT: in the system, with separate processes and mounts, which end with the script.
+enter() {
   unshare --mount --pid --fork --kill-child bash -c '
-    system=$1
-    shift
+    system=$1 user=$2 script=$3
+    shift 3
     mount -t proc proc "$system/proc"
     mount -t sysfs -o ro sysfs "$system/sys"
     mount -t devpts -o newinstance,ptmxmode=0666 devpts "$system/dev/pts"
     mount -t tmpfs -o mode=1777 tmpfs "$system/dev/shm"
-    exec env -i HOME=/home/reader USER=reader PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 ${JOBS:+JOBS="$JOBS"} \
-      "${@:2}" chroot --userspec=reader:reader "$system" bash -euo pipefail -c "cd ~/rill; $1"
-  ' run "$system" "$1" ${pip_settings[@]+"${pip_settings[@]}"} </dev/null
+    exec env -i HOME="$(chroot "$system" sh -c "echo ~$user")" USER="$user" PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 ${JOBS:+JOBS="$JOBS"} "$@" \
+      chroot --userspec="$user:$(chroot "$system" id -g "$user")" "$system" bash -euo pipefail -c "$script"
+  ' enter "$system" "$@" ${pip_settings[@]+"${pip_settings[@]}"} </dev/null
+}
+run() { enter reader "cd ~/rill; $1"; }
+
+# steps STAGE: the RUN lines of the Dockerfile's first or second stage.
+steps() {
+  sed -e ':more; /\\$/ { N; s/\\\n//; b more }' "$repository/packaging/Dockerfile" |
+    awk -v stage="$1" '/^FROM / { n++ } /^RUN / && n == stage { sub(/^RUN /, ""); print }'
 }
 
-translate='echo "Ein alter Mann liest auf einer Bank im Park die Zeitung." | %s decode -m %s/examples/models/de-en | grep -x "An old man is reading .*"'
+translate='echo "Ein alter Mann liest auf einer Bank im Park die Zeitung." | %s decode -m %s/examples/models/de-en | grep "old man"'
 from_python='import rill; print(next(rill.Model("examples/models/de-en").stream(["Ein Hund läuft über die Wiese."])).text)'
 
 run_part() {
-  local files
   case $1 in
   demo) run "./dev demo; $(printf "$translate" build/rill .)" ;;
   test) run "./dev test" ;;
   pip) run "./dev build; python3 -m venv venv; venv/bin/pip install .; venv/bin/python -c '$from_python'" ;;
   wheel)
-    files=("$repository"/dist/rill_decoder-*-manylinux*"$(uname -m)".whl)
-    [ -e "${files[0]}" ] || { echo "dist/ has no wheel: ./dev wheel"; return 1; }
-    cp "${files[@]}" "$system/home/reader/"
+    run "sudo apt-get -qq update
+      sudo apt-get -qq -y --no-install-recommends install python3-venv python3-dev dpkg-dev make pkg-config; ./dev wheel"
+    mkdir -p "$repository/dist"
+    cp "$system$home"/rill/dist/*.whl "$work/"
+    cp "$work"/*.whl "$repository/dist/"
+    make_bare
+    cp "$work"/*.whl "$system$home/"
+    echo "== another bare system" && begin=$SECONDS
     run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install python3-venv
       cd ~; python3 -m venv venv; venv/bin/pip install -q ./*.whl; if command -v cc; then exit 1; fi
-      $(printf "$translate" venv/bin/rill rill)
-      cd rill; ~/venv/bin/python -c '$from_python'; cd ~
+      $(printf "$translate" venv/bin/rill rill)"
+    echo "== the first translation after $((SECONDS - begin)) s"
+    run "~/venv/bin/python -c '$from_python'; cd ~
       venv/bin/pip uninstall -q -y rill-decoder; if find venv -name '*rill*' | grep .; then exit 1; fi"
     ;;
   deb)
@@ -101,14 +123,37 @@ run_part() {
       lintian --fail-on error,warning ../debs/*.changes"
     mkdir -p "$repository/dist/$suite"
     rm -f "$repository/dist/$suite"/*
-    cp "$system"/home/reader/debs/* "$repository/dist/$suite/"
+    cp "$system$home"/debs/* "$repository/dist/$suite/"
     make_bare
-    cp "$repository/dist/$suite"/*.deb "$system/home/reader/"
-    echo "== another bare system"
-    begin=$SECONDS
-    run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install ~/[lpr]*.deb; cd ~
-      $(printf "$translate" rill rill); cd rill; python3 -c '$from_python'
-      sudo apt-get -qq -y purge rill librill0 librill-dev python3-rill; if find /usr /etc /var/lib -name '*rill*' | grep .; then exit 1; fi"
+    cp "$repository/dist/$suite"/*.deb "$system$home/"
+    echo "== another bare system" && begin=$SECONDS
+    run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install ~/*.deb; cd ~
+      $(printf "$translate" rill rill)"
+    echo "== the first translation after $((SECONDS - begin)) s"
+    run "python3 -c '$from_python'
+      sudo apt-get -qq -y purge rill librill0 librill-dev python3-rill
+      if find /usr /etc /var/lib -name '*rill*' | grep .; then exit 1; fi"
+    ;;
+  image)
+    mv "$system$home/rill" "$system/src"
+    steps 1 | while IFS= read -r step; do enter root "$step" || exit 1; done
+    mv "$system/out" "$work/out"
+    # What Debian leaves out of its slim images.
+    make_base "$suite-slim" --dpkgopt='path-exclude=/usr/share/doc/*' \
+      --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*'
+    unpack "$suite-slim"
+    packages >"$work/before"
+    echo "== the second stage; its base has $(du -sm --one-file-system "$system" | cut -f1) MB"
+    enter root "$(steps 2)"
+    cp -a "$work/out/." "$system/"
+    rm -rf "$work/out"
+    echo "== the image has $(du -sm --one-file-system "$system" | cut -f1) MB"
+    cp -r "$repository/examples/models/de-en" "$system/model"
+    enter rill "$(sed -n 's/^CMD \[\(.*\)\]$/rill \1/p' "$repository/packaging/Dockerfile" | tr -d ',') & server=\$!
+      for second in 1 2 3 4 5 6 7 8 9; do sleep 1
+        $(sed -n 's/^  CMD \["bash", "-c", "\(.*\)"\]$/if bash -c "\1"; then break; fi/p' "$repository/packaging/Dockerfile" | sed 's/\\\\/\\/g')
+      done; id -un; kill -TERM \$server; wait \$server"
+    rm -r "$system/model"
     ;;
   esac
 }
@@ -118,7 +163,10 @@ for part; do
   make_bare
   begin=$SECONDS log=$keep/log/$suite-$part.txt
   (. "$system/etc/os-release" && printf '== %s, commit %s: %s\n' "$PRETTY_NAME" "$(git -C "$repository" rev-parse --short HEAD)" "$part")
-  run_part "$part" >"$log" 2>&1 || status=$?
+  set +e # in a condition, bash would not stop the part at its first failure
+  (set -e; run_part "$part") >"$log" 2>&1
+  status=$?
+  set -e
   tail -n 12 "$log"
   packages | comm -13 "$work/before" - | awk -v part="$part" '{ names = names " " $1; size += $2; n++ }
     END { printf "== %s installed %d packages, %.0f MB:%s\n", part, n, size / 1024, names }' | fold -s -w 140

@@ -33,10 +33,10 @@ cpu_family = '$processor'
 cpu = '$processor'
 endian = 'little'
 END
-rm -rf "$prefix/wheels"
+rm -rf "$prefix/wheels" dist/rill_decoder-*"$processor".whl
 export _PYTHON_HOST_PLATFORM=linux-$processor
-python -m build --wheel --no-isolation --outdir "$prefix/wheels" -C build-dir="$prefix/rill" -C setup-args="--cross-file=$prefix/cross.ini" \
-  -C setup-args=-Dcuda=disabled -C setup-args=-Dserve=enabled .
+python -m build --wheel --no-isolation --outdir "$prefix/wheels" -C build-dir="$prefix/rill" \
+  -C setup-args="--cross-file=$prefix/cross.ini" -C setup-args=-Dcuda=disabled -C setup-args=-Dserve=enabled .
 # The extension keeps to the limited API of 3.10, whatever Python built it.
 python -m wheel tags --remove --python-tag cp310 "$prefix"/wheels/*.whl >/dev/null
 LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip --wheel-dir dist "$prefix"/wheels/*.whl

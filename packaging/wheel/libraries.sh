@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The libraries that a wheel carries, from Debian 12's sources, for one processor and glibc 2.28: PREFIX gets libraries, headers, pkg-config
-# files, and the licences that a wheel must hold. The compiler is zig's, which has every glibc's symbols; nothing is installed in the system.
+# The libraries that a wheel carries, from Debian 12's sources, for one processor and glibc 2.28: PREFIX gets libraries, headers,
+# pkg-config files, and licences. The compiler is zig's, which has the symbols of every glibc; nothing is installed in the system.
 #   usage: libraries.sh PROCESSOR PREFIX SOURCES    PROCESSOR: x86_64, aarch64; SOURCES: a folder for downloads, kept
-# On PATH: the programs of requirements.txt. They come with dpkg-dev, make, pkg-config. RILL_MIRROR names a mirror of Debian; without it apt's.
+# On PATH: the programs of requirements.txt, dpkg-source, make, pkg-config. RILL_MIRROR names a mirror of Debian; without it apt's.
 set -euo pipefail
 processor=$1 prefix=$(realpath -m "$2") sources=$(realpath -m "$3")
 here=$(dirname "$(realpath "$0")")
@@ -12,7 +12,8 @@ mkdir -p "$prefix"/{lib/pkgconfig,include,licences} "$sources"
 
 # --- sources ----------------------------------------------------------------------------------------------------------
 
-mirror=${RILL_MIRROR:-$(apt-get indextargets --format '$(LABEL) $(SITE)' 'Created-By: Packages' | awk '$1 == "Debian" { print $2; exit }')}
+mirror=${RILL_MIRROR:-$(apt-get indextargets --format '$(LABEL) $(SITE)' 'Created-By: Packages' |
+  awk '$1 == "Debian" { print $2; exit }')}
 [ -n "$mirror" ] || { echo "libraries: apt has no archive of Debian here: set RILL_MIRROR" >&2; exit 1; }
 if [ ! -e "$sources/done" ]; then
   mkdir -p "$sources/apt/lists/partial"
@@ -56,8 +57,13 @@ with_cmake() {
 }
 # module NAME VERSION LIBS: a pkg-config file.
 module() {
-  printf 'Name: %s\nDescription: for a wheel of rill\nVersion: %s\nCflags: -I%s/include\nLibs: -L%s/lib %s\n' "$1" "$2" "$prefix" "$prefix" "$3" \
-    >"$prefix/lib/pkgconfig/$1.pc"
+  cat >"$prefix/lib/pkgconfig/$1.pc" <<END
+Name: $1
+Description: for a wheel of rill
+Version: $2
+Cflags: -I$prefix/include
+Libs: -L$prefix/lib $3
+END
 }
 version() { sed -n 's/^Version: \(.*\)-[^-]*$/\1/p' "$sources/$1"_*.dsc | head -n 1; }
 
@@ -80,19 +86,20 @@ module sentencepiece "$(version sentencepiece)" -lsentencepiece
 
 # Its compiler runs here, and writes the stemmers in C.
 unpack snowball
-make -s -j "$jobs" CC="python-zig cc" CFLAGS=-O1 libstemmer.a
-rm -f libstemmer.a libstemmer/*.o src_c/*.o runtime/*.o
-for file in libstemmer/libstemmer.c src_c/stem_*.c runtime/*.c; do echo "$CC $CFLAGS -Iinclude -c $file -o ${file%.c}.o"; done |
-  grep -v stem_UTF_8_lovins_not_there | xargs -P "$jobs" -I{} sh -c {}
-"$AR" rcs "$prefix/lib/libstemmer.a" libstemmer/libstemmer.o src_c/*.o runtime/*.o && cp include/libstemmer.h "$prefix/include/"
+make -s -j "$jobs" CC="python-zig cc" CFLAGS=-O1 snowball
+make -s CC=true AR=true RANLIB=true libstemmer.a
+"$CC" $CFLAGS -Iinclude -c libstemmer/libstemmer.c src_c/stem_*.c runtime/{api,utilities}.c
+"$AR" rcs "$prefix/lib/libstemmer.a" ./*.o && cp include/libstemmer.h "$prefix/include/"
 
 unpack lua5.4
-make -s -j "$jobs" -C src CC="$CC" AR="$AR rcu" RANLIB="$RANLIB" CFLAGS="$CFLAGS -DLUA_COMPAT_5_3 -DLUA_USE_LINUX" liblua.a
-cp src/liblua.a "$prefix/lib/" && cp src/{lua,luaconf,lualib,lauxlib}.h "$prefix/include/"
+rm src/lua.c src/luac.c
+echo "#define DEB_HOST_MULTIARCH \"$host\"" >src/lua5.4-deb-multiarch.h # which Debian's rules write
+"$CC" $CFLAGS -DLUA_COMPAT_5_3 -DLUA_USE_LINUX -c src/*.c
+"$AR" rcs "$prefix/lib/liblua.a" ./*.o && cp src/{lua,luaconf,lualib,lauxlib,lua5.4-deb-multiarch}.h "$prefix/include/"
 module lua5.4 "$(version lua5.4)" "-llua -lm"
 
 unpack libffi
-./configure --quiet --host="$host" --prefix="$prefix" --libdir="$prefix/lib" --disable-shared --enable-static --disable-docs --disable-exec-static-tramp
+./configure --quiet --host="$host" --prefix="$prefix" --libdir="$prefix/lib" --disable-shared --enable-static --disable-docs
 make -s -j "$jobs" install >/dev/null
 
 # LGPL: shared, so that a user may put another in its place. auditwheel takes it into the wheel.
