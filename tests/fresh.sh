@@ -80,7 +80,8 @@ enter() {
     mount -t sysfs -o ro sysfs "$system/sys"
     mount -t devpts -o newinstance,ptmxmode=0666 devpts "$system/dev/pts"
     mount -t tmpfs -o mode=1777 tmpfs "$system/dev/shm"
-    exec env -i HOME="$(chroot "$system" sh -c "echo ~$user")" USER="$user" PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 ${JOBS:+JOBS="$JOBS"} "$@" \
+    exec env -i HOME="$(chroot "$system" sh -c "echo ~$user")" USER="$user" PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 \
+      ${JOBS:+JOBS="$JOBS"} "$@" \
       chroot --userspec="$user:$(chroot "$system" id -g "$user")" "$system" bash -euo pipefail -c "$script"
   ' enter "$system" "$@" ${pip_settings[@]+"${pip_settings[@]}"} </dev/null
 }
@@ -104,7 +105,7 @@ run_part() {
     run "sudo apt-get -qq update
       sudo apt-get -qq -y --no-install-recommends install python3-venv python3-dev dpkg-dev make pkg-config; ./dev wheel"
     mkdir -p "$repository/dist"
-    cp "$system$home"/rill/dist/*.whl "$work/"
+    cp "$system$home/rill/dist"/*.whl "$work/"
     cp "$work"/*.whl "$repository/dist/"
     make_bare
     cp "$work"/*.whl "$system$home/"
@@ -151,7 +152,8 @@ run_part() {
     cp -r "$repository/examples/models/de-en" "$system/model"
     enter rill "$(sed -n 's/^CMD \[\(.*\)\]$/rill \1/p' "$repository/packaging/Dockerfile" | tr -d ',') & server=\$!
       for second in 1 2 3 4 5 6 7 8 9; do sleep 1
-        $(sed -n 's/^  CMD \["bash", "-c", "\(.*\)"\]$/if bash -c "\1"; then break; fi/p' "$repository/packaging/Dockerfile" | sed 's/\\\\/\\/g')
+        $(sed -n 's/^  CMD \["bash", "-c", "\(.*\)"\]$/if bash -c "\1"; then break; fi/p' "$repository/packaging/Dockerfile" |
+          sed 's/\\\\/\\/g')
       done; id -un; kill -TERM \$server; wait \$server"
     rm -r "$system/model"
     ;;
