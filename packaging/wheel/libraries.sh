@@ -99,7 +99,8 @@ echo "#define DEB_HOST_MULTIARCH \"$host\"" >src/lua5.4-deb-multiarch.h # which 
 module lua5.4 "$(version lua5.4)" "-llua -lm"
 
 unpack libffi
-./configure --quiet --host="$host" --prefix="$prefix" --libdir="$prefix/lib" --disable-shared --enable-static --disable-docs
+./configure --quiet --host="$host" --prefix="$prefix" --libdir="$prefix/lib" --disable-shared --enable-static --disable-docs \
+  --disable-exec-static-tramp --disable-multi-os-directory
 make -s -j "$jobs" install >/dev/null
 
 # LGPL: shared, so that a user may put another in its place. auditwheel takes it into the wheel.

@@ -69,15 +69,9 @@ version() { sed -n 's/^Version: \(.*\)-[^-]*$/\1/p' "$sources/$1"_*.dsc | head -
 
 # --- one after the other ----------------------------------------------------------------------------------------------
 
-unpack lua5.4
-rm src/lua.c src/luac.c
-echo "#define DEB_HOST_MULTIARCH \"$host\"" >src/lua5.4-deb-multiarch.h # which Debian's rules write
-"$CC" $CFLAGS -DLUA_COMPAT_5_3 -DLUA_USE_LINUX -c src/*.c
-"$AR" rcs "$prefix/lib/liblua.a" ./*.o && cp src/{lua,luaconf,lualib,lauxlib,lua5.4-deb-multiarch}.h "$prefix/include/"
-module lua5.4 "$(version lua5.4)" "-llua -lm"
-
 unpack libffi
-./configure --quiet --host="$host" --prefix="$prefix" --libdir="$prefix/lib" --disable-shared --enable-static --disable-docs
+./configure --quiet --host="$host" --prefix="$prefix" --libdir="$prefix/lib" --disable-shared --enable-static --disable-docs \
+  --disable-exec-static-tramp --disable-multi-os-directory
 make -s -j "$jobs" install >/dev/null
 
 # LGPL: shared, so that a user may put another in its place. auditwheel takes it into the wheel.

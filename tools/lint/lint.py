@@ -197,7 +197,7 @@ def check_length():
 
 def check_paths():
     """No path of one machine: absolute paths are those that every Linux system has."""
-    known = r"(?:usr|etc|tmp|dev|proc|sys|var|bin|lib|include|share|v1)\b"  # v1: of rill serve's addresses
+    known = r"(?:usr|etc|srv|tmp|dev|proc|sys|var|bin|lib|include|share|v1)\b"  # v1: of rill serve's addresses
     pattern = re.compile(r"(?:^|[\s\"'`=(:,])(/(?!%s)[a-z_][\w.+-]*/[\w.+-]+)" % known, re.M)
     home = re.compile(r"/(?:home|Users)/\w+|\bfile://")
     for name in FILES:
