@@ -78,10 +78,9 @@ def write_components(wheels):
     components = []
     with zipfile.ZipFile(wheels[0]) as archive:
         for name in sorted(archive.namelist()):
-            if "/licences/" in name and name.endswith(".txt"):
-                library = os.path.basename(name)[:-len(".txt")]
-                first = archive.read(name).decode().splitlines()[0]
-                components.append({"type": "library", "name": library, "version": first.rpartition(" ")[2]})
+            if "/licenses/" in name and name.endswith(".txt"):
+                library, _, number = os.path.basename(name)[:-len(".txt")].rpartition("-")
+                components.append({"type": "library", "name": library, "version": number})
     document = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
                 "metadata": {"component": {"type": "application", "name": "rill-decoder", "version": version(),
                                            "licenses": [{"license": {"id": "MIT"}}]}},

@@ -121,7 +121,7 @@ run_part() {
     run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install devscripts lintian
       sudo apt-get -qq -y --no-install-recommends build-dep .
       dpkg-buildpackage --no-sign --build=binary; mkdir ../debs; mv ../*.deb ../*.buildinfo ../*.changes ../debs
-      lintian --fail-on error,warning ../debs/*.changes"
+      lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs ../debs/*.changes # Debian's own bugs"
     mkdir -p "$repository/dist/$suite"
     rm -f "$repository/dist/$suite"/*
     cp "$system$home"/debs/* "$repository/dist/$suite/"

@@ -25,6 +25,7 @@ pkg-config = 'pkg-config'
 [built-in options]
 c_args = ['-I$prefix/include']
 c_link_args = ['-L$prefix/lib']
+cpp_link_args = ['-L$prefix/lib']
 [properties]
 pkg_config_libdir = '$prefix/lib/pkgconfig'
 [host_machine]
@@ -37,8 +38,9 @@ rm -rf "$prefix/wheels" dist/rill_decoder-*"$processor".whl
 export _PYTHON_HOST_PLATFORM=linux-$processor
 python -m build --wheel --no-isolation --outdir "$prefix/wheels" -C build-dir="$prefix/rill" \
   -C setup-args="--cross-file=$prefix/cross.ini" -C setup-args=-Dcuda=disabled -C setup-args=-Dserve=enabled .
-# The extension keeps to the limited API of 3.10, whatever Python built it.
+# The extension keeps to the limited API of 3.10, whatever Python built it. The licences of the libraries go into the wheel.
 python -m wheel tags --remove --python-tag cp310 "$prefix"/wheels/*.whl >/dev/null
+(cd "$prefix/wheels" && python -m wheel unpack ./*.whl && cp -r "$prefix/licenses" ./*/*.dist-info/ && python -m wheel pack ./*/) >/dev/null
 LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip --wheel-dir dist "$prefix"/wheels/*.whl
 abi3audit --strict dist/rill_decoder-*"$processor".whl
 twine check --strict dist/rill_decoder-*"$processor".whl

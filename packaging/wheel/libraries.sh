@@ -8,7 +8,7 @@ processor=$1 prefix=$(realpath -m "$2") sources=$(realpath -m "$3")
 here=$(dirname "$(realpath "$0")")
 host=$processor-linux-gnu
 jobs=${JOBS:-$(nproc)}
-mkdir -p "$prefix"/{lib/pkgconfig,include,licences} "$sources"
+mkdir -p "$prefix"/{lib/pkgconfig,include,licenses} "$sources"
 
 # --- sources ----------------------------------------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ unpack() {
   local option=()
   [ "$1" != sentencepiece ] || option=(--skip-patches)
   (cd "$work" && dpkg-source --no-check "${option[@]}" -x "$sources/$1"_*.dsc "$1" >/dev/null)
-  cp "$work/$1/debian/copyright" "$prefix/licences/$1.txt"
+  cp "$work/$1/debian/copyright" "$prefix/licenses/$1-$(version "$1").txt"
   cd "$work/$1"
 }
 
