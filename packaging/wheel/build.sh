@@ -42,6 +42,9 @@ python -m build --wheel --no-isolation --outdir "$prefix/wheels" -C build-dir="$
 python -m wheel tags --remove --python-tag cp310 "$prefix"/wheels/*.whl >/dev/null
 (cd "$prefix/wheels" && python -m wheel unpack ./*.whl && cp -r "$prefix/licenses" ./*/*.dist-info/ && python -m wheel pack ./*/) >/dev/null
 LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip --wheel-dir dist "$prefix"/wheels/*.whl
+# Of the libraries only libmicrohttpd is shared: another one would be of this system.
+[ "$(python -m zipfile -l dist/rill_decoder-*"$processor".whl | grep -c '\.libs/.')" = 1 ] ||
+  { echo "build: a library of this system is in the wheel" >&2; exit 1; }
 abi3audit --strict dist/rill_decoder-*"$processor".whl
 twine check --strict dist/rill_decoder-*"$processor".whl
 ls -l dist/rill_decoder-*"$processor".whl

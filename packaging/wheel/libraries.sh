@@ -102,6 +102,7 @@ unpack libffi
 ./configure --quiet --host="$host" --prefix="$prefix" --libdir="$prefix/lib" --disable-shared --enable-static --disable-docs \
   --disable-exec-static-tramp --disable-multi-os-directory
 make -s -j "$jobs" install >/dev/null
+module libffi "$(version libffi)" -lffi # its own does not say where
 
 # LGPL: shared, so that a user may put another in its place. auditwheel takes it into the wheel.
 unpack libmicrohttpd
