@@ -25,7 +25,7 @@ pip=(venv/bin/python -m pip --disable-pip-version-check --quiet)
 # The wheel's build folder is kept, so that a second run compiles only changes; its path lets ccache reuse the objects of `./dev build`.
 rm -rf wheels
 "${pip[@]}" wheel --no-deps --wheel-dir wheels "$root" \
-  --config-settings=build-dir="$root/build-python-wheel" --config-settings=setup-args=-Dcuda=disabled
+  --config-settings=build-dir="$root/build-pip" --config-settings=setup-args=-Dcuda=disabled
 "${pip[@]}" install wheels/rill_decoder-*-abi3-*.whl
 
 export RILL_ROOT=$root RILL_COMMAND=$command PYTHONWARNINGS=error::ResourceWarning
