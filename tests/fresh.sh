@@ -142,7 +142,8 @@ run_part() {
     mv "$system/out" "$work/out"
     # What Debian leaves out of its slim images.
     make_base "$suite-slim" --dpkgopt='path-exclude=/usr/share/doc/*' \
-      --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*'
+      --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+      --customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*'
     unpack "$suite-slim"
     packages >"$work/before"
     echo "== the second stage; its base has $(du -sm --one-file-system "$system" | cut -f1) MB"

@@ -127,6 +127,10 @@ int libre_languages(api_request *r);
 /* Convert an error to LibreTranslate's form, {"error": TEXT}. */
 void libre_error(api_answer *refused);
 
+/* Write the English name of a language's code, such as "zho_Hans" or "zh", and with_script what its other part says: "Chinese
+ * (Simplified)". A code that has no name is written as it is. */
+void language_name(const char *code, int with_script, char *out, size_t size);
+
 /* Metrics for Prometheus. Any thread. */
 
 /* Count a response: its HTTP status, and the seconds from the first byte of the request to the first byte of the response. */

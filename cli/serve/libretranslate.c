@@ -3,9 +3,6 @@
  * Sections: errors · language codes · language pairs · translate · languages. */
 #include "api.h"
 
-#include <unicode/uloc.h>
-#include <unicode/ustring.h>
-
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
 void libre_error(api_answer *refused)
@@ -20,27 +17,14 @@ void libre_error(api_answer *refused)
 
 /* --- language codes ----------------------------------------------------------------------------------------------- */
 
-enum { CODE_MAX = 40, NAME_MAX_BYTES = 400 };
+enum { CODE_MAX = 40, NAME_MAX_BYTES = 100 };
 
-typedef int32_t (*display_fn)(const char *locale, const char *in, UChar *out, int32_t max, UErrorCode *status);
-
-/* Write the English name of a language code; the code itself if it has none. */
-static void name_language(const char *code, display_fn display, char out[NAME_MAX_BYTES])
-{
-    UChar name[NAME_MAX_BYTES / 4];
-    UErrorCode status = U_ZERO_ERROR;
-    const int32_t n = display(code, "en", name, NAME_MAX_BYTES / 4, &status);
-    if (U_SUCCESS(status)) u_strToUTF8(out, NAME_MAX_BYTES, NULL, name, n, &status);
-    if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING)
-        snprintf(out, NAME_MAX_BYTES, "%.*s", CODE_MAX, code);
-}
-
-static const char *find_by_name(const service *s, const char *code, display_fn display)
+static const char *find_by_name(const service *s, const char *code, int with_script)
 {
     char wanted[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
-    name_language(code, display, wanted);
+    language_name(code, with_script, wanted, sizeof wanted);
     for (size_t i = 0; s->languages[i]; i++) {
-        name_language(s->languages[i], display, name);
+        language_name(s->languages[i], with_script, name, sizeof name);
         if (!strcmp(name, wanted)) return s->languages[i];
     }
     return NULL;
@@ -54,8 +38,8 @@ static const char *find_code(const service *s, const char *code)
     for (size_t i = 0; s->languages[i]; i++)
         if (!strcmp(s->languages[i], code)) return s->languages[i];
     if (strlen(code) > CODE_MAX) return NULL;
-    if (code[0]) found = find_by_name(s, code, uloc_getDisplayName);
-    return found || !code[0] || strpbrk(code, "_-") ? found : find_by_name(s, code, uloc_getDisplayLanguage);
+    if (code[0]) found = find_by_name(s, code, 1);
+    return found || !code[0] || strpbrk(code, "_-") ? found : find_by_name(s, code, 0);
 }
 
 /* --- language pairs ----------------------------------------------------------------------------------------------- */
@@ -328,7 +312,7 @@ static void add_targets(json_t *list, const char *code, json_t *targets)
     size_t i;
     if (!entry) {
         char name[NAME_MAX_BYTES];
-        name_language(code, uloc_getDisplayName, name);
+        language_name(code, 1, name, sizeof name);
         json_array_append_new(list, json_pack("{s:s, s:s, s:O}", "code", code, "name", name, "targets", targets));
         return;
     }
