@@ -17,22 +17,24 @@
 enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 
 typedef struct bench_method {
-    char label[BENCH_LABEL_MAX]; /* as the user wrote it: "fixed:finish=top" */
-    rill_option_source *options; /* the method and the settings after its name */
+    char label[BENCH_LABEL_MAX]; /* method with its settings, as the user wrote it: "fixed:finish=top" */
+    rill_option_source *options; /* search options of the method: its name and the settings after it */
     rill_search_config *search_config;
-    cli_counts counts; /* outputs and quality of the untimed first run */
+    cli_counts counts; /* counts of outputs, and their quality, in the untimed first run */
     uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    /* counters of the first timed run (all runs have the same counters); seconds: minimum of each stage over all runs */
+    /* Counters of the first timed run; they are equal in all runs. stats.seconds has each stage's minimum over all runs. */
     rill_stats stats;
-    int first_alike;     /* first method with equal search settings, possibly this one */
-    int64_t difference;  /* first input whose outputs differ from those of method[first_alike]; -1: none */
+    int first_alike; /* index of the first method with the same search settings; may be this method itself */
+    /* number of the first input whose outputs differ from those of method[first_alike]; -1: all are equal */
+    int64_t difference;
     cli_profile profile; /* with --profile: calls and seconds of each operation in the untimed first run */
     /* histogram of batch sizes in the untimed first run, for --json and --plot: number of timesteps by number of hypotheses decoded
      * together */
     json_t *rows;
-    int first_equal; /* first method with equal outputs, whatever its settings; possibly this one */
+    /* index of the first method with equal outputs, whatever its settings; may be this method itself */
+    int first_equal;
 } bench_method;
 
 typedef struct bench {
@@ -42,7 +44,7 @@ typedef struct bench {
     const char *methods_text;
     int repeat, quiet, profile;
     cli_testset test_set;
-    bench_method *method; /* [n] */
+    bench_method *method; /* [n] methods to compare, in the order of the command line */
     int n;
     cli_output json, plot;
 } bench;
@@ -64,7 +66,8 @@ static void show_method(const bench *b, const bench_method *m, int round)
         cli_status_line("run %d of %d: %s", round + 1, b->repeat, m->label);
 }
 
-/* Keep the minimum of each stage over all runs: disturbances only add time, and rarely to the same stage twice. */
+/* Lower each stage's seconds in `min` to those of the run `s` if these are less. Each stage's minimum over all runs is reported, because
+ * other processes only add time, and rarely to the same stage twice. */
 static void keep_min_seconds(rill_seconds *min, const rill_seconds *s)
 {
     for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
@@ -138,7 +141,8 @@ static int compare_all(bench *b)
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
 
-/* Parse a method, "name:key=value:key=value". A part without "=" continues the value before it: "sort=length:500" is one setting. */
+/* Parse a method with its settings, "name:key=value:key=value". A part without "=" continues the value before it: "sort=length:500" is one
+ * setting. */
 static int parse_method(bench *b, bench_method *m, const char *text, size_t length)
 {
     if (length >= sizeof m->label) return cli_fail("--methods: \"%.40s...\" is too long", text);
@@ -170,8 +174,8 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     return code;
 }
 
-/* Returns the length of the first method's text. A comma before a digit or a sign is part of a value, since no method's name begins with
- * a digit or a sign. */
+/* Return the length in bytes of the first method in `text`, a list separated by commas. A comma before a digit or a sign is part of a
+ * value, since no method's name begins with a digit or a sign. */
 static size_t method_length(const char *text)
 {
     size_t length = strcspn(text, ",");
@@ -219,8 +223,8 @@ static int load_data(bench *b)
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
 }
 
-/* Make the search config of a method. Search options of the command line are its defaults. The scheduler is the exception: a method
- * that names no scheduler takes the scheduler of the command line as its own setting. */
+/* Make the search config of a method. Search options of the command line are its defaults. The scheduler is the exception: if the method
+ * names none and the command line does, the command line's scheduler is added to the method's own settings. */
 static rill_status configure_method(bench *b, bench_method *m)
 {
     const rill_option_source *const defaults[] = {b->session.command_line, b->session.run_file,
@@ -279,8 +283,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of n run times, and half their range as a fraction of the median. Sorts a copy: element i of m->seconds stays the time of
- * round i. */
+/* Compute the median of n run times in seconds. *spread: half the difference between the longest and the shortest time, as a fraction of
+ * the median. A copy is sorted, because `seconds` is in the order of the runs. */
 static void summarise(const double *seconds, int n, double *median, double *spread)
 {
     double sorted[BENCH_REPEAT_MAX];
@@ -290,9 +294,9 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Divide the number of timesteps by two lower bounds on it, given the budget (maximum number of hypotheses per timestep). *least_advanced
- * uses the bound for schedulers that always expand the inputs with the fewest timesteps; *any uses the bound for all schedulers. Without
- * a budget both ratios are 0. */
+/* Divide the method's number of timesteps by two lower bounds on it that follow from the budget, the maximum number of hypotheses per
+ * timestep. *any: the bound holds for all schedulers; *least_advanced: it holds for schedulers that always expand the inputs with the
+ * fewest timesteps so far. Without a budget both ratios are 0. */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;
@@ -317,7 +321,8 @@ static double quality(const bench *b, const bench_method *m, int oracle)
     return b->test_set.has_references ? cli_quality(b->test_set.metric.kind, &m->counts, oracle) : 0;
 }
 
-/* Methods with equal outputs share a letter. Letters follow the order of first appearance. */
+/* Print a letter that stands for the outputs of the method: methods with equal outputs have the same letter. Letters are given in the order
+ * of the methods. */
 static void print_outputs_letter(const bench *b, const bench_method *m)
 {
     char letter = 'a';
@@ -328,7 +333,7 @@ static void print_outputs_letter(const bench *b, const bench_method *m)
     cli_print("\n");
 }
 
-/* Number of decimals that shows about four significant digits. */
+/* Return the number of decimals that shows about four significant digits of `value`. */
 static int decimals(double value)
 {
     return value < 10 ? 4 : value < 1000 ? 2 : 0;
@@ -388,7 +393,7 @@ static rill_finish finish_of(const bench *b, int i)
     return b->method[i].search_config->resolved->finish;
 }
 
-/* Print a line per value of the option finish in force, with the methods that have it: "finish immediate: fixed". */
+/* Print the value of the option `finish` that each method uses, one line per value: "finish immediate: fixed". */
 static void print_finish(const bench *b)
 {
     const rill_option *row = rill_option_find(rill_setting_table(), "finish");
@@ -406,7 +411,8 @@ static void print_finish(const bench *b)
 
 static int print_table(const bench *b)
 {
-    enum { METHOD_WIDTH = 27 }; /* characters: 80 columns minus the width of the other columns */
+    /* width of the column of methods, in characters: 80 minus the widths of the other columns */
+    enum { METHOD_WIDTH = 27 };
     int width = 6;
     for (int i = 0; i < b->n; i++)
         if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);

@@ -31,7 +31,7 @@ int cli_picture_check(const char *option, const char *path)
     return CLI_OK;
 }
 
-/* Write `text` with `less` for "<" and `ampersand` for "&". In a script element, "<" could begin the end tag. */
+/* Write `text`. Each "<" is replaced by `less` and each "&" by `ampersand`, because "<" could begin the end tag of a script element. */
 static void put_text(cli_output *out, const char *text, const char *less, const char *ampersand)
 {
     while (*text) {
@@ -42,7 +42,7 @@ static void put_text(cli_output *out, const char *text, const char *less, const 
     }
 }
 
-/* Write an event after a separator, with `digits` digits in real numbers. */
+/* Write `separator`, then the trace event as JSON. Real numbers get `digits` significant digits. */
 static int put_event(cli_output *out, const char *separator, const json_t *event, int digits)
 {
     char *text = event ? json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
@@ -95,7 +95,8 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
-/* Number of adjacent candidates of one input in the trace, usually the candidates of one timestep. */
+/* A run of adjacent candidates in the trace that belong to one input, usually the candidates of one timestep. item: number of the input; n:
+ * number of candidates. */
 typedef struct tally {
     int64_t item, n;
 } tally;
@@ -104,16 +105,16 @@ typedef struct trace_page {
     cli_session session;
     const char *path, *output_path, *title;
     cli_output out;
-    int64_t max_timesteps; /* limit of timesteps in the page */
-    /* number of inputs with search trees; -1: as many as have at most CANDIDATES candidates in all */
+    int64_t max_timesteps; /* maximum number of timesteps in the page */
+    /* maximum number of inputs with search trees; -1: as many inputs as have at most CANDIDATES candidates in all */
     int64_t max_trees;
     int64_t n_timesteps;
-    /* [n_tallies] in order of reading; choose_trees() sorts it by input. The array is not indexed by input number, so a huge number in a
-     * trace costs no memory. */
+    /* [n_tallies] number of candidates of each input, in the order of the trace; choose_trees() sorts it by input. The array is not indexed
+     * by input number, so a huge number in a trace costs no memory. */
     tally *tally;
     size_t n_tallies, tally_capacity;
     int64_t n_items;   /* 1 + the largest input number */
-    int64_t n_written; /* timesteps written */
+    int64_t n_written; /* timesteps written to the page */
     int cut;           /* the last line of the trace is incomplete */
 } trace_page;
 
@@ -138,7 +139,7 @@ static int is_kind(const json_t *event, const char *kind)
     return event_kind && !strcmp(event_kind, kind);
 }
 
-/* Call `each` for every event. */
+/* Read the trace and call `each` for every event in it. */
 static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
 {
     cli_input input;
@@ -170,7 +171,7 @@ static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
     return code;
 }
 
-/* Input number of candidate j of a timestep; -1: malformed event. */
+/* Return the number of the input to which candidate j of a timestep belongs; -1: the event is malformed. */
 static int64_t candidate_item(const json_t *items, const json_t *index, size_t j)
 {
     const json_t *item = json_array_get(items, (size_t)json_integer_value(json_array_get(index, j)));

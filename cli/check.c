@@ -14,7 +14,8 @@ typedef struct check {
     const char *domain;       /* name of the domain, from --domain or config.json; NULL: no model is named */
     rill_open_options model;  /* the model that the options name */
     int32_t threads, workers; /* numbers of threads and workers to compare with one thread and one worker */
-    /* [kind] names and arguments of the plugin items to test; each kind is stored as the list of scorers of its option source */
+    /* [kind] heuristics, scorers and schedulers to test, each with its arguments. The items of every kind are stored as the list of scorers
+     * of an option source. */
     rill_option_source *chains[CLI_CHECK_SCHEDULER + 1];
     const char *input_path;
     cli_check_inputs file_inputs;      /* inputs of -i FILE */
@@ -30,7 +31,7 @@ typedef struct check {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-/* Take --heuristic, --scorer or --scheduler: the option's name is that of the kind. */
+/* Add the value of --heuristic, --scorer or --scheduler to the items to test. The option's name is the kind of the item. */
 static int take_entry(void *command, const cli_option *option, const char *value)
 {
     check *c = command;
@@ -160,8 +161,8 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
                            "memory");
 }
 
-/* Find errors that comparing runs cannot show (check_rescore.c). Return 1 if there are none, 0 if trial.why describes one, -1 if the run
- * failed. After -1 the caller still runs the rounds, because their message says more. */
+/* Find errors of a domain that comparing runs cannot show (check_rescore.c). Return 1 if there are none, 0 if trial.why describes one, -1
+ * if the run failed. After -1 the caller still compares runs, because the message about a failure there says more. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);
@@ -235,7 +236,7 @@ static void check_chain(check *c, cli_check_kind kind, const char *name, const c
 
 /* --- all plugin items --------------------------------------------------------------------------------------------- */
 
-/* Test the items named by options or by a run file, with their arguments. */
+/* Test the heuristics, scorers and schedulers that options or a run file name, with their arguments. */
 static void check_named(check *c)
 {
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_SCHEDULER; kind++) {
@@ -245,7 +246,7 @@ static void check_named(check *c)
     }
 }
 
-/* Test an item of a plugin, unless an option names it: then check_named() has already tested it. */
+/* Test a heuristic, scorer or scheduler of a plugin, unless an option names it: then check_named() has already tested it. */
 static void check_unnamed(check *c, cli_check_kind kind, const char *name, const char *takes)
 {
     int32_t n;
@@ -255,7 +256,7 @@ static void check_unnamed(check *c, cli_check_kind kind, const char *name, const
     check_chain(c, kind, name, NULL, takes);
 }
 
-/* Test everything that the plugins registered. */
+/* Test all domains, heuristics, scorers and schedulers that the plugins registered. */
 static void check_registered(check *c)
 {
     const rill_context *ctx = c->session.ctx;
@@ -364,7 +365,8 @@ static int run(void *command)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* Register the tables of this command before the plugins, so that everything after builtin_mark belongs to plugins. */
+/* Register this command's own domains, heuristic and scorer, before plugins are loaded. Everything that is registered after builtin_mark
+ * then belongs to plugins. */
 static int start(void *command)
 {
     check *c = command;

@@ -22,7 +22,7 @@ int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const ril
 /* Accepts zeroed inputs. */
 void cli_check_inputs_free(cli_check_inputs *inputs);
 
-/* The result of one input. */
+/* The result of one input in a run. */
 typedef struct cli_check_answer {
     rill_status status;
     char *best;   /* text of the first output, or the error message */
@@ -116,21 +116,23 @@ typedef struct cli_check_trial {
     cli_check_instance *instance;
     /* Results. */
     int runs;  /* runs so far */
-    int begun; /* creating the item succeeded at least once */
+    int begun; /* creating the tested plugin item succeeded at least once */
     char why[CLI_CHECK_WHY];
-    /* The reference run, one input at a time. It is kept for cli_check_rerun(); the caller frees `reference`. */
+    /* The reference run, which decodes one input at a time: its settings and its results. It is kept for cli_check_rerun(); the caller
+     * frees `reference`. */
     rill_engine_setup setup;
     rill_chain_entry entry, pruning;
     char pruning_arguments[16];
     cli_check_record reference;
-    char how[128]; /* schedule of the reference run, for messages */
+    char how[128]; /* how the reference run forms its batches, for messages */
 } cli_check_trial;
 
-/* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` describes the first difference. */
+/* Draw random search settings from `seed` and decode with them in many ways: with other batch sizes, budgets and methods. Returns 1 if all
+ * runs agree, and 0 if `why` describes the first difference. */
 int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
-/* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Returns as
- * cli_check_round(). */
+/* Decode again with the settings of the last round's reference run, in batches and with the model that is open now, and compare the
+ * results. how: name of the run, for messages; reason: likely cause of a difference, for the message. Returns as cli_check_round(). */
 int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason);
 
 /* --- repeated scoring of states ---------------------------------------------------------------------------------------- */
@@ -147,10 +149,11 @@ typedef struct cli_check_rescore {
     const rill_domain *real;
     rill_domain_info info; /* facts about the tested domain */
     /* Statistics of the scored rows (hypotheses) that have at least one legal action. */
-    int64_t rows, normalised_rows; /* numbers of all rows, and of rows whose values sum to 1 */
-    int maybe_probs;               /* no value is below 0, and no row sums to more than 1 */
-    int not_logprobs;              /* in some row, the choices are not log-probabilities */
-    char why[CLI_CHECK_WHY];       /* the first violation of the contract; empty: none */
+    /* number of all rows; number of rows whose values, taken as probabilities, sum to 1 */
+    int64_t rows, normalised_rows;
+    int maybe_probs;         /* no value is below 0, and no row sums to more than 1 */
+    int not_logprobs;        /* in some row, the choices are not log-probabilities */
+    char why[CLI_CHECK_WHY]; /* the first violation of the contract; empty: none */
 } cli_check_rescore;
 
 /* Register the wrapping domain. `rescoring` must outlive the context. */

@@ -22,11 +22,12 @@ typedef struct state {
 typedef struct rescorer {
     cli_check_rescore *rescoring;
     rill_context *ctx;
-    /* the wrapped model, and its runner (the buffers of one decoding thread); the model again if the domain has no runners */
+    /* model: the wrapped model. self: its runner, which has the buffers of one decoding thread; equal to `model` if the domain has no
+     * runners */
     void *model, *self;
-    state *state; /* [nodes] first score() call for each state, indexed by node (state id) */
+    state *state; /* [nodes] for each node (hypothesis state), the first score() call and its result */
     size_t state_capacity;
-    int64_t *input; /* [slots] number of the input */
+    int64_t *input; /* [slots] number of the input that each slot holds */
     size_t input_capacity;
     /* Buffers for the choices of one row. */
     int32_t max_choices, *action;
@@ -165,7 +166,8 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
 
-/* Score the parent state of a row again, after step() has computed its children. Rows with the same parent check it once. */
+/* Score the parent state of a row again, after step() has computed its children. If several rows have this parent, only the first of them
+ * checks it. */
 static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
 {
     const int32_t node = rows->state_parent[row];

@@ -196,7 +196,7 @@ static void describe_difference(const cli_check_inputs *inputs, int i, const cli
              inputs->text[i], how_a, one, how_b, two, same);
 }
 
-/* An input that fails because of max-nodes is not compared. */
+/* Whether the input failed because of the option max-nodes, the limit on states. Such an input is not compared. */
 static int is_refused(const cli_check_answer *a)
 {
     return a->status < 0 && strstr(a->best, "max-nodes allows");
@@ -218,13 +218,13 @@ int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, 
 
 enum { MIN_PROBLEM_ACTIONS = 5, MAX_PROBLEM_ACTIONS = 12, MAX_PROBLEM_LENGTH = 9 };
 
-/* Actions are letters. The last action ends an output. */
+/* The random problem as a domain. Its actions are letters, and the last action ends an output. */
 typedef struct problem {
     rill_context *ctx;
     uint64_t seed;
     int32_t actions;
-    uint64_t *node; /* [nodes] hash of a state's input and actions */
-    uint64_t *slot; /* [slots] hash of a slot's input */
+    uint64_t *node; /* [nodes] hash of each state's input and actions */
+    uint64_t *slot; /* [slots] hash of the input in each slot */
     size_t nodes, slots;
 } problem;
 

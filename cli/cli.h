@@ -95,10 +95,10 @@ typedef struct cli_progress_position {
 } cli_progress_position;
 
 void cli_progress_start(cli_progress *progress, int on);
-/* Whether it is time to draw again. Cheap enough to call for every input. */
+/* Whether the progress line should be drawn again now. Cheap enough to call for every input. */
 int cli_progress_due(const cli_progress *progress);
 void cli_progress_draw(cli_progress *progress, const cli_progress_position *position);
-/* Erase the line before something else is printed. `progress`: a cli_progress. */
+/* Erase the progress line before something else is printed. `progress`: a cli_progress. */
 void cli_progress_erase(void *progress);
 
 /* Draw a status line on standard error, if it is a terminal, over the previous status line. cli_status_erase() erases it and does not use
@@ -146,10 +146,10 @@ int cli_files_check(const cli_file *files);
 struct rill_workers;
 
 void cli_interrupt_catch(void);
-/* Register a file to be deleted if a signal ends the process (is = 1), or unregister it (0). The path must stay valid while it is
+/* Register a file that is to be deleted if a signal ends the process. is: 1: register; 0: unregister. The path must stay valid while it is
  * registered. */
 void cli_interrupt_set_unfinished(const char *path, int is);
-/* Note whether an incomplete line is on the terminal. If so, a signal that ends the process prints a line end first. */
+/* Note whether an incomplete line is on the terminal (is: 1: yes; 0: no). If so, a signal that ends the process prints a line end first. */
 void cli_interrupt_set_line_drawn(int is);
 /* Name the workers whose run a signal stops; NULL: none. The workers must stay open until the next call of this function. */
 void cli_interrupt_set_workers(struct rill_workers *workers);
@@ -158,7 +158,7 @@ int cli_interrupt_reload_on_hup(void);
 /* Whether SIGHUP came since the last call. After a SIGHUP, the descriptor of cli_interrupt_descriptor() stays readable until this call. */
 int cli_interrupt_take_hup(void);
 int cli_interrupted(void); /* the signal that came, or 0; always 0 before cli_interrupt_catch() */
-/* A descriptor that becomes readable when a signal comes. -1, which poll() ignores, before cli_interrupt_catch(). */
+/* Return a descriptor that becomes readable when a signal comes. Before cli_interrupt_catch() it is -1, which poll() ignores. */
 int cli_interrupt_descriptor(void);
 /* End the process with the signal that came, after everything is written. The parent process sees the signal, and a shell ends its
  * loop. */

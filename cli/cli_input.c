@@ -248,7 +248,7 @@ int cli_shard_read(const char *text, cli_shard *out)
     return CLI_OK;
 }
 
-/* End of shard number `part`, in bytes. */
+/* Return the byte offset at which shard number `part` ends, in an input of `bytes` bytes. */
 static int64_t part_end(int64_t bytes, int64_t part, int64_t n_parts)
 {
     return bytes / n_parts * part + bytes % n_parts * part / n_parts;

@@ -80,9 +80,10 @@ typedef struct cli_input_files {
     double seconds;   /* spent waiting and reading */
     /* private */
     rill_context *ctx;
-    const char *const *path; /* [n] borrowed */
+    const char *const *path; /* [n] paths of the files, borrowed */
     int n, file_index;
-    /* [n] number of the first line of each file, counted like `lines`; below 0 for the file in which the shard begins */
+    /* [n] index of the first line of each file, counted from the first line of the shard. Negative for the file in which the shard begins:
+     * minus the number of its lines before the shard. */
     int64_t *first_lines;
     int64_t file_offset;          /* offset of the current file in the whole input */
     int64_t begin_byte, end_byte; /* byte range of the shard; end_byte -1: no shard */
@@ -103,7 +104,7 @@ const char *cli_input_files_place(const cli_input_files *source, int64_t id, cha
 /* Close the files and free memory; accepts a zeroed struct. */
 void cli_input_files_close(cli_input_files *source);
 
-/* Make a message the text of a request that is refused. Returns RILL_ERR_INPUT. */
+/* Refuse a request: its text is replaced by the error message. Returns RILL_ERR_INPUT, which the reader of the run returns too. */
 static inline rill_status cli_refuse_input(rill_request *request, const char *message)
 {
     request->text = message;
@@ -131,7 +132,8 @@ typedef struct cli_nbest {
     int truncated;                     /* a field marks the output as truncated */
 } cli_nbest;
 
-/* Parse an id of at most 18 digits, followed by `bar`. Returns the length of both, or 0 if the line begins differently. */
+/* Parse an id of at most 18 digits that is followed by the separator `bar`. Returns the length of both in bytes, or 0 if the line does not
+ * begin so. */
 size_t cli_nbest_id(const char *line, size_t length, const char *bar, int64_t *id);
 
 /* Split a line into fields. Returns 1, or 0 if it does not begin with "ID ||| ". */

@@ -61,7 +61,7 @@ typedef struct parser {
     int argc;
     char **argv;
     int *helped;
-    taken_option *taken; /* [n_taken] of at most argc */
+    taken_option *taken; /* [n_taken] options parsed so far; there is room for argc */
     int n_taken;
 } parser;
 
@@ -154,7 +154,7 @@ static int is_same_value(const cli_option *option, const char *a, const char *b)
     return rill_option_same_value(&row, a, b);
 }
 
-/* Store a value in the member of the command's struct that the option names. */
+/* Convert `value` and store it in `member`, the member of the command's struct that belongs to the option. */
 static int store_value(void *member, const cli_option *option, const char *value)
 {
     char name[64];
@@ -330,7 +330,7 @@ static int has_word(const char *words, const char *word)
     return 0;
 }
 
-/* names: the options to print; NULL: all. */
+/* Print the command's groups of options. names: only options with these names, separated by spaces; NULL: all options. */
 static void print_groups(const parser *p, const char *names)
 {
     for (const cli_group *g = p->command->groups; g->title; g++) {
@@ -343,7 +343,7 @@ static void print_groups(const parser *p, const char *names)
     }
 }
 
-/* Length of the first sentence. */
+/* Return the length in bytes of the first sentence of `text`. */
 static int sentence_length(const char *text)
 {
     size_t length = 0;
@@ -447,18 +447,20 @@ static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option
         table = realloc(table, ((size_t)i + 2) * sizeof *table);
         if (!table) return cli_fail_memory("the options");
         rows->table[group] = table;
-        table[i] = (cli_option){.name = row->name,
-                                .aliases = row->aliases,
-                                .letter = row_letter(row),
-                                .argument = row->argument,
-                                .help = row->help,
-                                .initial = row->initial,
-                                /* the option source refuses a second value, except for options that add to a list */
-                                .is_repeatable = 1,
-                                .refused = group == CLI_ROWS_SEARCH && !strcmp(row->name, "check")
-                                               ? "`rill check` checks heuristics, scorers and schedulers"
-                                               : NULL,
-                                .take = rows->take};
+        table[i] = (cli_option){
+            .name = row->name,
+            .aliases = row->aliases,
+            .letter = row_letter(row),
+            .argument = row->argument,
+            .help = row->help,
+            .initial = row->initial,
+            /* a second value is allowed here: the option source itself refuses it, except for options that add to a
+                                 * list */
+            .is_repeatable = 1,
+            .refused = group == CLI_ROWS_SEARCH && !strcmp(row->name, "check")
+                           ? "`rill check` checks heuristics, scorers and schedulers"
+                           : NULL,
+            .take = rows->take};
         table[++rows->n[group]] = (cli_option){.name = NULL};
     }
     const size_t used = strlen(table[i].domains);

@@ -39,8 +39,9 @@ typedef struct cli_option {
     const char *initial; /* the default value; NULL or "": help shows none */
     /* other names, separated by spaces; one letter stands for a short form, as "k" for -k; NULL: none */
     const char *aliases;
-    const char *refused; /* the name is refused, with this hint what to use instead; NULL: a normal option */
-    int is_repeatable;   /* may be set to several values; otherwise a second, different value is refused */
+    /* hint what to use instead: the parser knows the name and refuses it; NULL: a normal option */
+    const char *refused;
+    int is_repeatable; /* may be set to several values; otherwise a second, different value is refused */
     char domains[CLI_DOMAIN_NAMES_MAX]; /* domains that have the option, as "mt, semparse"; "": help shows none */
 } cli_option;
 
@@ -97,11 +98,13 @@ typedef struct cli_command {
     const char *argument;
     size_t argument_member;
     int (*take_argument)(void *command, const char *value);
-    size_t size;                        /* bytes of the command's struct, which is zeroed */
-    int (*start)(void *command);        /* before the options are parsed; NULL: nothing */
-    int (*run)(void *command);          /* each returns an exit code, after a message if it is not CLI_OK */
-    void (*end)(void *command);         /* also after a failure; NULL: nothing */
-    int (*main)(int argc, char **argv); /* runs in place of all these: the command parses its arguments itself */
+    size_t size;                 /* bytes of the command's struct, which is zeroed */
+    int (*start)(void *command); /* called before the options are parsed; NULL: nothing to do */
+    /* runs the command. It returns an exit code, as `start` does, after a message if it is not CLI_OK */
+    int (*run)(void *command);
+    void (*end)(void *command); /* called at the end, also after a failure; NULL: nothing to do */
+    /* replaces the functions above: the command parses its arguments itself; NULL: it does not */
+    int (*main)(int argc, char **argv);
 } cli_command;
 
 extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidence, cli_info, cli_list, cli_run,

@@ -208,7 +208,7 @@ void cli_output_discard(cli_output *output)
     cli_output_close(output);
 }
 
-/* Number of bytes of the line break at `pos`, or 0. n_bytes > 0. */
+/* Return the number of bytes of the line break at `pos`; 0: there is none. n_bytes: bytes that follow, at least 1. */
 static size_t line_end_width(const char *pos, size_t n_bytes)
 {
     const unsigned char *c = (const unsigned char *)pos;

@@ -42,7 +42,8 @@ int cli_output_write(cli_output *output, const char *bytes, size_t length);
 int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A callback with which the library writes bytes; its user pointer is a cli_output. */
 rill_status cli_output_bytes(void *output, const void *bytes, size_t length);
-/* Write a text as a single line, also for readers that split at Unicode's line breaks, as Python's splitlines() does. */
+/* Forms in which cli_output_text() writes a text as a single line. The line is single also for readers that split at Unicode's line breaks,
+ * as Python's splitlines() does. */
 typedef enum cli_output_form {
     CLI_LINE, /* a space replaces each line break */
     CLI_CELL, /* a space replaces each line break and each tab */
@@ -107,7 +108,7 @@ int cli_fields_request(cli_fields *fields, const cli_session *session, rill_sear
 typedef struct cli_pretty {
     rill_tree tree;
     rill_text text;
-    int64_t n_trees, n_others; /* outputs that were trees, and other outputs that were not empty */
+    int64_t n_trees, n_others; /* number of outputs that were trees; number of other outputs that were not empty */
 } cli_pretty;
 
 void cli_pretty_start(cli_pretty *pretty, rill_context *ctx);

@@ -17,7 +17,8 @@
  * n-best list, "ID ||| OUTPUT ||| ...", whose ids count input lines from 0. Ids must ascend, so that both files are streamed. */
 /* One pair. Its texts follow the struct in memory. */
 typedef struct given_pair {
-    /* doubly linked list of all pairs, so that pairs without a result can be freed when a run fails */
+    /* doubly linked list of all pairs: `link` points to the pointer to this pair. With the list, pairs without a result are freed when a
+     * run fails. */
     struct given_pair *next, **link;
     int64_t id;       /* number of the input, from 0 */
     const char *text; /* the output's text */
@@ -33,12 +34,12 @@ typedef struct given_outputs {
     given_form form;
     int64_t n_read;  /* inputs read so far */
     int64_t without; /* inputs without an output */
-    int used;        /* the last input has an output */
-    /* The current input of a list, which several outputs may share, and the status of reading it. */
+    int used;        /* whether the last input read has an output */
+    /* The current input line and the status of reading it. In an n-best list, several outputs may belong to it. */
     char *line;
     size_t length, capacity;
     rill_status line_status;
-    given_pair *waiting; /* an output whose input is not read yet */
+    given_pair *waiting; /* the output read last, while its input is not read yet */
     given_pair *pairs;   /* list of all pairs that are not freed yet */
 } given_outputs;
 
@@ -121,7 +122,7 @@ static rill_status take_output(given_outputs *given, const char *line, size_t le
     return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
 }
 
-/* Copy the input text, since further lines of an n-best list may have the same input. */
+/* Copy the text of the current input, since further lines of an n-best list may belong to it. */
 static rill_status keep_line(given_outputs *given, const char *text, size_t length)
 {
     if (!cli_grow(&given->line, &given->capacity, length + 1, 1))
@@ -132,7 +133,7 @@ static rill_status keep_line(given_outputs *given, const char *text, size_t leng
     return RILL_OK;
 }
 
-/* Count an input that was read, and whether the one before it had no output. */
+/* Count an input that was just read. If the input before it had no output, count that too. */
 static void count_input(given_outputs *given)
 {
     given->without += given->n_read > 0 && !given->used;
@@ -171,7 +172,7 @@ static rill_status read_rest(given_outputs *given, int may_block)
         count_input(given);
     if (status != RILL_END_OF_INPUT) return status;
     given->without += given->n_read > 0 && !given->used;
-    given->used = 1; /* a second call must not count it again */
+    given->used = 1; /* a second call must not count the last input again */
     return RILL_END_OF_INPUT;
 }
 
@@ -228,9 +229,10 @@ typedef struct score {
     cli_output output;
     cli_extras extras;
     cli_fields fields;
-    /* arguments of the scorers for one request: NULL for the run's scorers, then the output for the scorer `given` */
+    /* Arguments of all scorers for one request: NULL for each scorer of the run, which keeps its own arguments, then the output to score
+     * for the scorer `given`. */
     const char **scorers;
-    rill_text arguments;    /* arguments of the scorer `given`: the output to score */
+    rill_text arguments;    /* arguments of the scorer `given`: the output to score, as text */
     rill_settings settings; /* settings of a request whose output has no end action */
     cli_placeholders placeholders;
     int64_t n_lines, n_failed;
@@ -251,13 +253,13 @@ static const cli_option file_options[] = {
 
 /* --- reader and writer of the run --------------------------------------------------------------------------------- */
 
-/* Count the ids in a text. */
+/* Count the action ids in a text. *last: the last id. */
 static int32_t count_ids(const char *text, int32_t *last)
 {
     int32_t n = 0;
     for (char *end; *(text += strspn(text, " ")); text = end, n++) {
         *last = (int32_t)strtol(text, &end, 10);
-        if (end == text) break; /* the scorer reports the error */
+        if (end == text) break; /* not a number: the scorer will report the error */
     }
     return n;
 }

@@ -30,7 +30,7 @@ static int grow_actions(trie *t, int32_t need)
                                                                                       : cli_fail_memory("a sequence");
 }
 
-/* Read the ids of a line. *n < 0 after a message about a bad line. */
+/* Read the action ids of a line. *n: number of ids; negative after a message about a bad line. */
 static int read_ids(trie *t, const char *text, size_t length, int32_t *n)
 {
     const char *end = text + length;

@@ -137,7 +137,7 @@ static void show_progress(decode *d)
     rill_stats stats;
     if (!cli_progress_due(&d->progress)) return;
     get_stats(d, &stats);
-    /* Sentences of unfinished lines do not count, and the number never decreases. */
+    /* A sentence may be counted before its line is: show at most the lines read, and never less than before. */
     if (stats.inputs > d->input_files.lines) stats.inputs = d->input_files.lines;
     if (stats.inputs > d->n_shown) d->n_shown = stats.inputs;
     /* stats.inputs counts finished results, including results that wait for a slow input before them. */
@@ -418,7 +418,8 @@ static int finish(decode *d, int code)
 /* Results come in order, so a second run can continue at the first line without a result. */
 static int report_interrupted(decode *d)
 {
-    if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing the output prints the reason */
+    /* results could not be written: closing the output prints the reason */
+    if (cli_output_flush(&d->output)) return CLI_INTERRUPTED;
     if (d->search_config->resolved->unordered)
         cli_message("interrupted: all finished outputs are written");
     else

@@ -46,7 +46,7 @@ static cli_output_format form_of(const char *line, size_t length)
     return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
-/* Whether the text has " ||| " fields after the output. If the reference has bars too, they belong to the text. */
+/* Whether `text` has " ||| " fields after the output. If the reference of input i has bars too, the bars are part of the text. */
 static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
 {
     static const char bar[] = " ||| ";
@@ -56,7 +56,7 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
            !memmem(reference, wanted, bar, sizeof bar - 1);
 }
 
-/* Add an output to the verdict of reference i. The first text decides whether the lines have extra fields. */
+/* Evaluate a text as an output of input i and add it to the verdict. The first text decides whether the lines have extra fields. */
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
     if (!e->begun && has_fields(e, i, text, length))

@@ -8,7 +8,7 @@
 
 typedef struct parameters {
     int64_t count, tensors;
-    char types[64]; /* "F32, I8" */
+    char types[64]; /* element types of the tensors, such as "F32, I8" */
 } parameters;
 
 static void add_tensor(const rill_file_tensor *tensor, parameters *out)
@@ -98,7 +98,7 @@ static void print_options(const rill_option *row)
                   row->initial[0] ? " (default " : "", row->initial, row->initial[0] ? ")" : "");
 }
 
-/* Print the first languages, or all. */
+/* Print the names of the model's languages: all, or the first SHOWN if `all` is 0. */
 static void print_languages(const char *const *names, int all)
 {
     enum { SHOWN = 8 };
@@ -182,7 +182,7 @@ static int print_what_opens(cli_session *session)
     return code;
 }
 
-/* The title of a section for its first line, and "" for the others. */
+/* Return the title of a section for its first line, and "" for all further lines. */
 static const char *take_title(const char **title)
 {
     const char *taken = *title;
@@ -240,7 +240,7 @@ static int print_search(cli_session *session)
     return CLI_OK;
 }
 
-/* Print the finish of the method fixed, which depends on the domain. */
+/* Print the default of the option `finish` for the method `fixed`, because it depends on the domain. */
 static int print_finish_of_fixed(cli_session *session)
 {
     const rill_option_source *defaults[] = {session->folder.search};

@@ -20,7 +20,7 @@ enum { MAX_UNFINISHED_FILES = 8, SECONDS_UNTIL_MESSAGE = 3 };
 enum { N_STOP_SIGNALS = 3 };
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 
-/* All state that the handler uses. */
+/* The state that the signal handlers use. */
 static volatile sig_atomic_t stop_is_graceful, interrupted, is_line_drawn, hup_reloads, hung_up,
     signal_came[N_STOP_SIGNALS];
 static const char *volatile unfinished_files[MAX_UNFINISHED_FILES];
@@ -38,7 +38,8 @@ static void die_of_signal(int signal_number)
     raise(signal_number);
 }
 
-/* Say that the run goes on, if it still does some seconds after the first signal: a script loops, a timestep is long, or nobody reads. */
+/* If the run has not stopped some seconds after the first signal, print how to end it at once. The cause may be a script that loops, a long
+ * timestep, or a pipe that nobody reads. */
 static void handle_alarm(int signal_number)
 {
     static const char message[] = "rill: not stopped yet: the same signal again ends it at once\n";
@@ -135,7 +136,7 @@ int cli_interrupt_take_hup(void)
 {
     char bytes[16];
     if (!hung_up) return 0;
-    hung_up = 0; /* reset first, so that a signal after this line counts */
+    hung_up = 0; /* reset the flag first, so that a signal that comes after this line counts */
     while (read(wake_pipe[0], bytes, sizeof bytes) > 0) continue;
     return 1;
 }

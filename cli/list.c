@@ -123,7 +123,7 @@ static void print_escaped_name(const char *text, size_t length)
     }
 }
 
-/* One line per action: "12<TAB>cat". An action without a name has only its id. */
+/* Print one line per action of the model, "12<TAB>cat": its id and its name. An action without a name has only its id. */
 static int print_model_actions(rill_context *ctx, const rill_model *model)
 {
     rill_text name = {.ctx = ctx};

@@ -204,7 +204,7 @@ static const char *find_suspect_key(cli_records *r, const json_t *object)
         const char *request_key = row ? NULL : find_request_key(key);
         if (!row && !request_key) row = rill_option_find(rill_domain_input_rows(r->domain), key);
         const char *name = row ? row->name : request_key;
-        /* the mark "" means that all options of the domain share one warning */
+        /* all options of the domain share one warning, which the key "" in r->warned marks */
         const char *mark = row && !rill_option_find(rill_setting_table(), key) ? "" : name;
         if (!name || (r->key && !strcmp(r->key, key)) || json_object_get(r->warned, mark)) continue;
         if (!r->warned) r->warned = json_object();

@@ -24,7 +24,7 @@ typedef struct cli_records {
     const rill_search_config *run_options; /* the search config of the run; an object's settings override it */
     const rill_domain *domain;             /* an object may set options of this domain */
     const rill_model *model;               /* the model, for names of actions */
-    const char *const *field;              /* [extras->fields] names of the fields */
+    const char *const *field;              /* [extras->fields] names of the extra fields of outputs */
     /* private */
     struct cli_record *waiting;
     json_t *warned; /* members that cli_records_suspect_key() has returned */
@@ -33,7 +33,7 @@ typedef struct cli_records {
     int has_bad_options;    /* the current object was refused for its options */
 } cli_records;
 
-/* Parse a column number, from 1; 0: not a valid number. */
+/* Parse a column number, counted from 1. Returns 0 if it is not valid. */
 int cli_records_column(const char *text);
 
 /* Start according to --tsv-column=N and --jsonl[=KEY]; NULL: not set, "": set without a value. CLI_OK, or CLI_FAILED after a message. */
@@ -41,7 +41,8 @@ int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, 
 
 /* Read a JSON object of options. Its search settings go into a new search config, which takes all other settings from `run`. Its options
  * of the domain are appended to `input_options`.
- *   gives_way: as in rill_search_config_request()
+ *   gives_way: what happens if the object contradicts an option of `run`. 0: the object is refused; 1: the object's option replaces that of
+ *   `run`
  *   *source, *out: freed by the caller, also after an error; set to NULL before
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, const rill_search_config *run,

@@ -108,7 +108,7 @@ void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result)
     }
 }
 
-/* Set {"in_use", "peak", "capacity"} as a member. */
+/* Set member `name` to {"in_use", "peak", "capacity"}, the numbers of elements of a pool. */
 static void set_pool(json_t *object, const char *name, int64_t in_use, int64_t peak, int64_t capacity)
 {
     json_object_set_new(object, name,
@@ -169,7 +169,7 @@ static void set_counters(json_t *object, const rill_stats *t, int certify, int e
 #undef COUNTER
 }
 
-/* One entry per worker. */
+/* Return an array with the name of each worker's device. */
 static json_t *devices_json(const rill_workers *workers)
 {
     json_t *array = json_array();
@@ -332,7 +332,8 @@ const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX])
     char name[256], parallelism[CLI_PARALLELISM_MAX];
     struct utsname machine;
     const char *device = session->worker_pool ? rill_workers_device(session->worker_pool, 0) : NULL;
-    const int own = !device || !strncmp(device, "cpu", 3); /* "cpu", or "cpu, " and the name of a BLAS */
+    /* the device is the CPU: its name is "cpu", or "cpu, " and the name of a BLAS */
+    const int own = !device || !strncmp(device, "cpu", 3);
     if (!own)
         name[0] = '\0';
     else if (!read_name(session->ctx, name, sizeof name))

@@ -10,7 +10,7 @@
 
 /* Operations of one or several runs. Operations with the same name in the same program are added up. Zero-initialise. */
 typedef struct cli_profile {
-    rill_op_profile *op; /* [n] */
+    rill_op_profile *op; /* [n] totals of each operation */
     int n;
     size_t capacity;
     rill_limits limits;

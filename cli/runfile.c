@@ -144,7 +144,7 @@ int cli_runfile_check_plain(const cli_runfile *file)
     return cli_fail_context(file->session->ctx);
 }
 
-/* named: a path, or the name of an installed plugin. */
+/* Whether `named` and `path` are the same plugin. named: a path, or the name of an installed plugin. */
 static int is_same_plugin(rill_context *ctx, const char *named, const char *path)
 {
     rill_text found = {.ctx = ctx};

@@ -20,7 +20,7 @@ typedef struct cli_session {
     cli_option_rows rows;             /* command-line options that set search and model options */
     rill_pair *values;                /* [n_values] options for the domain of the open model */
     int32_t n_values;
-    int row_options_only;   /* pass only options that the domain declares, and none from the model's directory */
+    int row_options_only;   /* pass the domain only options that it declares, and none from the model's directory */
     const char *domain;     /* name from --domain or the run file; NULL: config.json names the domain */
     rill_open_options open; /* open.threads: 0 until an option, the run file or cli_session_configure() sets it */
     const char *ensemble[CLI_MODELS_MAX]; /* further models of an ensemble, after the one at open.path */
@@ -45,7 +45,7 @@ typedef struct cli_session {
 extern const cli_option cli_model_options[];
 /* Options of cli_model_options for commands that use a domain but do not run a model. */
 extern const cli_option cli_domain_options[];
-/* Options that register names: plugins, and a model or a domain to open. */
+/* Options of `rill list` and `rill trie`: the plugins to load, and the model or the domain whose names are used. */
 extern const cli_option cli_naming_options[];
 
 /* Run a command: allocate its struct, start the session, parse the command line, run, and free everything. Returns its exit code. */

@@ -9,7 +9,7 @@
 struct cli_split_line {
     cli_split_line **link, *next;
     void *user;        /* rill_request.user, as the wrapped reader set it */
-    int64_t id, first; /* id of the line; the engine's id of its first sentence */
+    int64_t id, first; /* id: of the line; first: id that the engine gave to the line's first sentence */
     int64_t width;     /* width of the input's text; 0: no check for short outputs */
     int32_t n, n_done;
     size_t prefix_length; /* bytes of the prefix that every sentence gets */
@@ -167,7 +167,7 @@ static rill_status take_line(cli_split *s, int32_t n)
     if (n == 1) return RILL_OK;
     line->settings = s->request.settings ? *s->request.settings : *s->settings;
     if (rill_settings_resolve(s->ctx, &line->settings, 0) < 0)
-        rill_error_clear(s->ctx); /* each sentence reports the error */
+        rill_error_clear(s->ctx); /* ignore the error here: each sentence reports it */
     s->n_split++;
     s->n_split_lists += line->settings.n_best > 1;
     return RILL_OK;
@@ -339,7 +339,7 @@ static rill_status write_joined(cli_split *s, cli_split_line *line, int32_t more
                           .warning = ""};
     rill_status status = join_line(s, line, &joined);
     if (status == RILL_OK) status = write_line(s, line, &joined);
-    joined.message = joined.warning = NULL; /* borrowed from a sentence */
+    joined.message = joined.warning = NULL; /* these texts are static, or belong to a sentence */
     free_result(&joined);
     free_line(line);
     return status;

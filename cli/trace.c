@@ -122,7 +122,7 @@ void cli_trace_event(void *user, const rill_trace_event *e)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Write an object as one line. Takes the reference to it. */
+/* Write a JSON object as one line of the trace. Takes the reference to `object`. */
 static int put_object(cli_trace *t, json_t *object)
 {
     char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;

@@ -47,7 +47,7 @@ typedef struct cli_tally {
     int64_t part[CLI_TALLY_MAX];
 } cli_tally;
 
-/* Sums over a test set: of first outputs, and of best outputs. */
+/* Tallies summed over the inputs of a test set: `first` over the first outputs, `best` over the best output of each input. */
 typedef struct cli_counts {
     int64_t inputs, missing; /* missing: inputs without any output */
     cli_tally first, best;
@@ -66,10 +66,10 @@ typedef struct cli_metric_kind {
     /* Evaluate the text as the output for reference i; text NULL: there is no output. 0, or -1 when out of memory, with the error in
      * the context. */
     int (*judge)(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out);
-    double (*value)(const cli_tally *sum); /* percentage of a sum over inputs */
-    /* score of one output, higher is better; of several best outputs, the oracle takes the first */
+    double (*value)(const cli_tally *sum); /* percentage computed from a sum of tallies */
+    /* quality of one output; higher is better. Of several equally good outputs, the oracle takes the first */
     double (*output_value)(const cli_tally *tally);
-    /* A report: lines to append to `out`, and further members of a JSON object. */
+    /* report: append the metric's report to `out`, as lines of text; fill_json: set further members of a JSON object */
     rill_status (*report)(const cli_counts *counts, rill_text *out);
     void (*fill_json)(const cli_counts *counts, json_t *object);
     void (*close)(cli_metric *metric); /* accepts a metric whose data is NULL */
@@ -90,7 +90,7 @@ extern const cli_metric_kind *const cli_metrics[]; /* all kinds; NULL ends the l
 /* Find a metric by name. NULL: there is none, and `why` lists all names. */
 const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size);
 
-/* The metric of a domain: its choice, or else exact match. `domain` may be NULL. */
+/* Return the metric that the domain names; exact match if it names none. `domain` may be NULL. */
 const cli_metric_kind *cli_metric_for_domain(const rill_domain *domain);
 
 /* Open a metric. kind NULL: the domain's metric. The references are borrowed. Close the metric even after an error.
@@ -106,11 +106,12 @@ typedef struct cli_verdict {
     int n_outputs; /* number of outputs; 0: missing */
 } cli_verdict;
 
-/* Add one more output of input i; text NULL: there is no output. 0, or -1 when out of memory, with the error in the context. */
+/* Add one more output of input i to the input's verdict; text NULL: there is no output. 0, or -1 when out of memory, with the error in the
+ * context. */
 int cli_verdict_add(cli_verdict *verdict, cli_metric *metric, int64_t i, const char *text, size_t length);
 void cli_counts_add(cli_counts *counts, const cli_verdict *verdict);
 
-/* Percentage of the first outputs, or of the best ones. */
+/* Return the quality of a test set in percent. oracle: 0: of the first outputs; 1: of the best output of each input. */
 double cli_quality(const cli_metric_kind *kind, const cli_counts *counts, int oracle);
 
 /* Set the members "metric", the value under the metric's name, "oracle", and the members of the kind's report. */

@@ -15,9 +15,10 @@
 #include "metric.h"
 
 enum { ORDERS = 4 };
-enum { MATCHES = 0, TOTALS = ORDERS, LENGTH = 2 * ORDERS, REFERENCE }; /* indexes in the tally */
+/* indexes in the tally: first, of the matches and totals of each n-gram order; then, of the lengths of outputs and references */
+enum { MATCHES = 0, TOTALS = ORDERS, LENGTH = 2 * ORDERS, REFERENCE };
 
-/* A token within a text. Equal tokens of both texts have the same `id`. */
+/* A token of an output or of its reference. Tokens with equal text have the same `id` in both. */
 typedef struct token {
     const char *text;
     size_t length;
@@ -26,12 +27,13 @@ typedef struct token {
 
 typedef struct bleu {
     const cli_lines *references; /* borrowed */
-    rill_text text_a, text_b;    /* two stages of the tokenizer; the tokens lie in one of them */
-    rill_text output_text;       /* keeps the output's tokens while the reference is tokenised */
-    token *token;                /* [capacity] tokens of the output, then of the reference */
-    token **sorted;              /* [capacity] the tokens, sorted by text to number them */
-    const int32_t **gram;        /* [capacity] start of each n-gram in `ids`, sorted */
-    int32_t *ids;                /* [capacity] ids of the tokens */
+    /* buffers of the tokenizer: each substitution reads one and writes the other, and the last writes text_a */
+    rill_text text_a, text_b;
+    rill_text output_text; /* keeps the output's tokens while the reference is tokenised */
+    token *token;          /* [capacity] tokens of the output, then of the reference */
+    token **sorted;        /* [capacity] the tokens, sorted by text to number them */
+    const int32_t **gram;  /* [capacity] n-grams of both texts, sorted, as pointers to their first id in `ids` */
+    int32_t *ids;          /* [capacity] ids of the tokens */
     size_t capacity;
 } bleu;
 
@@ -92,7 +94,8 @@ static rill_status separate_symbols(const rill_text *in, rill_text *out)
     return status;
 }
 
-/* Rewrite each pair of characters x y that `fits` accepts to `form`, in which 'x' and 'y' stand for them. */
+/* Replace each pair of adjacent characters that `fits` accepts by `form`. In `form`, 'x' stands for the first character and 'y' for the
+ * second. */
 static rill_status rewrite_pairs(const rill_text *in, rill_text *out, int (*fits)(char x, char y), const char *form)
 {
     rill_text_reset(out);
@@ -155,8 +158,8 @@ static int reserve_tokens(bleu *own, size_t n)
     return 0;
 }
 
-/* Append the tokens of a text after the first n tokens. They lie in own->text_a. Returns the number of new tokens, or -1 when out of
- * memory. */
+/* Tokenize a text and store its tokens after the first n of own->token. They point into own->text_a. Returns the number of new tokens, or
+ * -1 when out of memory. */
 static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
 {
     if (unescape(text, length, &own->text_a) < 0 || separate_symbols(&own->text_a, &own->text_b) < 0 ||

@@ -34,7 +34,7 @@ typedef struct constituent {
 typedef struct bracket {
     const cli_lines *references;
     rill_tree gold, test;
-    rill_slice *word, *tag; /* [words] of the reference */
+    rill_slice *word, *tag; /* [words] words and tags of the reference */
     int32_t *n_kept_before; /* [words + 1] number of kept words before each word of the reference */
     constituent *gold_constituents, *test_constituents; /* constituents of the reference and of the output */
     size_t word_capacity, tag_capacity, before_capacity, gold_capacity, test_capacity;
@@ -50,7 +50,7 @@ static int is_punctuation(rill_slice tag)
            rill_slice_is(tag, ".");
 }
 
-/* Whether brackets with this label count. */
+/* Whether brackets with this label count as constituents. */
 static int is_constituent(rill_slice label)
 {
     return !rill_slice_is(label, "TOP") && !is_punctuation(label);
@@ -139,7 +139,7 @@ static int64_t count_matches(const constituent *a, size_t n_a, const constituent
 
 /* --- one output --------------------------------------------------------------------------------------------------- */
 
-/* Whether a bad output may still be reported (MAX_FAULTS_REPORTED). */
+/* Whether one more bad output may be reported: at most MAX_FAULTS_REPORTED are. */
 static int may_report(bracket *own)
 {
     if (own->message && own->n_reported == MAX_FAULTS_REPORTED)
@@ -275,7 +275,8 @@ static double value_bracket(const cli_tally *sum)
     return cli_percent(2 * sum->part[MATCHED], sum->part[GOLD] + sum->part[TEST]);
 }
 
-/* An excluded output is worse than any other. A tree without constituents (a single word) is perfect. */
+/* Quality of one output, from its tally. An excluded output is worse than any other. A tree without constituents (a single word) is perfect
+ * if the reference has none. */
 static double one_bracket(const cli_tally *tally)
 {
     if (!tally->part[SCORED]) return -1;

@@ -46,7 +46,8 @@ static int has_word(const char *text, size_t length, const char *word, size_t n)
     return 0;
 }
 
-/* Count a pair, and whether a placeholder of the reference occurs in its input. In text form, both would have names instead. */
+/* Count a pair of an input and its reference, and whether a placeholder of the reference occurs in the input. It occurs if the data is in
+ * token form; otherwise both have names instead of placeholders. */
 void cli_placeholders_count(cli_placeholders *f, const char *input, size_t length, const char *reference, size_t wanted)
 {
     size_t n;
@@ -111,7 +112,7 @@ rill_status cli_testset_add_result(cli_testset *set, const rill_result *result, 
     return RILL_OK;
 }
 
-/* FNV-1a. */
+/* Hash bytes with FNV-1a. `hash` is the hash of the bytes before them. */
 static uint64_t hash_bytes(uint64_t hash, const void *data, size_t length)
 {
     const unsigned char *bytes = data;
@@ -200,7 +201,7 @@ static cli_point *append(cli_points *points)
     return point;
 }
 
-/* Copy the pairs, followed by their texts, into one block. */
+/* Store the parameters of a point in one block: the pairs of name and value, then their texts. Returns 0 if out of memory. */
 static int name_point(cli_point *point, const rill_script_pair *pairs, size_t n)
 {
     size_t bytes = (n + 1) * sizeof *pairs;
@@ -296,7 +297,7 @@ static int dominates(const cli_points *points, const cli_point *a, const cli_poi
     return qa >= qb && ea <= eb && (qa > qb || ea < eb);
 }
 
-/* Compares all pairs: there are at most thousands of points, and each one has cost a decode. */
+/* Each point is compared with all others: there are at most thousands of points, and each one has cost a decode. */
 size_t cli_points_mark_front(cli_points *points, int oracle)
 {
     size_t n = 0;
@@ -316,7 +317,8 @@ size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal
     for (size_t i = 0; i < points->n; i++) {
         const cli_point *point = &points->point[i];
         if (!point->on_front) continue;
-        size_t rank = 0; /* points of the front with equal cost have equal quality */
+        /* place of the point in the list by ascending cost; points of the front with equal cost have equal quality */
+        size_t rank = 0;
         while (rank < n && points->point[front[rank]].trial.stats.expansions <= point->trial.stats.expansions) rank++;
         if (rank > 0 && points->point[front[rank - 1]].trial.stats.expansions == point->trial.stats.expansions) {
             n_equal[rank - 1]++;
