@@ -113,13 +113,13 @@ typedef struct prefix_action {
 
 typedef struct prefix {
     rill_context *ctx;
-    size_t size; /* bytes of this block */
-    float share; /* added to all choices of a row */
+    size_t size; /* bytes allocated for this struct and its actions */
+    float share; /* number added to the scores of all choices of a row */
     int32_t n;
-    prefix_action actions[]; /* [n] */
+    prefix_action actions[]; /* [n] the actions in order, each with its bias */
 } prefix;
 
-/* The action that stands for "|", the end of a sequence. */
+/* The value of prefix_action.action that stands for "|", which ends a sequence. */
 enum { SEQUENCE_END = -1 };
 
 /* Parse "ACTION ACTION ...", or "SHARE ACTION:BIAS ..." with biases, or "ACTION ... | ACTION ..." for several sequences. */
@@ -187,7 +187,7 @@ const rill_scorer *rillpy_prefix(void)
     return &table;
 }
 
-/* Whether the row's hypothesis is a prefix of the actions. */
+/* Whether the row's hypothesis is a prefix of p->actions. */
 static int follows(const prefix *p, const rill_scorer_rows *rows, int32_t row)
 {
     int32_t h = rows->hyp_node[row];

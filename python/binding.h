@@ -9,7 +9,7 @@
 #include "rill/plugin.h"
 #include "rill/rill.h"
 
-enum { RILLPY_ABI_VERSION = RILL_ABI_VERSION }; /* a macro is not visible to Python */
+enum { RILLPY_ABI_VERSION = RILL_ABI_VERSION }; /* an enum, because Python's binding cannot see macros */
 
 typedef struct rillpy_heuristic {
     rill_heuristic table;
@@ -28,12 +28,12 @@ typedef struct rillpy_domain {
     void *handle;
 } rillpy_domain;
 
-/* Set create() of the table to a function that returns the handle as `self`. */
+/* Initialise a table whose create() returns the handle as `self`. */
 void rillpy_heuristic_init(rillpy_heuristic *out, void *handle);
 void rillpy_scorer_init(rillpy_scorer *out, void *handle);
 void rillpy_scheduler_init(rillpy_scheduler *out, void *handle);
 
-/* The handle of a registered domain table. */
+/* Return the handle that follows a registered domain table. */
 void *rillpy_domain_handle(const rill_domain *table);
 
 /* Record `text` as the context's error, even if it contains '%'. Returns status. */
@@ -66,7 +66,8 @@ const rill_scorer *rillpy_ban(void);
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *action, int32_t *length, rill_text *out);
 
-/* Fill the result of a score call for n rows from log-probabilities [n, actions], C-contiguous; -inf for illegal actions. */
+/* Fill the result of a score call for n rows. logp: [n, actions] log-probabilities, C-contiguous, -inf for illegal actions; every:
+ * [actions] the numbers 0, 1, 2 ... */
 void rillpy_fill_choices(const rill_score_request *request, int32_t n, int32_t actions, const int32_t *every,
                          const float *logp, rill_score_result *out);
 

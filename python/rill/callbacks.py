@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 #: Prunes the candidates of a timestep: writes to candidates.keep, .width or .stop.
 Heuristic = Callable[["Candidates"], None]
 
-#: Changes the scores of the rows of a timestep through its second argument.
+#: Changes the scores of a timestep's hypotheses (rows) through its second argument.
 Scorer = Callable[["ScorerRows", "Modifiers"], None]
 
-#: Sees what a search does.
+#: Is called with each event of a search.
 Trace = Callable[["TraceEvent"], object]
 
 

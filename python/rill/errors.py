@@ -115,7 +115,7 @@ _CLASSES: dict[str, type[Error]] = {
 
 
 def import_numpy_views(purpose: str) -> Any:
-    """Import rill.views. Raises ImportError with the purpose, what needs NumPy, if NumPy is missing."""
+    """Import rill.views. Raises ImportError if NumPy is missing; its message says with `purpose` what needs NumPy."""
     try:
         from . import views
     except ModuleNotFoundError as missing:

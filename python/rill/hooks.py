@@ -34,7 +34,7 @@ class Hooks:
         return handle
 
     def register(self, ctx: Any, chain: str, function: Any) -> str:
-        """Register a function in a context that only this run uses, and return its name for chains."""
+        """Register a heuristic, scorer or scheduler in a context that only this run uses, and return its name for options."""
         name = f"python-{len(self._kept)}"
         text = ffi.new("char[]", name.encode())
         summary = ffi.new("char[]", b"a function in Python")

@@ -90,7 +90,7 @@ class Vocabulary:
         try:
             return [known[token_id] for token_id in ids]
         except KeyError:
-            # A call costs as much as hundreds of names, so it asks for neighbours too.
+            # A call of librill costs as much as reading hundreds of names, so read whole blocks of ids.
             blocks = sorted({token_id // _BLOCK * _BLOCK for token_id in ids if token_id not in known})
             size = self._opened.info.actions
             self._ask([token_id for first in blocks for token_id in range(first, min(first + _BLOCK, size))])

@@ -129,7 +129,7 @@ class Opened:
             raise
 
     def _context(self, closer: Closer) -> Any:
-        """Create a context and register the plugins and the domain of the recipe."""
+        """Create a context. Register the plugins and the domain with which the model is opened."""
         ctx = make_context()
         lib.rill_option_set_style(ctx, lib.RILL_OPTION_UNDERSCORED)
         closer.add(lib.rill_context_destroy, ctx)
@@ -222,7 +222,7 @@ class Opened:
     def config(self, nearest: list[Mapping[str, Any]], register: Any, given: bool = False) -> SearchConfig:
         """Combine keyword arguments, highest precedence first, with the model's defaults. Requires the lock; the caller frees the result.
 
-        given: the last of them belong to a run that scores given outputs
+        given: True if the run scores given outputs; its settings are then the last ones in `nearest`
         """
         for settings in nearest:
             for name in settings:

@@ -192,7 +192,7 @@ def lines_of(inputs: Sequence[str], shard: int, shards: int) -> Iterator[bytes]:
 class Shards:
     """An actor that decodes several shards of files at once with one engine."""
 
-    AHEAD = 2000  # lines of a shard in flight
+    AHEAD = 2000  # maximum number of lines of a shard that are in flight
 
     def __init__(self, model: Sequence[str], inputs: Sequence[str], shards: int, threads: int, settings: Mapping[str, Any]) -> None:
         """inputs: paths of all files; shards: number of shards. Raises rill.Error."""

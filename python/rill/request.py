@@ -127,7 +127,7 @@ class RequestFiller:
         if own := {name: value for name, value in request.settings.items() if value is not None}:
             options = self._options(own)
             settings = self._settings({name: value for name, value in own.items() if name not in options})
-            kept += [settings, ffi.new("char[]", " ".join(options.values()).encode())]  # owners of what `out` has bare pointers to
+            kept += [settings, ffi.new("char[]", " ".join(options.values()).encode())]  # keep alive: `out` points into them
             out.settings, out.input_options = kept[-2:]
         return kept
 

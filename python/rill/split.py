@@ -104,9 +104,10 @@ def _join(between: Sequence[str], outputs: Sequence[Output], settings: Any) -> O
 
 
 def _join_warnings(results: Sequence[Result], n: int, requested: int) -> list[str]:
-    """Join the warnings of sentences: the first about an input, and that of fewer outputs if the line has fewer than requested.
+    """Choose the warnings of a line from those of its sentences.
 
-    The latter is the last warning of a sentence that has fewer.
+    These are the warnings about the input of the first sentence that has any and, if the line has fewer outputs than requested, the
+    warning that says so. The latter is the last warning of a sentence that has fewer.
     """
     inputs = [one.warnings[:-1] if 0 < len(one.outputs) < requested else one.warnings for one in results]
     warnings = next((one for one in inputs if one), [])
@@ -123,7 +124,7 @@ class Split:
         self._always, self._cuts = how == "sentences", how != "off" and not whole
         self.process = run.process
         self._waiting: collections.deque[tuple[_Line, Request]] = collections.deque()
-        self._line_by_id: dict[int, _Line] = {}  # by the run's ids
+        self._line_by_id: dict[int, _Line] = {}  # the line of each sentence in flight, by the sentence's id in the run
         self._lines = self._submitted = 0
         self._closing = False
 
@@ -171,7 +172,7 @@ class Split:
         line.between = [text[end:begin].decode() for end, begin in zip(ends, begins)]
         line.first = self._submitted
         line.settings = self._run.filler.resolved(request)
-        for i, (begin, end) in enumerate(cuts):  # each with samples of its own, as those of rill decode
+        for i, (begin, end) in enumerate(cuts):  # each sentence draws other samples, the same as in `rill decode`
             self._waiting.append((line, request._numbered((text[:head] + text[begin:end]).decode(), line.id + 1 + (i << 32))))
         self._lines += 1
         self._flush()

@@ -210,7 +210,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
                 self._submit(item)
             except StopIteration:
                 self._end()
-            except Exception as failure:  # the results of the inputs read before it come first
+            except Exception as failure:  # raised later: the results of the inputs read before it come first
                 self._end(failure)
 
     def _take(self) -> Result | None:

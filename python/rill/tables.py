@@ -41,7 +41,7 @@ _TYPES = {
     lib.RILL_OPTION_PATH: "path",
 }
 
-#: Arguments that users try from other calls, other toolkits and former versions, and the sentence that has the present one.
+#: Arguments of other calls, other toolkits and former versions, and for each the message with the argument to use instead.
 _ELSEWHERE = {
     "timeout": "timeout= belongs to one input: rill.Request(text, timeout=...)",
     "deadline": "a limit of time belongs to one input, in seconds: rill.Request(text, timeout=...)",
@@ -152,7 +152,7 @@ def _builtin_names() -> frozenset[str]:
 
 
 def add_plugin_names(ctx: Any) -> None:
-    """Know the options of a context that has loaded plugins, in requests too."""
+    """Accept from now on, in requests too, the options of a context that has loaded plugins."""
     _plugin_names.update(_names_of(ctx))
 
 
@@ -192,7 +192,7 @@ _NUMBERS = {lib.RILL_OPTION_INT: "a whole number", lib.RILL_OPTION_REAL: "a numb
 
 
 def text_of(name: str, value: Value, row: Any = None, switches: bool = True) -> str:
-    """Return a value as the tables read it. row: of the option, if it has one; switches: whether True and False may be values."""
+    """Return a value as text that the option tables parse. row: the option's row, if it has one; switches: accept True and False."""
     found, expected = kinds.plain(value), _NUMBERS.get(row.type) if row else None
     if isinstance(found, bool) and expected is None and switches:
         return "1" if found else "0"
@@ -219,7 +219,7 @@ def is_chain(name: str) -> bool:
 
 
 def setting_name(name: str) -> str:
-    """The name with "_" of the setting that has this name or alias; of what is no setting the name itself with "_"."""
+    """Return the setting's main name for a name or an alias, with "_" for "-"; any other name is returned with "_" for "-"."""
     row = lib.rill_option_find(lib.rill_setting_table(), errors.c_text("settings", name))
     return (_text(row.name) if row else name).replace("-", "_")
 

@@ -32,7 +32,7 @@ class Loan:
         self.over = False
 
     def check(self) -> None:
-        """Raise StaleViewError after the call."""
+        """Raise StaleViewError if the call has ended."""
         if self.over:
             raise errors.StaleViewError("the view is valid only during the call that got it; np.array(view) makes a copy to keep")
 
@@ -43,7 +43,7 @@ class View(np.ndarray[Any, Any]):
     _loan: Loan | None
 
     def __array_finalize__(self, parent: Any) -> None:
-        # What shares the memory shares the loan; results of arithmetic own theirs, and are let go in __array_ufunc__.
+        # Arrays that share memory share the loan. Results of arithmetic own their memory; __array_ufunc__ makes them plain arrays.
         self._loan = object.__getattribute__(parent, "__dict__").get("_loan") if isinstance(parent, View) else None
 
     def __getattribute__(self, name: str) -> Any:
@@ -135,7 +135,7 @@ _TYPES = {
 
 def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = False, dtype: Any = None) -> View:
     """Copy the memory at a C pointer."""
-    wide = writable and dtype is None  # so wide that what is written does not wrap
+    wide = writable and dtype is None  # int64, so that written numbers do not wrap
     dtype = dtype or _TYPES[ffi.typeof(pointer).item.cname]
     count = 1
     for size in shape:
@@ -145,7 +145,7 @@ def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = Fals
     else:
         array = np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), count * dtype.itemsize), dtype).reshape(shape)
         array = array.astype(np.int64 if wide else dtype)
-    array.flags.writeable = writable  # of the owner of the memory: no view can be made writable that is not
+    array.flags.writeable = writable  # set on the owner of the memory, so that no view of a read-only array can be made writable
     view = array.view(View)
     view._loan = loan
     return view
@@ -191,7 +191,7 @@ class Lent:
     def _length(self, name: str) -> int:
         return int(self._struct.n)
 
-    if not TYPE_CHECKING:  # classes declare their members
+    if not TYPE_CHECKING:  # for type checkers, the subclasses declare their members
 
         def __getattr__(self, name: str) -> object:
             if name.startswith("_"):

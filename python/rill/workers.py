@@ -29,13 +29,13 @@ class Desk:
     def __init__(self, opened: Opened, reader: Reader) -> None:
         self.opened, self.reader = opened, reader
         self.change = threading.Condition()
-        self.inputs: collections.deque[tuple[Any, Any, int]] = collections.deque()  # requests, what they point to, RILL_ERR_INPUT if bad
+        self.inputs: collections.deque[tuple[Any, Any, int]] = collections.deque()  # request, its owners, status (RILL_ERR_INPUT: bad)
         self.results: collections.deque[Result] = collections.deque()
         self.cancels: dict[int, bool | None] = {}
         self.stats = ffi.new("rill_stats *", {"struct_size": ffi.sizeof("rill_stats")})
         self.closed = self.stopping = self.done = False
         self.written = 0
-        self.reading: Any = None  # what the request that was read last points to
+        self.reading: Any = None  # keeps alive what the request that was read last points to
         self.failure: BaseException | None = None
 
     def work(self, handle: Any) -> None:

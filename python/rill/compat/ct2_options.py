@@ -62,7 +62,7 @@ def input_line(tokens: list[str]) -> str:
 
 
 class Hypothesis(TypedDict, total=False):
-    """The old form of one output of a result; "score" and "attention" if they were requested."""
+    """One output in the form of CTranslate2's old results; "score" and "attention" if they were requested."""
 
     tokens: list[str]
     score: float
@@ -82,7 +82,7 @@ class TranslationResult:
         return len(self.hypotheses)
 
     def __getitem__(self, i: int) -> Hypothesis:
-        """The old form of a result: {"tokens", "score", "attention"}."""
+        """Output i in the form of CTranslate2's old results: {"tokens", "score", "attention"}."""
         found: Hypothesis = {"tokens": self.hypotheses[i]}
         if self.scores:
             found["score"] = self.scores[i]
@@ -174,7 +174,7 @@ def contains_model(path: str | os.PathLike[str]) -> bool:
 
 @typed
 def get_supported_compute_types(device: str, device_index: int = 0) -> set[str]:
-    """The types that Translator(device=, compute_type=) takes, besides "default" and "auto". A device is not looked for."""
+    """The types that Translator(device=, compute_type=) takes, besides "default" and "auto". The device need not exist."""
     if device == "cpu" and device_index != 0:
         raise ValueError(f"device_index: {device_index}: there is one cpu, number 0")
     if device not in ("cpu", "cuda", "auto"):
@@ -266,7 +266,7 @@ class SearchOptions:
 
     @property
     def forbidding(self) -> list[str]:
-        """Options that forbid some tokens. A min_decoding_length of 1 is not one: it affects all outputs of an input equally."""
+        """Names of the given options that forbid tokens. min_decoding_length 1 is left out: it affects all outputs of an input equally."""
         given = self.min_decoding_length > 1, self.no_repeat_ngram_size > 0, self.disable_unk, bool(self.suppress_sequences)
         return [name for name, one in zip(FORBIDDING, given) if one]
 
@@ -427,7 +427,7 @@ def added_tokens(folder: str) -> int:
 
 
 def bias_arguments(ids: list[int], scored: Result, beta: float) -> str:
-    """Arguments of python-bias: log p becomes log((1 - beta) p + beta) for tokens of the prefix, log((1 - beta) p) for others."""
+    """Arguments of the scorer python-bias: log p becomes log((1 - beta) p + beta) for the prefix, log((1 - beta) p) for other tokens."""
     share = math.log1p(-beta)
     biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.token_logprobs]
     return f"{share!r} " + " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
@@ -444,7 +444,7 @@ class StepCallback:
         self._model, self._callback, self._max_length = model, search.callback, search.max_decoding_length
         self.numbers: list[tuple[int, int]] = []  # for each input: number in the batch, length of the prefix
         self._last: dict[int, int] = {}  # last reported step of each input
-        self._scores: dict[int, float] = {}  # of each sample: its path_score at the last reported step
+        self._scores: dict[int, float] = {}  # path_score of each sample at its last reported step
         self._stopped: set[int] = set()  # samples that the callback stopped
         self._samples = search.samples
         self._length_penalty = search.length_penalty
@@ -482,7 +482,7 @@ class StepCallback:
         return bool(self._callback(GenerationStepResult(step, number, action, 0, self._model.id_to_token(action), logp, None, last)))
 
     def finish(self, result: Result) -> Result:
-        """Report the end of an output, which the search does not report, and return the result; a stopped sample's is cut."""
+        """Report the last tokens of an output, which the search did not report. Return the result; if a sample was stopped, it is cut."""
         reported = self._last.pop(result.id, -1)
         self._scores.pop(result.id, None)
         if result.ok and result.id in self._stopped:

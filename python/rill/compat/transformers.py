@@ -85,7 +85,7 @@ def _ids(model: Model, what: str, given: Any) -> list[int]:
 
 
 def _banned(model: Model, given: Any, free_first: bool) -> str:
-    """The scorer that bans sequences of ids. free_first: not as the first token."""
+    """The scorer that bans sequences of ids. free_first: True if the first token is forced, so that it may be a banned one."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise TypeError(f"bad_words_ids: a list of lists of token ids was expected, found {given!r}")
     sequences = [_ids(model, "bad_words_ids", one) for one in given]
@@ -95,7 +95,7 @@ def _banned(model: Model, given: Any, free_first: bool) -> str:
 
 
 def _opened_by(model: Model, texts: list[str], token: int) -> tuple[list[str], bool]:
-    """The inputs of outputs that begin with a token, and whether a scorer has to force it."""
+    """The inputs to decode for outputs that begin with `token`, and whether a scorer has to force the token."""
     _ids(model, "forced_bos_token_id", [token])
     if model._recipe.settings.get("language_columns"):
         return [f"\t{model.id_to_token(token)}\t{text}" for text in texts], False
