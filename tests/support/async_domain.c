@@ -19,8 +19,10 @@ typedef struct call {
     int32_t *copy;
     const rill_rows *engine_rows;
     const rill_score_request *request;
-    rill_score_result *out, answer; /* the engine's result, and the one computed here */
-    uint64_t request_hash;          /* hash of the arguments, to detect changes */
+    /* out: the engine's result, which collect() fills; answer: the result computed by the wrapped domain */
+    rill_score_result *out, answer;
+    /* hash of the arguments when the call was submitted: they must not change until it is collected */
+    uint64_t request_hash;
 } call;
 
 typedef struct async_model {
@@ -179,9 +181,10 @@ static void copy_answer(const call *c)
     const size_t n = (size_t)c->rows.n;
     memcpy(c->out->count, c->answer.count, n * sizeof(int32_t));
     memcpy(c->out->ends, c->answer.ends, n);
-    for (size_t r = 0; r < n; r++) { /* entries past the count are not read */
+    for (size_t r = 0; r < n; r++) { /* entries after the counted ones are not read */
         const size_t offset = r * (size_t)c->out->stride, n_copied = (size_t)c->answer.count[r];
-        if (n_copied > (size_t)c->out->stride) continue; /* the engine detects this error */
+        /* more actions than there is room for: the engine detects this error */
+        if (n_copied > (size_t)c->out->stride) continue;
         memcpy(c->out->action + offset, c->answer.action + offset, n_copied * sizeof(int32_t));
         memcpy(c->out->logp + offset, c->answer.logp + offset, n_copied * sizeof(float));
         if (c->answer.ends[r] == RILL_ENDS_BY_FLAG)

@@ -9,18 +9,18 @@
 #include "rill/domain.h"
 
 typedef struct async_table {
-    rill_domain domain; /* first member: methods that get their table find this struct */
+    rill_domain domain; /* first member, so that methods that get the table find this struct */
     const rill_domain *inner;
     int32_t group_rows;
-    /* Totals over all runs: calls submitted; the most queued by one runner at once; synchronous calls while some were
-     * queued; encode calls, and encode calls while some were queued. */
+    /* Totals over all runs. submitted: calls; max_queued: most calls queued by one runner at once; forced_early: score calls that had to
+     * run because a synchronous call came; encoded: encode calls; encoded_during: encode calls that came while score calls were queued. */
     _Atomic int64_t submitted, max_queued, forced_early, encoded, encoded_during;
     int32_t fail_collect; /* number of the collect call that fails, from 1; 0: none fails */
     _Atomic int32_t collected;
     int32_t sync_group; /* 1 + the group whose calls are answered synchronously; 0: none */
 } async_table;
 
-/* `group_rows` as in rill_domain_info. */
+/* Make an asynchronous domain from `inner`. group_rows: as in rill_domain_info. */
 void async_make(async_table *out, const char *name, const rill_domain *inner, int32_t group_rows);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 typedef struct dice {
-    uint64_t state;       /* used when bytes == NULL */
-    const uint8_t *bytes; /* [n] */
+    uint64_t state;       /* state of the random numbers, used if bytes == NULL */
+    const uint8_t *bytes; /* [n] bytes from which a fuzzer's decisions are drawn; NULL: draw from a seed */
     size_t n, pos;
 } dice;
 
@@ -22,7 +22,7 @@ static inline uint64_t dice_mix(uint64_t a, uint64_t b)
     return z ^ (z >> 31);
 }
 
-/* A number in [0, 1). */
+/* A number in [0, 1), made from a hash. */
 static inline double dice_unit(uint64_t hash)
 {
     return (double)(hash >> 11) * 0x1p-53;
@@ -51,13 +51,13 @@ static inline int32_t dice_range(dice *d, int32_t low, int32_t high)
     return low + (int32_t)(value % span);
 }
 
-/* True with a probability of `percent`/100. */
+/* Return 1 with a probability of `percent`/100, else 0. */
 static inline int dice_chance(dice *d, int32_t percent)
 {
     return dice_range(d, 0, 99) >= 100 - percent;
 }
 
-/* One of the n values. */
+/* Draw one of the n values. */
 static inline int32_t dice_pick(dice *d, int32_t n, const int32_t *values)
 {
     return values[dice_range(d, 0, n - 1)];

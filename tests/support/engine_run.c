@@ -139,8 +139,8 @@ static rill_status step_loop(const problem *p, const hooks *h, rill_engine *engi
     for (;;) {
         while (next < p->n_inputs && rill_engine_free_slots(engine) > 0) {
             rill_status status = submit(p, h, engine, next);
-            /* The engine continues after a failed submission; stop after three, because an allocator that always fails
-             * would loop here for ever. */
+            /* The engine goes on after a failed submission. Stop after three of them, because an allocator that always fails would cause an
+             * endless loop. */
             if (status == RILL_ERR_MEMORY && refused++ < 3) continue;
             if (status != RILL_OK) return status;
             next++;
@@ -155,7 +155,8 @@ static rill_status step_loop(const problem *p, const hooks *h, rill_engine *engi
         if (status < 0) return status;
         if (status == RILL_AGAIN && next == p->n_inputs && rill_engine_idle(engine)) return RILL_OK;
         if (status == RILL_AGAIN && next == p->n_inputs)
-            return RILL_ERR_ARGUMENT; /* without this the loop would never end */
+            /* the engine waits although all inputs were submitted: without this line the loop would never end */
+            return RILL_ERR_ARGUMENT;
     }
 }
 
@@ -214,7 +215,7 @@ static rill_status cancel_in_workers(void *workers, int64_t id)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-/* group_rows + 1 of the asynchronous domain to use; 0: a synchronous domain. */
+/* Return 0 for a synchronous domain, or 1 + the group_rows of the asynchronous domain to use. */
 static int32_t async_option(const schedule *s)
 {
     return s->async_rows > 0 ? s->async_rows : (int32_t)harness_async();

@@ -18,14 +18,15 @@
 /* Read the options; call first in main(). Returns 0, or -1 after printing the usage. */
 int harness_options(int argc, char **argv);
 
-/* Iterations and first seed: from the command line, else the defaults. */
+/* Number of random problems, and first seed: from the command line, or else the argument. */
 int64_t harness_iterations(int64_t otherwise);
 uint64_t harness_seed(uint64_t otherwise);
-/* A test that refuses the allocations one after another asks here which one comes after the n-th: the next. With sanitizers
- * each block of Lua is an allocation of its own, so the test skips some: the more, the larger n is. */
+/* Return the number of the allocation that a test lets fail after it has let the n-th fail: usually n + 1. With sanitizers each block of
+ * Lua is an allocation of its own, so the test skips some: the more, the larger n is. */
 int64_t harness_next_request(int64_t n);
 
-/* Run this many problems, one after the other, in one context. Returns how many were run. */
+/* Check random problems with consecutive seeds, one after the other, in one context: `otherwise` of them if --iterations is not given.
+ * Returns how many were checked. */
 int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uint64_t seed));
 
 /* Assert that the random problems together covered a case; otherwise the test would show little. Skipped when fewer
@@ -36,10 +37,11 @@ int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uin
     } while (0)
 int harness_full_run(void);
 
-/* G + 1 with --late G, else 0. */
+/* Return G + 1 if the option --late G was given, else 0. */
 int64_t harness_async(void);
 
-/* A context that discards its log, with the core, the toy and the test plugins registered. Fails the test on error. */
+/* Make a context that discards its log. The built-in plugins, the toy domain and the plugins for tests are registered. Fails the test on
+ * error. */
 rill_context *harness_context(const rill_context_options *options);
 
 /* An allocator that counts and can fail. Set `fail_at` to n >= 1 to fail the n-th allocation, and `persistent` to fail
@@ -49,12 +51,12 @@ typedef struct harness_memory {
     int persistent;
     int64_t blocks;
     size_t bytes, peak;
-    int64_t wrong_sizes; /* frees with a wrong size */
+    int64_t wrong_sizes; /* frees with another size than was allocated */
 } harness_memory;
 
 rill_context_options harness_memory_options(harness_memory *memory);
 
-/* Begin: a context as from harness_context(), with memory counted from zero; resets the toy's report. End: fails the
+/* harness_begin(): make a context as harness_context() does, count memory from zero, and reset the toy's report. harness_end(): fail the
  * test unless all memory was freed, with correct sizes, and the toy saw no violation. */
 rill_context *harness_begin(harness_memory *memory);
 void harness_end(rill_context *ctx, const harness_memory *memory);

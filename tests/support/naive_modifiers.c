@@ -6,14 +6,14 @@
 
 /* --- modifiers ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the n actions before `end` equal the n actions before `other`. */
+/* Whether the n actions of the hypothesis before position `end` equal the n actions before position `other`. */
 static int same_run(const naive_hypothesis *h, int32_t end, int32_t other, int32_t n)
 {
     return end >= n && other >= n &&
            memcmp(h->action + end - n, h->action + other - n, (size_t)n * sizeof *h->action) == 0;
 }
 
-/* Block repeated n-grams, and penalise actions that occur already. */
+/* Ban actions that would repeat an n-gram, and penalise actions that the hypothesis contains already. */
 static void ban_repeats(const naive_problem *p, const naive_hypothesis *h, naive_modifiers *all)
 {
     const int32_t n = p->no_repeat_ngram;
@@ -114,5 +114,5 @@ int32_t naive_draw(const naive_problem *p, const naive_hypothesis *child, int32_
         rest -= part[i];
         if (rest < 0) return i;
     }
-    return chosen - 1; /* -1: there is none */
+    return chosen - 1; /* -1: there is no child to draw */
 }

@@ -29,8 +29,8 @@ typedef struct search {
     double best_output;
     int stop;      /* 1: a heuristic has stopped the item */
     int top_ended; /* 1: in some timestep so far the best candidate was an ended one */
-    /* For at_limit 4: the candidates that ended in this timestep; the best ended candidate that was dropped from the beam;
-     * the best ended candidate while there was no output. */
+    /* For at_limit 4. ended: the candidates that ended in this timestep; dropped: the best ended candidate that left the beam without
+     * becoming an output; best_ended: the best candidate that ended while there were no outputs. */
     list ended;
     naive_output dropped, best_ended;
     int has_dropped, has_best_ended;
@@ -49,7 +49,7 @@ static void push(list *l, const naive_hypothesis *h)
     l->items[l->n++] = *h;
 }
 
-/* By score, then parent rank, then smaller action id. */
+/* Compare two candidates: the higher sum of scores first, then the lower parent rank, then the smaller action id. */
 static int by_rank(const void *a, const void *b)
 {
     const naive_hypothesis *x = a, *y = b;
@@ -65,7 +65,7 @@ static void sort_and_cut(list *l, int64_t max_n)
     if (l->n > max_n) l->n = max_n < 0 ? 0 : (int32_t)max_n;
 }
 
-/* Keep the best `max_n` children, plus all exempt ones, which do not count. */
+/* Keep the best `max_n` children. Exempt children are kept in addition and do not count. */
 static void cut_children(list *l, int64_t max_n)
 {
     int32_t n = 0;
@@ -108,7 +108,7 @@ static int is_taken(const list *taken, int32_t rank, int32_t action)
     return 0;
 }
 
-/* Number the ended candidates, in rank order, and record them. */
+/* Number the ended candidates in rank order, and append them to s->ended. */
 static void note_ended(search *s, list *children)
 {
     sort_and_cut(children, children->n);
@@ -119,8 +119,9 @@ static void note_ended(search *s, list *children)
     }
 }
 
-/* The best children of a parent. Scores come from the state and modifiers of `from`, which differs from the parent in
- * cube pruning. `taken`: only these children; NULL: all. `noting`, unless NULL, records all ended ones, before limits. */
+/* Return the best children of a parent. Scores come from the state and modifiers of `from`, which is another hypothesis than the parent
+ * only with cube pruning. taken: consider only these children; NULL: all. noting: record all ended children here, before limits apply;
+ * NULL: do not record. */
 static list expand_parent(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
                           const naive_hypothesis *from, int32_t from_rank, const list *taken, search *noting,
                           int32_t timestep, int32_t phase, int32_t *banks)
@@ -162,7 +163,7 @@ static int same_runs(const naive_problem *p, const naive_hypothesis *a, const na
     return memcmp(x, y, sizeof x) == 0;
 }
 
-/* Rank of the best live hypothesis in the same class as the one of this rank. */
+/* Return the rank of the best live hypothesis in the same class (for cube pruning) as the hypothesis of rank `rank`. */
 static int32_t representative(const search *s, int32_t rank)
 {
     const naive_problem *p = s->p;
@@ -176,8 +177,8 @@ static int32_t representative(const search *s, int32_t rank)
     return rank;
 }
 
-/* Naive cube pruning: rescore the children taken with their own parents' states; illegal ones are dropped. Ended
- * hypotheses always take part, because their scores are exact. */
+/* Naive cube pruning: compute the scores of the children in `taken` again, with their own parents' states, and drop those that are illegal
+ * there. Ended hypotheses always take part, because their scores are exact. */
 static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
 {
     list exact = {0};
@@ -214,8 +215,8 @@ static int32_t free_places(const search *s)
     return taken < s->p->k ? s->p->k - taken : 0;
 }
 
-/* Divide the beam among banks: an equal share each, and the remainder for the last. A bank with fewer candidates passes
- * places on to the bank before it, the first to the last. Done one place at a time. */
+/* Divide the beam's places among banks: an equal share each, and the remainder for the last bank. A bank with fewer candidates than places
+ * passes places on to the bank before it; the first bank passes them to the last. Places are passed on one at a time. */
 static void divide_among_banks(list *all, int32_t banks, int64_t places)
 {
     int32_t *want = calloc((size_t)banks, sizeof *want), *available = calloc((size_t)banks, sizeof *available), n = 0;
@@ -242,7 +243,8 @@ static void divide_among_banks(list *all, int32_t banks, int64_t places)
     free(available);
 }
 
-/* Sampling: draw children at random instead of taking the best: k in the first phase of the first timestep, else one. */
+/* Sampling: draw children at random instead of taking the best: k children in the first phase of the first timestep, later one per
+ * hypothesis. */
 static void draw_children(const naive_problem *p, list *children, list *merged, int32_t timestep, int32_t phase,
                           int32_t rank)
 {
@@ -262,7 +264,8 @@ static int by_group_score(const void *a, const void *b)
     return by_rank(a, b);
 }
 
-/* Groups choose in turn, each among its own children; in the first timestep among all children of the root. */
+/* Diverse beam search: the groups choose candidates in turn, each among the children of its own hypotheses; in the first timestep, each
+ * among all children of the root. */
 static void divide_among_groups(search *s, list *all, int first)
 {
     const naive_problem *p = s->p;
@@ -422,7 +425,7 @@ static int is_in_beam(const search *s, const naive_hypothesis *h)
     return 0;
 }
 
-/* Record ended candidates that are neither in the beam nor outputs any more. */
+/* Record the best ended candidate that is neither in the beam nor an output any more. */
 static void note_dropped(search *s)
 {
     int32_t kept = 0;
@@ -455,7 +458,8 @@ static void apply_threshold(const naive_heuristic *h, naive_beam *b)
     }
 }
 
-/* `best` is s_1: over what step 4 of this timestep left, and the outputs. Earlier heuristics do not change it. */
+/* Apply a heuristic to the beam. best: s_1 of the description, the best score among the outputs and the candidates that remain after step 4
+ * of this timestep. Earlier heuristics do not change it. */
 static void apply_heuristic(search *s, const naive_heuristic *h, double best, int32_t timestep, int32_t phase)
 {
     uint8_t *keep = malloc((size_t)s->beam.n + 1);
@@ -477,7 +481,7 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
     else
         apply_threshold(h, &b);
     int32_t kept = 0;
-    /* Candidates of different banks are not compared. */
+    /* With banks, candidates are not compared with each other, so none is dropped. */
     for (int32_t i = 0; i < s->beam.n; i++) kept += keep[i] = s->banks > 0 || (keep[i] && kept < b.width);
     for (int32_t i = 0; i < s->beam.n && kept < s->p->min_width - s->n_outputs; i++) {
         kept += !keep[i];
@@ -533,7 +537,7 @@ static int has_enough(const search *s, int32_t timesteps)
     return 1;
 }
 
-/* If there is no output and no ended candidate in the beam, output the best dropped one. Returns whether it did. */
+/* If there is no output, and no ended candidate in the beam, output the best candidate that was dropped. Returns 1 if there was one. */
 static int output_dropped(search *s)
 {
     if (s->n_outputs > 0 || !s->has_dropped) return 0;
@@ -594,7 +598,7 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
 
 /* --- states ----------------------------------------------------------------------------------------------------------- */
 
-/* Count the states in this timestep; in each later phase the beam may be full, with k states. */
+/* Count the states that this timestep needs. In each phase but the first, the beam is assumed to be full, with k states. */
 static void count_states(search *s)
 {
     int64_t states = naive_count_states(s->p, s->beam.items, s->beam.n, s->output, s->n_outputs,

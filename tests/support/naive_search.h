@@ -21,11 +21,11 @@ typedef struct naive_choice {
 
 /* A complete copy of a hypothesis. */
 typedef struct naive_hypothesis {
-    int32_t n; /* actions, the end action included */
+    int32_t n; /* number of actions, the end action included */
     int32_t action[NAIVE_MAX_LENGTH];
     float logp[NAIVE_MAX_LENGTH];
     float score[NAIVE_MAX_LENGTH];
-    /* [n] the actions of the state from which it continues; they differ from its own actions only with cube pruning */
+    /* [n] actions of the state from which the hypothesis continues; they differ from its own actions only with cube pruning */
     int32_t state[NAIVE_MAX_LENGTH];
     double sum;          /* sum of `score` */
     int32_t timesteps;   /* length in completed timesteps, without the end action */
@@ -33,15 +33,15 @@ typedef struct naive_hypothesis {
     int ended;
     int by_end; /* 1: it has ended by an end action */
     int truncated;
-    int64_t serial; /* if ended: its number in the order in which hypotheses ended */
+    int64_t serial; /* number in the order in which hypotheses ended, from 1; 0: not ended */
     int32_t bank;   /* beam divided by constraints: the bank to which its last action leads */
     int exempt; /* 1: its last action has a bank of its own, so it is kept in addition to its parent's best M children */
     int32_t group;      /* diverse beam search: the number of its group */
     double group_score; /* diverse beam search: the score by which its group ranks it */
 } naive_hypothesis;
 
-/* Modifiers that one scorer sets for the children of one hypothesis. All are 0 before the call. `rule` is a sum of 1: the end is
- * forbidden; 2: the end is required; 4: the end action is banned, for a minimum length. 0: no rule. */
+/* Modifiers that one scorer sets for the children of one hypothesis. All are 0 before the call. Bits of `rule`: 1: the end is forbidden; 2:
+ * the end is required; 4: the end action is banned, for a minimum length. */
 typedef struct naive_modifiers {
     float add[NAIVE_MAX_ACTIONS];
     uint8_t ban[NAIVE_MAX_ACTIONS];
@@ -62,15 +62,15 @@ typedef struct naive_scorer {
                   const naive_hypothesis *parent, naive_modifiers *modifiers);
 } naive_scorer;
 
-/* An item as a heuristic sees it. Initially keep is 1, width INT32_MAX, stop 0. */
+/* The beam of one item, as a heuristic sees it. Initially all `keep` are 1, `width` is INT32_MAX and `stop` is 0. */
 typedef struct naive_beam {
     int64_t item;
     int32_t k, timestep, phase, outputs;
-    double best_output; /* -inf without outputs */
-    double best;        /* s_1, the best score among candidates and outputs before pruning */
+    double best_output; /* best score of the outputs; -infinity if there are none */
+    double best;        /* best score among candidates and outputs before pruning (s_1 in the description) */
     int32_t n;
     const naive_hypothesis *candidate; /* [n] in rank order */
-    uint8_t *keep;                     /* [n] */
+    uint8_t *keep;                     /* [n] 1: the heuristic keeps the candidate; 0: it drops it */
     int32_t width;
     int stop;
 } naive_beam;
@@ -81,7 +81,7 @@ typedef struct naive_heuristic {
     naive_rule rule;
     double value;
     void *user;
-    void (*apply)(void *user, naive_beam *beam); /* NAIVE_CUSTOM */
+    void (*apply)(void *user, naive_beam *beam); /* called if `rule` is NAIVE_CUSTOM */
 } naive_heuristic;
 
 typedef struct naive_problem {
@@ -95,12 +95,13 @@ typedef struct naive_problem {
     int64_t item;
     int32_t k;
     int immediate, shrink, one_step; /* finish rule: at most one is 1; all 0: the rule `top` */
-    int32_t max_candidates;          /* M; 0: the default of the finish rule */
-    uint32_t max_candidates_phases;  /* bit p: M holds in phase p; 0: in all */
-    int32_t stop_after;              /* 0: k */
+    /* maximum number of children per hypothesis (M); 0: the default of the finish rule */
+    int32_t max_candidates;
+    uint32_t max_candidates_phases; /* bit p is set: max_candidates applies in phase p; 0: in all phases */
+    int32_t stop_after;             /* number of outputs that ends the search; 0: k */
     int32_t min_length, max_length;
     double length_penalty, word_penalty;
-    int keep; /* outputs kept once there are stop_after: 0 all, 1 the first, 2 the best */
+    int keep; /* which outputs are kept once there are stop_after: 0: all; 1: the first ones; 2: the best ones */
     /* When the search stops. 0: at stop_after outputs. 1, 2: also not before no live hypothesis can become one of the best, with
      * scores normalised by its current length (1) or by max_length (2). 3: when the best candidate of some timestep has ended. */
     int stop;
@@ -109,21 +110,22 @@ typedef struct naive_problem {
      * that was dropped is output. */
     int at_limit;
     int count_end;     /* 1: lengths in penalties count the end action */
-    int32_t min_width; /* heuristics leave at least this many candidates, counting outputs too */
+    int32_t min_width; /* heuristics leave at least this many candidates; outputs count as candidates here */
     int require_end;   /* 1: hypotheses that are truncated at max_length are not output */
     int cube;          /* 0: no cube pruning; 1: naive cube pruning; 2: accelerated */
-    /* class for cube pruning; NULL: equal last actions are one class. Before the first action: -1 */
+    /* Class of a hypothesis for cube pruning, given its last action (-1: it has no action). NULL: the last action is the class. */
     int64_t (*cube_key)(int32_t last_action);
     int ignore_limits; /* 1: ignore the limits that scorers set, for enumeration */
     int32_t unknown;
-    double unknown_penalty; /* for the action `unknown`; 0: none */
+    /* subtracted from the score of the action `unknown`; 0: none; infinity: the action is banned */
+    double unknown_penalty;
     int32_t no_repeat_ngram;
     struct {
         int32_t action[NAIVE_MAX_FORBIDDEN_LENGTH], n;
     } forbidden[NAIVE_MAX_FORBIDDEN]; /* [n_forbidden] sequences of actions that no output contains */
     int32_t n_forbidden;
     double repetition_penalty;
-    int32_t sample, top_k, seed; /* sample: number of hypotheses drawn; 0: beam search. All are outputs */
+    int32_t sample, top_k, seed; /* sample: number of hypotheses to draw, all of which are output; 0: beam search */
     double temperature, top_p;
     int32_t groups; /* diverse beam search: each group avoids the choices of earlier ones; 0: no groups */
     double diversity;
@@ -135,30 +137,31 @@ typedef struct naive_problem {
 
 typedef struct naive_output {
     naive_hypothesis hypothesis;
-    double score; /* sum / length^length_penalty */
+    double score; /* sum of scores / length^length_penalty */
     double logp;
-    int32_t order; /* order in time among the item's outputs */
+    int32_t order; /* place in the order in which the item's outputs were found */
 } naive_output;
 
-/* Sizes in one timestep of one item. */
+/* Numbers of candidates in one timestep of one item. */
 typedef struct naive_width {
-    int32_t live;   /* live candidates at its start */
+    int32_t live;   /* live candidates at the start of the timestep */
     int32_t merged; /* candidates of the last phase, before heuristics */
     int32_t kept;   /* candidates of the new beam, live and ended; 0 when the item is done */
 } naive_width;
 
 typedef struct naive_result {
-    naive_output *output; /* best first */
+    naive_output *output; /* [n] outputs, best first */
     int32_t n;            /* 0: no hypothesis survived */
     int32_t timesteps;    /* timesteps of the item */
     int64_t expansions;   /* live candidates at the start of a timestep, summed over all timesteps */
-    int64_t states;       /* states that are kept or made in the timestep that needs the most */
+    int64_t states;       /* states that are kept or made in the timestep that needs most states */
     int32_t truncated;    /* outputs truncated at max_length */
     int64_t candidates;   /* candidates after merging, summed over all phases of all timesteps */
     int64_t pruned;       /* how many of these candidates heuristics have dropped */
-    /* cube pruning: representatives that were expanded; hypotheses rescored with their own states */
+    /* cube pruning. classes: representatives that were expanded; rescored: hypotheses whose score was computed again with their own
+     * state */
     int64_t classes, rescored;
-    naive_width *width; /* [timesteps] */
+    naive_width *width; /* [timesteps] numbers of candidates in each timestep */
 } naive_result;
 
 naive_result naive_search(const naive_problem *problem);
@@ -174,8 +177,7 @@ int naive_is_forbidden(const naive_modifiers *w, const naive_choice *c);
 int32_t naive_draw(const naive_problem *p, const naive_hypothesis *child, int32_t n, int32_t timestep, int32_t phase,
                    int32_t rank, int32_t draw);
 
-/* naive_states.c: number of states that a beam and its outputs need. `seen`: one more hypothesis whose states are kept; or
- * NULL. */
+/* Count the states that a beam and its outputs need (naive_states.c). seen: one more hypothesis whose states are kept; NULL: none. */
 int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
                            const naive_output *output, int32_t n_outputs, const naive_output *seen);
 

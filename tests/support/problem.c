@@ -101,7 +101,7 @@ static void draw_settings(problem *p, problem_group group, dice *d)
     s->min_length = DICE_PICK(d, 0, 0, 0, 1, 2, 3);
     if (dice_chance(d, 40)) s->max_length = dice_range(d, s->min_length > 0 ? s->min_length : 1, 8);
     s->length_penalty = 0.1 * (double)DICE_PICK(d, 0, 0, 10, 5, 6, 10);
-    s->n_best = dice_chance(d, 60) ? 200 : dice_range(d, 1, 4); /* mostly more than there are */
+    s->n_best = dice_chance(d, 60) ? 200 : dice_range(d, 1, 4); /* 200: more than there are outputs */
 }
 
 static void draw_heuristic(problem *p, dice *d)
@@ -275,7 +275,7 @@ static int setup_naive(const problem *p, int32_t i, space *toy, naive_problem *n
         if (wanted < 1) wanted = 1;
         naive->max_length = p->model.own_max_length && wanted > toy->input.depth ? toy->input.depth : wanted;
     }
-    /* A forced end takes one of the input's timesteps. */
+    /* The end action that at-limit forces takes one of the input's timesteps. */
     if (p->settings.at_limit == RILL_LIMIT_END && p->model.own_max_length && naive->max_length == toy->input.depth)
         naive->max_length--;
     naive->min_length = p->settings.min_length;
@@ -480,8 +480,8 @@ static int compare_result(words *w, const problem *p, const schedule *s, int32_t
     return 0;
 }
 
-/* The most nodes that all workers together may have capacity for. Each worker starts with a share of the memory, for at least
- * 8 nodes, which grows by half; but each may at some time have had all memory. */
+/* Maximum number of nodes (states) for which all workers together may reserve memory. Each worker starts with a share of the memory for at
+ * least 8 nodes, which grows by half. At different times, each worker may have had the whole memory limit. */
 static int64_t max_node_capacity(const schedule *s)
 {
     if (s->workers <= 1) return s->bound > 8 ? s->bound : 8;

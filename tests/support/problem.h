@@ -23,9 +23,9 @@ typedef struct problem_name {
     char arguments[160];
 } problem_name;
 
-/* What is decoded, and the search settings. Scheduling settings are in `schedule`. */
+/* A random model, its inputs, and the search settings. Scheduling settings are in `schedule`. */
 typedef struct problem {
-    const char *domain;  /* opened with the toy's arguments; NULL: the toy */
+    const char *domain;  /* name of the domain, which is opened with the toy's arguments; NULL: the toy domain */
     char arguments[320]; /* arguments of the toy domain */
     toy_model model;
     char input[PROBLEM_MAX_INPUTS][32];
@@ -41,8 +41,8 @@ typedef struct problem {
     /* the engine's class function for cube pruning; naive.cube_key is the same for the naive search */
     rill_key_fn cube_key;
     test_random random_heuristic[NAIVE_MAX_CHAIN], random_scorer[NAIVE_MAX_CHAIN];
-    test_phrases phrases[NAIVE_MAX_CHAIN]; /* for scorers that are constraints */
-    naive_result *expected;                /* [n_inputs], after problem_solve() */
+    test_phrases phrases[NAIVE_MAX_CHAIN]; /* phrases of the scorers that are constraints */
+    naive_result *expected;                /* [n_inputs] results of the naive search, set by problem_solve() */
 } problem;
 
 /* Groups of methods that have equal search settings. */
@@ -57,7 +57,7 @@ typedef enum problem_group {
 const char *const *problem_methods(problem_group group);
 
 void problem_draw(problem *p, problem_group group, dice *d);
-/* Draw settings that follow other decoders' conventions: finish, keep, stop, at-limit, what length counts, penalties. */
+/* Draw settings that follow other decoders' conventions: finish, keep, stop, at-limit, whether lengths count the end action, penalties. */
 void problem_draw_conventions(problem *p, problem_group group, dice *d);
 /* Draw constraints, appended to the scorers, and n-gram blocking. */
 void problem_draw_constraints(problem *p, dice *d);
@@ -83,14 +83,14 @@ int64_t problem_count_above(const problem *p, int32_t i, double rank);
 
 typedef struct engine_record engine_record;
 
-/* Cancels an input, in the engine or the workers. */
+/* A function that cancels an input of `runner`, an engine or workers. */
 typedef rill_status (*test_cancel)(void *runner, int64_t id);
 
 /* Callbacks of a test in a run. */
 typedef struct hooks {
     void *user;
     rill_clock_fn clock;
-    /* Submits input i; NULL: the loop does. */
+    /* Submits input i to the engine; NULL: the run's loop submits it. */
     rill_status (*submit)(void *user, rill_engine *engine, const problem *p, int32_t i);
     /* Called after each step and after its results were taken. */
     void (*on_step)(void *user, rill_engine *engine);
@@ -104,21 +104,22 @@ typedef struct hooks {
 typedef struct schedule {
     const char *method;
     int32_t n, max_items, budget;
-    int32_t max_nodes; /* 0: no limit */
+    int32_t max_nodes; /* limit on the number of states; 0: no limit */
     int64_t memory;
-    /* max_nodes and memory, converted to states; 0: no limit. Inputs that need more states are expected to fail */
+    /* maximum number of states that max_nodes and `memory` (bytes) allow; 0: no limit. Inputs that need more states are expected to fail */
     int32_t bound;
-    double refill; /* < 0: default */
+    double refill; /* refill threshold; below 0: the default */
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;
-    const char *scheduler, *scheduler_arguments; /* NULL: the method's */
-    rill_budget_fn budget_fn;                    /* NULL: none; not drawn at random */
+    /* name and arguments of the scheduler; NULL: the method's own scheduler */
+    const char *scheduler, *scheduler_arguments;
+    rill_budget_fn budget_fn; /* NULL: none; not drawn at random */
     void *budget_user;
     int overdue_first; /* rill_engine_setup.overdue_first; not drawn at random */
     /* The test's callbacks; NULL: none. */
     const struct hooks *hooks;
-    int by_run;      /* 1: use rill_run() */
-    int32_t workers; /* more than one: use rill_workers_run(); not drawn at random */
+    int by_run;      /* 1: use rill_run() instead of the loop of rill/engine.h */
+    int32_t workers; /* number of workers; if more than one, rill_workers_run() is used. Not drawn at random */
     int own_thread;  /* 1: use rill_workers_run() also for a single worker, in its own thread */
     /* group_rows + 1 of an asynchronous domain; 0: as the option --late says, else a synchronous domain. Not drawn at random */
     int32_t async_rows;
@@ -130,12 +131,12 @@ typedef struct schedule {
 
 void schedule_draw(schedule *s, problem_group group, dice *d);
 
-/* One output, copied. */
+/* A copy of one output. */
 typedef struct record_output {
     char *text;
     int32_t *action;
     float *logps;
-    rill_output value; /* a copy of the engine's struct, whose pointers are no longer valid */
+    rill_output value; /* copy of the engine's struct; its pointers are no longer valid */
 } record_output;
 
 /* Whether the output was cut short. Only this is compared between runs, since the reason may differ from run to run. */
@@ -150,7 +151,7 @@ typedef struct record_result {
     char message[160];
     int32_t n, outputs_found, timed_out;
     void *user;
-    int64_t position; /* in order of arrival */
+    int64_t position; /* place among the results in order of arrival */
     record_output *output;
 } record_result;
 
@@ -159,13 +160,13 @@ typedef struct record_timestep {
     int32_t n, in_flight;
     int64_t rows;
     int32_t widest;
-    int64_t *item;   /* [n] */
-    int32_t *depth;  /* [n] */
-    int32_t *width;  /* [n] before expansion */
-    int32_t *merged; /* [n] candidates before pruning */
-    int32_t *kept;   /* [n] candidates of the new beam, live and waiting */
+    int64_t *item;   /* [n] numbers of the items */
+    int32_t *depth;  /* [n] earlier timesteps of each item */
+    int32_t *width;  /* [n] live hypotheses of each item before expansion */
+    int32_t *merged; /* [n] candidates of each item before pruning */
+    int32_t *kept;   /* [n] candidates of each item's new beam, live and ended */
     rill_seconds seconds;
-    int64_t event_index; /* index among all events */
+    int64_t event_index; /* index of the timestep among all events of the trace */
 } record_timestep;
 
 typedef struct record_event {
@@ -179,9 +180,10 @@ struct engine_record {
     char message[4100];
     int64_t n_results;
     record_result result[PROBLEM_MAX_INPUTS];
-    rill_stats stats;  /* at the end */
-    async_table async; /* if the domain was asynchronous */
-    int64_t max_held;  /* most finished results held back by input order after a step; not counted by rill_run() */
+    rill_stats stats;  /* counters at the end of the run */
+    async_table async; /* with an asynchronous domain: its table, with the numbers of calls */
+    /* maximum number of finished results that waited for earlier inputs after a step; rill_run() does not count them */
+    int64_t max_held;
     toy_report toy;
 
     record_timestep *timestep;
@@ -192,7 +194,7 @@ struct engine_record {
 
 /* Run the engine. `memory` may be NULL. Asserts nothing: check the record. */
 void engine_run(const problem *p, const schedule *s, const rill_context_options *memory, engine_record *out);
-/* The same, with `more` called before the model is opened, to register more plugins. */
+/* As engine_run(). `more` is called before the model is opened, to register more plugins. */
 void engine_run_with(const problem *p, const schedule *s, const rill_context_options *memory,
                      rill_status (*more)(rill_context *ctx), engine_record *out);
 void engine_record_clear(engine_record *record);
@@ -202,11 +204,11 @@ int record_differ(const record_result *a, const record_result *b, char *where, s
 /* 0 if the record matches the naive search, the pool is empty and the contract was kept; else 1 with a message. */
 int problem_compare(const problem *p, const schedule *s, const engine_record *record, char *message, size_t size);
 
-/* Draw a problem, and a schedule for the loop of rill/engine.h that sometimes limits the nodes. *baseline gets the result of a
- * run without the test's interference. */
+/* Draw a problem, and a schedule for the loop of rill/engine.h that sometimes limits the number of states. *baseline receives the results
+ * of a run in which the test does not interfere, to compare with. */
 void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *baseline);
 
-/* One line that repeats the problem. */
+/* Write one line from which the problem can be repeated. */
 void problem_describe(const problem *p, const schedule *s, char *out, size_t size);
 
 /* Fail the test, reporting what is wrong, the seed, and the line that repeats the problem. */
@@ -215,7 +217,7 @@ void problem_fail(const problem *p, const schedule *s, uint64_t seed, const char
 /* Fail the test unless problem_compare() accepts the record. */
 void problem_expect(const problem *p, const schedule *s, uint64_t seed, const engine_record *record);
 
-/* Fail the test unless an input's result equals `expected`, to the last bit. */
+/* Fail the test unless the result of an input equals `expected` to the last bit. */
 void problem_expect_same(const problem *p, const schedule *s, uint64_t seed, int32_t input, const record_result *found,
                          const record_result *expected);
 

@@ -15,7 +15,7 @@ void test_phrases_draw(test_phrases *c, int32_t actions, int unbanked, dice *d)
     if (!unbanked && dice_chance(d, 40)) c->kind = TEST_REQUIRE;
     c->actions = actions;
     c->n = c->kind == TEST_PREFIX ? 1 : dice_range(d, 1, TEST_MAX_PHRASES);
-    /* Few different actions make phrases overlap. */
+    /* use few different actions, so that phrases overlap */
     const int32_t max_action = dice_chance(d, 50) && actions > 2 ? 1 : actions - 1;
     for (int32_t i = 0; i < c->n; i++) {
         c->length[i] = dice_range(d, 1, TEST_MAX_PHRASE_LENGTH);
@@ -43,8 +43,8 @@ static int same(const int32_t *a, const int32_t *b, int32_t n)
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* How many actions of phrase i are matched: all if the hypothesis contains it, else the longest prefix that the
- * hypothesis ends with. */
+/* Return how many actions of phrase i are matched: all if the hypothesis contains the phrase, else the length of its longest prefix with
+ * which the hypothesis ends. */
 static int32_t matched_length(const test_phrases *c, int32_t i, const int32_t *history, int32_t n)
 {
     for (int32_t pos = 0; pos + c->length[i] <= n; pos++)
@@ -66,7 +66,7 @@ static void require_phrases(const test_phrases *c, const naive_hypothesis *paren
     int32_t history[NAIVE_MAX_LENGTH + 1], all = 0;
     memcpy(history, parent->action, (size_t)parent->n * sizeof *history);
     for (int32_t i = 0; i < c->n; i++) all += c->length[i];
-    history[parent->n] = -1; /* stands for an action that no phrase contains */
+    history[parent->n] = -1; /* -1 stands for an action that no phrase contains */
     w->banks = all + 1;
     w->rest = matched_actions(c, history, parent->n + 1);
     if (w->rest == all) return;

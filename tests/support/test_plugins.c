@@ -157,7 +157,7 @@ static rill_status apply_counting(void *self, rill_candidates *b)
 
 enum { REMEMBERED = 64 };
 
-/* The heuristic test-remembering narrows an item to 1 if it has not seen the item's first timestep. Otherwise its decision
+/* The heuristic test-remembering cuts an item's beam to 1 candidate if it has not seen the item's first timestep. Otherwise its decision
  * does not depend on the number of calls or on other items. */
 static rill_status apply_remembering(void *self, rill_candidates *b)
 {
@@ -208,8 +208,8 @@ static rill_status send_modifiers(const test_random *r, const naive_modifiers *w
     if (status == RILL_OK && w->reward != 0) status = rill_modifiers_reward(modifiers, row, w->reward);
     if (status == RILL_OK && w->end_reward != 0) status = rill_modifiers_end_reward(modifiers, row, w->end_reward);
     if (status == RILL_OK && w->limit > 0) status = rill_modifiers_limit_children(modifiers, row, w->limit);
-    if (status == RILL_OK && w->limit > 0)
-        status = rill_modifiers_limit_children(modifiers, row, w->limit + 3); /* the smaller limit holds */
+    if (status == RILL_OK && w->limit > 0) /* a second limit, to check that the smaller one holds */
+        status = rill_modifiers_limit_children(modifiers, row, w->limit + 3);
     return status;
 }
 
@@ -354,7 +354,7 @@ static rill_status choose_reverse(void *self, const rill_sched_view *view, int32
     return RILL_OK;
 }
 
-/* Always chooses the newest item, so all others wait while inputs come in. */
+/* Always chooses the item that was admitted last, so all other items wait while inputs come in. */
 static rill_status choose_newest(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
@@ -392,9 +392,9 @@ static rill_status choose_garbage(void *self, const rill_sched_view *view, int32
     *count = view->n;
     for (int32_t i = 0; i < view->n; i++) order[i] = i;
     if (view->n == 0) return RILL_OK;
-    if (r->seed == 0) order[0] = view->n;            /* past the last item */
+    if (r->seed == 0) order[0] = view->n;            /* an index after the last item */
     if (r->seed == 1) order[0] = -1;                 /* a negative index */
-    if (r->seed == 2) order[0] = order[view->n - 1]; /* the same index twice; needs two items */
+    if (r->seed == 2) order[0] = order[view->n - 1]; /* the same index twice; possible if there are two items */
     if (r->seed == 3) *count = -1;
     if (r->seed == 4) *count = view->n + 1;
     return RILL_OK;

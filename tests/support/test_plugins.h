@@ -27,16 +27,16 @@ enum {
     TEST_END_RULE = 8,
     TEST_REWARD = 16,
     TEST_END_REWARD = 32,
-    TEST_USE_RANK = 64,   /* decisions also depend on the row's rank ... */
-    TEST_USE_SCORE = 128, /* ... and on its score */
+    TEST_USE_RANK = 64,   /* decisions also depend on the row's rank */
+    TEST_USE_SCORE = 128, /* decisions also depend on the row's score */
     TEST_LIMIT = 256,
     TEST_LAST_FLAG = TEST_LIMIT
 };
 
 typedef struct test_random {
     uint64_t seed;
-    int32_t percent; /* heuristics: PERCENT */
-    int32_t flags;   /* scorers: FLAGS, a set of TEST_ADD ... */
+    int32_t percent; /* heuristics: the argument PERCENT */
+    int32_t flags;   /* scorers: the argument FLAGS, a sum of TEST_ADD ... */
     int32_t actions; /* scorers: number of actions of the model */
 } test_random;
 

@@ -31,9 +31,9 @@ typedef struct toy_slot {
 typedef struct toy_node {
     int made, pending;
     int64_t birth, parent_birth;
-    int64_t generation; /* generation of the slot when the node was made */
+    int64_t generation; /* value of the slot's `generation` when the node was made */
     int32_t slot, parent, action, depth, phase;
-    uint64_t state; /* with state=parent only */
+    uint64_t state; /* hash of the node's hypothesis; only with state=parent */
 } toy_node;
 
 /* A model, or a runner. A model that has runners uses only the member `model`. */
@@ -42,15 +42,15 @@ typedef struct toy {
     rill_sequence forbidden[TOY_MAX_FORBIDDEN];
     int32_t forbidden_action[TOY_MAX_FORBIDDEN][TOY_MAX_FORBIDDEN_LENGTH];
     toy_model model;
-    toy_report report; /* added to the thread's report when this ends */
+    toy_report report; /* added to the thread's report when this model or runner ends */
     toy_node *nodes;
     size_t node_capacity;
     toy_slot *slots;
     size_t slot_capacity;
-    int32_t n_nodes, n_slots; /* ids below these may be used */
+    int32_t n_nodes, n_slots; /* ids of nodes and slots that may be used are below these numbers */
     int64_t births;
     uint64_t legal[(TOY_MAX_ACTIONS + TOY_MAX_SPARE) / 64 + 1];
-    int32_t stepped; /* rows of the last step call */
+    int32_t stepped; /* number of rows of the last step call */
     int32_t encode_calls, step_calls, score_calls, finalize_calls;
     int failed; /* 1: a call of this domain has failed, so the engine may stop midway */
     char pending_error[512];
@@ -61,7 +61,7 @@ static int32_t total_actions(const toy *t)
     return t->model.actions + t->model.spare;
 }
 
-/* Whether the choices of one row may differ in how they end. */
+/* Whether each choice of a row needs a flag that says whether it ends the hypothesis. */
 static int flags_terminals(const toy *t)
 {
     return t->model.last && t->model.phases == 1;
@@ -70,7 +70,8 @@ static int flags_terminals(const toy *t)
 /* --- violations --------------------------------------------------------------------------------------------------- */
 
 static _Thread_local toy_report report;
-static _Atomic int64_t all_nodes, all_nodes_peak; /* over all threads */
+/* nodes of all threads that are alive; the most that were alive at once */
+static _Atomic int64_t all_nodes, all_nodes_peak;
 
 static void count_node(int more)
 {
@@ -235,7 +236,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     toy *t = self;
     if (nodes < t->n_nodes || slots < t->n_slots) return violation(t, "capacity shrinks");
-    t->failed = 1; /* until both arrays have grown */
+    t->failed = 1; /* reset when both arrays have grown */
     rill_status status = grow_zeroed(t, (void **)&t->nodes, &t->node_capacity, (size_t)nodes, sizeof *t->nodes);
     if (status == RILL_OK)
         status = grow_zeroed(t, (void **)&t->slots, &t->slot_capacity, (size_t)slots, sizeof *t->slots);
@@ -276,8 +277,8 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* The hash of a node's hypothesis; with state=path every ancestor must be alive. Otherwise reports a violation and
- * returns 0. */
+/* Get the hash of a node's hypothesis and return 1. With state=path every ancestor must be alive; otherwise a violation is reported and 0
+ * returned. */
 static int read_node_state(toy *t, int32_t id, uint64_t *state)
 {
     const toy_node *node = &t->nodes[id];
@@ -482,7 +483,8 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
     rill_row_ends ends = choose_row_ends(t, n, legal, state);
     rill_score_request more = *request;
-    if (state % 2 == 0) more.row_max_choices = NULL; /* a row may get as many choices as the largest maximum */
+    /* the row's own maximum is ignored: it may get as many choices as the call allows for any row */
+    if (state % 2 == 0) more.row_max_choices = NULL;
     request = &more;
     if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(request, row, n, legal, ends, out);
     if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(request, row, out, &slow);
@@ -511,7 +513,7 @@ static void garble(toy *t, const rill_score_request *request, rill_score_result 
         out->ends[0] = RILL_ENDS_BY_FLAG; /* a form that the domain's info does not announce, or an unknown flag */
         out->terminal[0] = 9;
         break;
-    default: /* a duplicate, or more than allowed */
+    default: /* the same action twice, or more choices than requested */
         out->count[0] = 2;
         if (request->max_choices < 2) break;
         out->action[1] = out->action[0];

@@ -9,9 +9,9 @@
 #include "support/toy_model.h"
 
 extern const rill_domain toy_domain;
-extern const rill_domain toy_without_runners; /* "toy-alone": the same without runners */
+extern const rill_domain toy_without_runners; /* the domain "toy-alone": the toy domain without runners */
 
-/* The toy's unknown token, if it has one. */
+/* Id of the toy's unknown token, if it has one. */
 enum { TOY_UNKNOWN = 0 };
 /* The toy's default search for the preset hf. */
 #define TOY_RECOMMENDED "k=3 length-penalty=0 stop=bound-max"
@@ -24,11 +24,11 @@ typedef struct toy_report {
     int64_t started, stopped;  /* runners */
     int64_t nodes, nodes_peak; /* alive at the end; peak within one model or runner */
     int64_t slots, slots_peak;
-    /* numbers of inputs, nodes, rows, outputs, slots, nodes */
+    /* numbers of inputs encoded, nodes made, rows scored, outputs finalized, slots dropped, nodes freed */
     int64_t encoded, made, scored, finalized, dropped, freed;
     int64_t encode_calls; /* calls with at least one input */
-    int64_t max_rows;     /* most rows of one score call */
-    int64_t max_choices;  /* most choices per row that one score call requested */
+    int64_t max_rows;     /* maximum number of rows in a score call */
+    int64_t max_choices;  /* maximum number of choices per row that a score call requested */
     /* score calls with allowed sets; with picks; with only some of the stepped rows */
     int64_t set_calls, pick_calls, part_calls;
     int64_t finalized_anywhere; /* outputs finalized without a state */

@@ -119,7 +119,7 @@ uint64_t toy_extend(uint64_t state, int32_t action)
 
 int32_t toy_end_action(const toy_model *model)
 {
-    /* At a pseudo-random place among the actions, so that no code can rely on its being the first or the last. */
+    /* The end action is at a pseudo-random place among the actions, so that no code can rely on its being the first or the last. */
     return model->last ? -1 : (int32_t)(dice_mix((uint64_t)model->seed, 5) % (uint64_t)model->actions);
 }
 
@@ -186,7 +186,7 @@ int32_t toy_expand(const toy_model *m, const toy_input *input, uint64_t state, i
         int32_t a = m->last ? (int32_t)(state % (uint64_t)m->actions) : toy_end_action(m);
         n = add(out, 0, a, !m->last ? RILL_END : depth == input->depth - 1 ? RILL_LAST : RILL_LIVE);
     }
-    if (structure && n == 1) return 1; /* a single legal action costs 0 */
+    if (structure && n == 1) return 1; /* a single legal action has log-probability 0 */
     double logits[TOY_MAX_ACTIONS], sum = 0;
     for (int32_t i = 0; i < n; i++) {
         uint64_t h = dice_mix(state, 1000 + (uint64_t)out[i].action);

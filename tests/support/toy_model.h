@@ -48,12 +48,12 @@ typedef struct toy_model {
 /* Parse the arguments. On failure writes an error to `message` (`size` bytes) and returns RILL_ERR_OPTION. */
 rill_status toy_model_parse(toy_model *model, const char *arguments, char *message, size_t size);
 
-/* The toy's view of an input. */
+/* What an input's text says to the toy model. */
 typedef struct toy_input {
-    uint64_t start; /* hash state before any action */
-    int32_t depth;  /* timestep after which only the end is legal */
+    uint64_t start; /* hash with which the input begins, before any action */
+    int32_t depth;  /* number of timesteps after which only the end action is legal */
     int32_t status; /* RILL_OK, or RILL_ERR_INPUT for text that starts with "!bad" */
-    int32_t dead;   /* "!dead": no action is ever legal */
+    int32_t dead;   /* 1: no action is ever legal, for text that starts with "!dead" */
 } toy_input;
 
 toy_input toy_input_read(const toy_model *model, const char *text, size_t length);
@@ -67,14 +67,15 @@ typedef struct toy_choice {
 /* The hash state after one more action. */
 uint64_t toy_extend(uint64_t state, int32_t action);
 
-/* Number of sequences that no output may contain; actions of sequence i, with its length as result. */
+/* toy_forbidden_count(): number of sequences that no output may contain. toy_forbidden(): get the actions of sequence i, and return its
+ * length. */
 int32_t toy_forbidden_count(const toy_model *model);
 int32_t toy_forbidden(const toy_model *model, int32_t i, int32_t action[TOY_MAX_FORBIDDEN_LENGTH]);
 
-/* The RILL_END action, or -1 with terminal=last. */
+/* Return the id of the RILL_END action, or -1 with terminal=last. */
 int32_t toy_end_action(const toy_model *model);
 
-/* Legal actions of a state at this depth and phase, in order of action; returns their number. */
+/* List the legal actions of a state at this depth and phase, by ascending id. Returns their number. */
 int32_t toy_expand(const toy_model *model, const toy_input *input, uint64_t state, int32_t depth, int32_t phase,
                    toy_choice *out);
 

@@ -18,7 +18,7 @@ static int permitted(const rill_score_request *request, int32_t row, int32_t act
     return (word & (uint64_t)1 << action % 64) != 0;
 }
 
-/* The best choice that ranks after `prev` (NULL: the best of all), or NULL. */
+/* Return the best choice that ranks after `prev`; NULL: there is none. prev NULL: return the best of all. */
 static const toy_choice *next_best(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                                    const toy_choice *prev)
 {

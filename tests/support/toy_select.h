@@ -7,7 +7,7 @@
 
 enum { TOY_MAX_PICKS = 1100 };
 
-/* A row of an answer, copied. */
+/* A copy of one row of a score result. */
 typedef struct toy_row {
     int32_t count, n_picks;
     uint8_t ends;
@@ -17,7 +17,7 @@ typedef struct toy_row {
     float pick_logp[TOY_MAX_PICKS];
 } toy_row;
 
-/* Answer row `row` from all n legal choices, in any order. `ends`: how to report terminal choices. */
+/* Answer row `row` of a request from all its n legal choices, which may have any order. ends: how to report which choices are terminal. */
 void toy_answer_slowly(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                        rill_row_ends ends, rill_score_result *out);
 
@@ -29,7 +29,7 @@ void toy_answer_by_rill(const rill_score_request *request, int32_t row, int32_t 
 /* Copy a row of at most TOY_MAX_ACTIONS choices and TOY_MAX_PICKS picks. */
 void toy_row_copy(const rill_score_request *request, int32_t row, const rill_score_result *out, toy_row *copy);
 
-/* Returns 0 if equal, else 1 with a message. */
+/* Compare two rows. Returns 0 if they are equal, else 1 with a message about the first difference. */
 int toy_row_differs(const toy_row *a, const toy_row *b, char *message, size_t size);
 
 #endif
