@@ -20,8 +20,9 @@ static int read_decode(api_request *r)
     return 1;
 }
 
-/* In a list of inputs, a failed input is reported in its result. The status of a single input is the status of the response. If the
- * server stopped before an input was decoded, the client can send the request to another server. */
+/* Return the HTTP status of the response. In a list of inputs, a failed input is reported in its result, and the response is 200. A single
+ * input that fails determines the status. If the server stopped before an input was decoded, the status is 503, so that the client can send
+ * the request to another server. */
 static unsigned http_status(const api_request *r)
 {
     const rill_status status = r->is_single && !r->document ? r->job->input[0].status : RILL_OK;
@@ -29,7 +30,8 @@ static unsigned http_status(const api_request *r)
         if (r->job->input[i].status == RILL_ERR_STOPPED) return 503;
     if (status >= 0) return 200;
     if (status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS || status == RILL_ERR_DEADLINE) return 422;
-    if (status == RILL_ERR_CANCELLED) return 499; /* the client is gone; for the counters only */
+    /* the client has disconnected: the status is for the counters only */
+    if (status == RILL_ERR_CANCELLED) return 499;
     return status == RILL_ERR_OPTION ? 400 : 500;
 }
 
@@ -97,7 +99,7 @@ static int end_trace(api_request *r)
 
 /* --- the page ---------------------------------------------------------------------------------------------------------- */
 
-/* Files of this page; files of view/ are shared by all pages. */
+/* Files that only the server's web page has; the files of view/ are shared by all pages. */
 static const cli_picture_file page_files[] = {
 #include "page_files.h"
 };
@@ -221,7 +223,7 @@ static json_t *option_schema(const rill_option *row)
     return schema;
 }
 
-/* Describe an option under its name as an identifier. Requests may spell it with "-", or use an alias. */
+/* Describe an option under its main name, with "_" for "-". Requests may also spell it with "-", or use an alias. */
 static void add_option(json_t *options, const rill_option *row)
 {
     char key[RILL_OPTION_MAX];
@@ -233,7 +235,8 @@ static void add_domain_options(json_t *options, const rill_domain *domain)
     for (const rill_option *row = rill_domain_input_rows(domain); row && row->name; row++) add_option(options, row);
 }
 
-/* openapi.json with the options of the option table. *options: the object for the options of domains, borrowed. */
+/* Return openapi.json with the options of the option table filled in. *options: the object to which options of domains are added;
+ * borrowed. */
 static json_t *describe(json_t **options)
 {
     json_t *all = json_loadb(embedded[0].text, embedded[0].length, 0, NULL);

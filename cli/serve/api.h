@@ -13,14 +13,14 @@
 typedef struct api_answer {
     unsigned code; /* HTTP status; 0: there is no response yet */
     json_t *json;
-    char *text; /* body that is not JSON; its type follows */
+    char *text; /* body that is not JSON, with its media type in `type` */
     const char *type;
     const char *allowed_methods; /* value of the header Allow; NULL: no such header */
     int is_preflight;            /* add the CORS headers of a preflight response */
     int retry_after;             /* seconds for the header Retry-After; 0: no such header */
 } api_answer;
 
-/* The languages that the inputs of a multilingual model name (the option language-columns); NULL: they name none. */
+/* The languages that are put before the inputs of a multilingual model (option language-columns). NULL: no languages. */
 typedef struct api_languages {
     const char *from, *to;
 } api_languages;
@@ -28,32 +28,35 @@ typedef struct api_languages {
 /* A request that is being handled. */
 typedef struct api_request {
     api_answer answer;
-    models *models;          /* the set of models when the request began; open until it is answered */
-    int64_t max_inputs;      /* limit per request */
-    int is_draining;         /* the server accepts no new requests */
-    const json_t *body;      /* body of a POST, only during `begin`; NULL: none */
-    int alternatives;        /* number of further outputs requested (LibreTranslate) */
-    service *service;        /* decodes the job */
-    job *job;                /* created by `begin`, released by the caller */
-    int is_single;           /* the request has one input outside a list, and gets a single result */
-    service *second_service; /* translates the outputs again (pivot language); NULL: the outputs are the result */
-    api_languages languages, second_languages; /* of the inputs of `service` and `second_service` */
-    /* [n_documents] inputs that are split into parts, the inputs of the job; NULL: the inputs are whole */
+    /* the set of served models when the request began; it stays open until the request is answered */
+    models *models;
+    int64_t max_inputs; /* maximum number of inputs in a request */
+    int is_draining;    /* the server accepts no new requests */
+    const json_t *body; /* parsed body of a POST, only while `begin` runs; NULL: no body */
+    int alternatives;   /* number of further outputs requested (LibreTranslate) */
+    service *service;   /* decodes the job */
+    job *job;           /* created by `begin`, released by the caller */
+    int is_single;      /* the request has one input, not a list, and gets a single result */
+    /* service that translates the outputs again (pivot language); NULL: the outputs are the result */
+    service *second_service;
+    /* languages for the inputs of `service`; languages for the inputs of `second_service` */
+    api_languages languages, second_languages;
+    /* [n_documents] documents made of the request's inputs, whose parts are the inputs of the job; NULL: the inputs are decoded whole */
     document **document;
     size_t n_documents;
 } api_request;
 
 typedef struct api_route {
     const char *method, *path;
-    int needs_no_token;    /* accessible without an API key */
-    int is_libretranslate; /* LibreTranslate API: accepts forms and "api_key", and errors are strings */
-    /* Each returns 1 if the request waits for a job, or 0 if it has its answer. `end` may start a second job and return 1. `end` NULL:
-     * the route has no jobs. */
+    int needs_no_token;    /* 1: accessible without an API key */
+    int is_libretranslate; /* 1: LibreTranslate API: accepts forms and the member "api_key", and errors are strings */
+    /* Each function returns 1 if the request waits for a job, or 0 if its response is complete. `end` may start a second job and return 1.
+     * `end` is NULL if the route has no jobs. */
     int (*begin)(api_request *request);
     int (*end)(api_request *request);
 } api_route;
 
-extern const api_route api_routes[]; /* ends with method == NULL */
+extern const api_route api_routes[]; /* all routes; method == NULL ends the list */
 
 /* Print the body of GET /openapi.json, with the options of all domains registered in the context. CLI_OK, or another exit code after a
  * message. */
@@ -64,25 +67,25 @@ void request_clear(api_request *r);
 
 /* --- what a request asks ----------------------------------------------------------------------------------------------- */
 
-/* Functions that return 0 or NULL after a mistake have set the answer. */
+/* Functions below that return 0 or NULL have set a response with the reason. */
 
-/* Answer with the body {"error": {"code": NAME, "message": ...}}. Returns 0. */
+/* Respond with the error {"error": {"code": NAME, "message": ...}}. Returns 0. */
 int api_refuse(api_request *r, unsigned code, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 int api_refuse_memory(api_request *r);
-/* Answer with a body, whose memory the answer takes. Returns 0. */
+/* Respond with a body, whose memory the response takes. Returns 0. */
 int api_answer_json(api_request *r, unsigned code, json_t *body);
 int api_answer_text(api_request *r, char *text, const char *type);
 
-/* Whether all keys of the body are known. `keys` ends with NULL. */
+/* Whether all keys of the request's body are known; if not, respond with an error. `keys` ends with NULL. */
 int request_has_known_keys(api_request *r, const char *const *keys);
 /* Find the model that the body names, or the first model if it names none. */
 int request_find_service(api_request *r);
-/* Read "options", "timeout", and a switch. The job must have its texts. */
+/* Read members of the request's body: "options", "timeout", and a switch. The job's texts must have been set. */
 int request_read_options(api_request *r);
 int request_read_timeout(api_request *r);
 int request_read_switch(api_request *r, const char *key, int *out);
-/* Create a job from inputs, a string or a list of strings that is not too long, with the service's settings. */
+/* Create a job from `inputs`, a string or a list of at most max_inputs strings, with the settings of the service. */
 job *request_make_job(api_request *r, const json_t *inputs);
 /* Submit the request's job. Returns 1, or 0 after a refusal. */
 int request_submit(api_request *r);
@@ -93,14 +96,14 @@ int request_read_constraints(api_request *r);
 
 /* Requests whose inputs are documents (document.h): the parts of all documents are the inputs of one job, and the response joins them. */
 
-/* Parse the value of "split". */
+/* Parse the value of "split" in the request's body. */
 int request_read_split(api_request *r, document_split *split);
 /* Split one or several texts and create the request's job from their parts, or from the texts themselves. */
 int request_make_document_job(api_request *r, const json_t *inputs, document_split split);
 /* Join document i from outputs of the given rank (0: best). A sentence without such an output keeps its source text. NULL: out of
  * memory. */
 json_t *request_document_text(const api_request *r, size_t i, size_t output);
-/* Results of the sentences of document i: [{"input", "outputs"}, ...]. */
+/* Return the results of the sentences of document i: [{"input", "outputs"}, ...]. */
 json_t *request_document_results(const api_request *r, size_t i);
 
 /* --- routes elsewhere -------------------------------------------------------------------------------------------------- */
@@ -135,7 +138,7 @@ void language_name(const char *code, int with_script, char *out, size_t size);
 
 /* Count a response: its HTTP status, and the seconds from the first byte of the request to the first byte of the response. */
 void metrics_request(unsigned code, double seconds);
-/* All metrics in text format 0.0.4; the caller frees the text. NULL: out of memory. */
+/* Return all metrics in Prometheus' text format 0.0.4; the caller frees the text. NULL: out of memory. */
 char *metrics_text(const models *m);
 
 #endif

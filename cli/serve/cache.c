@@ -7,14 +7,14 @@ typedef struct entry {
     struct entry *next_in_chain;
     struct entry *newer, *older;
     uint64_t hash;
-    size_t key_length, bytes; /* length of the key; bytes of the whole entry */
-    char text[];              /* the key, then the response with its NUL */
+    size_t key_length, bytes; /* key_length: bytes of the key; bytes: size of the whole entry */
+    char text[];              /* the key, then the response with its final NUL */
 } entry;
 
 struct cache {
     size_t max_bytes, used, n, n_chains;
     uint64_t seed[2];
-    entry **chains; /* [n_chains], a power of two */
+    entry **chains; /* [n_chains] first entry of each chain of the hash table; n_chains is a power of two */
     entry *newest, *oldest;
 };
 

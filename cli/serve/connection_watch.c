@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 typedef struct watched_connection {
-    int is_open;          /* the descriptor is a connection */
+    int is_open;          /* 1: the descriptor of this index is a watched connection */
     uint8_t address_hash; /* hash of the client's address */
     int is_answering;     /* the response to this connection is being sent */
-    int is_dropped;       /* the connection was closed in favour of a new one */
+    int is_dropped;       /* 1: the connection was shut down to make room for a new one */
     void *waiting;        /* argument of on_gone while a request is decoded; NULL: no request is decoded */
-    uint32_t generation;  /* number of the wait, to recognise stale events */
-    double wait_start;    /* time from which the request may take `timeout` seconds */
+    uint32_t generation;  /* number of the current wait for a response, to recognise events of an earlier wait */
+    double wait_start;    /* time from which the client has `timeout` seconds to send its request */
 } watched_connection;
 
 struct watch {
@@ -24,10 +24,10 @@ struct watch {
     int epoll, wake_fd;
     double timeout;
     void (*on_gone)(void *what);
-    watched_connection *connections; /* [capacity], indexed by descriptor */
-    int capacity, n_open, n_dropped; /* n_open: connections; n_dropped: the ones that were shut down */
+    watched_connection *connections; /* [capacity] connections, indexed by descriptor */
+    int capacity, n_open, n_dropped; /* n_open: number of connections; n_dropped: how many of them were shut down */
     uint32_t last_generation;        /* last value used for watched_connection.generation */
-    int n_by_address[256];           /* number of connections by hash of the address */
+    int n_by_address[256];           /* number of connections by the hash of their client's address */
 };
 
 enum { EVENTS = 64, POLL_MS = 500 };
@@ -52,14 +52,14 @@ static uint64_t event_key(int fd, uint32_t generation)
     return (uint64_t)generation << 32 | (uint32_t)fd;
 }
 
-/* The connection of a descriptor; NULL: it is none. */
+/* Return the watched connection of a descriptor; NULL: the descriptor is none. */
 static watched_connection *find_connection(const watch *w, int fd)
 {
     return fd < w->capacity && w->connections[fd].is_open ? &w->connections[fd] : NULL;
 }
 
-/* The argument that an event is about, or NULL if the event is stale: its connection ended and another one has the same descriptor
- * now. */
+/* Return the argument of on_gone to which an event belongs. NULL: the event is stale, because its connection has ended and another one now
+ * has the same descriptor. */
 static void *event_target(const watch *w, uint64_t name)
 {
     const watched_connection *c = find_connection(w, (int)(uint32_t)name);
@@ -75,8 +75,8 @@ static void drop_expired(watch *w)
             shutdown(fd, SHUT_RDWR);
 }
 
-/* Whether to drop `a` rather than `b`. First choose the connection whose address has more connections. If equal, choose a connection to
- * which no response is being sent. If equal again, choose the one that has waited longer. */
+/* Whether to drop connection `a` rather than `b`: the one whose address has more connections; if equal, the one to which no response is
+ * being sent; if equal again, the one that has waited longer. */
 static int is_dropped_before(const watch *w, const watched_connection *a, const watched_connection *b)
 {
     const int crowd = w->n_by_address[a->address_hash], other = w->n_by_address[b->address_hash];
@@ -84,7 +84,7 @@ static int is_dropped_before(const watch *w, const watched_connection *a, const 
     return a->is_answering != b->is_answering ? a->is_answering < b->is_answering : a->wait_start < b->wait_start;
 }
 
-/* The connection to drop; -1: all are busy. */
+/* Return the descriptor of the connection to drop; -1: requests of all connections are being decoded. */
 static int find_longest_idle(const watch *w, int except_fd)
 {
     int found = -1;
@@ -96,7 +96,7 @@ static int find_longest_idle(const watch *w, int except_fd)
     return found;
 }
 
-/* Holds the lock during on_gone(), so that watch_stop_wait() waits for it. */
+/* The thread that watches connections. It holds the lock during on_gone(), so that watch_stop_wait() waits until on_gone() has returned. */
 static void *watch_loop(void *user)
 {
     watch *w = user;
@@ -165,7 +165,8 @@ void watch_begin(watch *w, int fd)
 {
     pthread_mutex_lock(&w->lock);
     if (reserve_fd(w, fd)) {
-        const int again = w->connections[fd].is_open; /* the same connection waits for its next request */
+        /* 1: the connection has had a request before and now waits for the next one */
+        const int again = w->connections[fd].is_open;
         const uint8_t crowd = again ? w->connections[fd].address_hash : hash_address(fd);
         w->n_open += !again;
         w->n_by_address[crowd] += !again;

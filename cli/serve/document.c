@@ -36,7 +36,7 @@ void markup_write(buffer *out, const char *text, size_t length)
 
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length)
 {
-    static piece spare; /* scratch result after a failure, never read */
+    static piece spare; /* returned when out of memory; its contents are never read */
     if (d->n == d->piece_capacity) {
         const int32_t capacity = 2 * d->piece_capacity + 16;
         piece *more = realloc(d->piece, (size_t)capacity * sizeof *more);
@@ -137,8 +137,8 @@ static int is_inside_word(const char *text, size_t n, size_t pos)
     return is_word_character(prev_char) && is_word_character(next_char);
 }
 
-/* After a match inside a word, the search continues after that word. So a long word that repeats `what` does not cost more than short
- * words. */
+/* After a match inside a word, the search continues after that word. A long word that repeats `what` therefore does not take longer than
+ * short words. */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin)
 {
     if (n > INT32_MAX || m == 0) return 0;
@@ -161,7 +161,8 @@ static int is_word_edge(const char *text, size_t n, size_t pos, int ends)
     return is_letter_or_digit(word_char) && !(is_word_character(prev_char) && is_word_character(next_char));
 }
 
-/* Find the nearest beginning (ends = 0) or end (1) of a word around byte `pos`, or `length` if there is none nearby. */
+/* Find the beginning (ends = 0) or the end (1) of a word that is nearest to byte `pos`. Returns the text's length n if there is none
+ * nearby. */
 static size_t words_edge(const char *text, size_t n, size_t pos, int ends)
 {
     enum { NEARBY = 200 };
@@ -174,7 +175,7 @@ static size_t words_edge(const char *text, size_t n, size_t pos, int ends)
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-/* Find `what`, without trailing punctuation, in a folded text. */
+/* Find the output `what`, without its trailing punctuation, in a text. Both are in lower case. */
 static int find_output(const char *in, size_t n, size_t from, const char *what, size_t *begin, size_t *end)
 {
     size_t length = strlen(what);
@@ -186,13 +187,14 @@ static int find_output(const char *in, size_t n, size_t from, const char *what, 
     return found;
 }
 
-/* Flag of an offset that was found by its text, not in proportion. */
+/* Mark in an offset that the tag was placed by its text, not in proportion. */
 #define FIXED_OFFSET (~(SIZE_MAX >> 1))
 
-/* A sentence of the joined document: the output, or the source text. */
+/* A sentence of the joined document: its output, or its source text if it has no output. */
 typedef struct joined_sentence {
-    char *text;                     /* [n] */
-    size_t n, *tag_offsets;         /* tag_offsets: [end_piece - first_piece] where each tag goes; SIZE_MAX: unknown */
+    char *text; /* [n] bytes of the text */
+    /* tag_offsets: [end_piece - first_piece] byte offset in `text` at which each tag is written; SIZE_MAX: not known yet */
+    size_t n, *tag_offsets;
     int32_t first_piece, end_piece; /* range of the pieces within the sentence */
 } joined_sentence;
 
@@ -215,7 +217,7 @@ static void place_by_text(const document *d, joined_sentence *s, const char *(*o
     free(folded);
 }
 
-/* Place all other tags in proportion, between the ones with known places, without changing the order. */
+/* Place the tags that place_by_text() did not place, in proportion to their place in the source. The order of tags does not change. */
 static void place_by_proportion(const document *d, joined_sentence *s)
 {
     const double source_length = (double)d->piece[s->first_piece - 1].length;
@@ -228,7 +230,8 @@ static void place_by_proportion(const document *d, joined_sentence *s)
         *offset = words_edge(s->text, s->n, (size_t)((double)tag->offset / source_length * (double)s->n + 0.5),
                              !tag->is_opening && !tag->is_standalone);
     }
-    /* First backwards: limit each offset by the next known one. Then forwards: by the previous one. */
+    /* Keep the order: going backwards, no offset is larger than the next tag placed by its text; going forwards, none is less than the one
+     * before. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;
@@ -274,7 +277,7 @@ static void write_sentence(const document *d, const joined_sentence *s, buffer *
     write_text(d, out, s->text + done, s->n - done);
 }
 
-/* Write a sentence with its tags. Returns the piece after the sentence. */
+/* Write a sentence with its tags. Returns the index of the piece that follows it. */
 static int32_t join_sentence(const document *d, int32_t sentence, const char *(*output)(void *user, int32_t i),
                              void *user, buffer *out)
 {

@@ -30,7 +30,7 @@ document *document_open(const char *text, size_t length, document_split split, c
 void document_close(document *d); /* NULL is allowed */
 
 int32_t document_n_parts(const document *d);
-/* Part i, valid as long as the document. */
+/* Return the text of part i, which is valid as long as the document. */
 const char *document_part(const document *d, int32_t i, size_t *length);
 /* Whether the part is a sentence (1), or the text of a tag in a sentence (0). */
 int document_is_sentence(const document *d, int32_t i);
@@ -55,7 +55,7 @@ int words_find(const char *in, size_t n, size_t from, const char *what, size_t m
 
 /* The structure of documents, for document.c and document_split.c only. */
 
-/* A growing text. is_out_of_memory is set after a failed allocation. */
+/* A text that grows. is_out_of_memory: an allocation has failed. */
 typedef struct buffer {
     char *data;
     size_t used, capacity;
@@ -64,25 +64,27 @@ typedef struct buffer {
 
 void buffer_add(buffer *b, const char *text, size_t length);
 
-/* The pieces of a document in order: text to keep, a sentence, a tag in the last sentence, or the text of a tag in it. */
+/* Kinds of pieces. A document is a list of pieces: text to keep as it is, a sentence, a tag within the sentence before it, or the text of
+ * such a tag. */
 typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGED } piece_kind;
 
 typedef struct piece {
     piece_kind kind;
-    size_t begin, length;          /* range in document.text */
-    size_t offset;                 /* (tags and their text) byte offset in the sentence */
-    int32_t part;                  /* (sentences and text of tags) part number */
-    int is_opening, is_standalone; /* (tags) an opening tag; a tag without content, which keeps the spaces around it */
+    size_t begin, length; /* range in document.text */
+    size_t offset;        /* for tags and their text: byte offset in the sentence */
+    int32_t part;         /* for sentences and the text of tags: number of the part */
+    /* for tags: an opening tag; a tag without content, which keeps the spaces around it */
+    int is_opening, is_standalone;
     int has_space_before, has_space_after;
 } piece;
 
 struct document {
     document_split split;
-    int32_t max_parts; /* limit on the number of parts, see document_open() */
+    int32_t max_parts; /* maximum number of parts, see document_open() */
     buffer text;
-    piece *piece; /* [n] */
+    piece *piece; /* [n] pieces in the order of the document */
     int32_t n, piece_capacity, n_parts;
-    /* [n_parts] index in `piece` of the text that each part (a line or sentence to decode) comes from */
+    /* [n_parts] for each part (text to decode), the index of its piece */
     int32_t *part_pieces;
     int has_failed;
 };

@@ -81,7 +81,7 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* End of the entity that begins at a '&'; NULL: not an entity. */
+/* Return the end of the entity that begins with the '&' at `text`; NULL: it is not an entity. */
 static const char *entity_end(const char *text, const char *end)
 {
     enum { MAX_ENTITY_LENGTH = 33 }; /* &CounterClockwiseContourIntegral; */
@@ -102,11 +102,11 @@ static size_t read_entity(const char *text, const char *entity_end_pos, char out
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
 typedef struct tag {
-    const char *name; /* [name_length]; NULL for a comment */
+    const char *name; /* [name_length] name of the element; NULL for a comment */
     size_t name_length;
     const char *end; /* first byte after the tag */
     int is_end_tag, is_self_closing, is_doctype;
-    int is_untranslated; /* translate="no" or class="notranslate" */
+    int is_untranslated; /* the tag has translate="no" or class="notranslate" */
 } tag;
 
 /* The name or value of an attribute, as a range of the page's text. */
@@ -127,7 +127,7 @@ static int equals_text(span s, const char *text)
     return s.length == strlen(text) && !strncasecmp(s.begin, text, s.length);
 }
 
-/* Read up to the first byte that is in `ends`, without it, or to the end. */
+/* Read up to the first byte that is in `ends`, or to `end`. *pos: the position after what was read. */
 static span read_until(const char **pos, const char *end, const char *ends)
 {
     span s = {.begin = *pos};
@@ -164,7 +164,7 @@ static void read_attributes(tag *t, const char *pos, const char *end)
         if (slash) pos++;
         t->is_self_closing = slash && pos < end && *pos == '>';
         if (slash) continue;
-        const char *begin = pos++; /* the first byte of a name may be '=' */
+        const char *begin = pos++; /* the first byte of an attribute's name may be '=' */
         read_until(&pos, end, " \t\r\n\f/>=");
         const span name = {begin, (size_t)(pos - begin)};
         span value = {pos, 0};
@@ -187,7 +187,7 @@ static const char *find_after(const char *pos, const char *end, const char *what
     return found ? found + strlen(what) : end;
 }
 
-/* Read the tag at a '<'. 0: it is not a tag. */
+/* Read the tag that begins with the '<' at `pos`. Returns 0 if it is not a tag. */
 static int read_tag(const char *pos, const char *end, tag *out)
 {
     *out = (tag){.is_end_tag = pos + 1 < end && pos[1] == '/'};
@@ -216,13 +216,13 @@ static const char *const inline_names[] = {
     "font", "i",     "img",     "input",  "ins",    "kbd", "mark", "q",    "rp",   "rt",  "ruby", "s",
     "samp", "small", "span",    "strike", "strong", "sub", "sup",  "time", "tt",   "u",   "var",  NULL};
 static const char *const empty_names[] = {"img", "input", NULL};
-/* Possible line breaks within words. They are dropped within a sentence, because they do not apply to the output's words. */
+/* Elements that allow a line break within a word. They are dropped within a sentence, because the output has other words. */
 static const char *const break_names[] = {"wbr", NULL};
-/* Elements whose content is not translated. */
+/* Elements whose content is kept as it is, not translated. */
 static const char *const raw_names[] = {"code",     "kbd",      "math", "pre", "samp",   "script",  "style",    "svg",
                                         "template", "textarea", "var",  "xmp", "iframe", "noembed", "noframes", NULL};
 
-/* Elements whose content has no tags; only their own end tag ends them. */
+/* Elements whose content contains no tags and ends at their own end tag only. */
 static const char *const plain_names[] = {"iframe",   "noembed", "noframes", "script", "style",
                                           "textarea", "title",   "xmp",      NULL};
 
@@ -265,19 +265,20 @@ static const char *element_end(const tag *t, const char *end)
 /* --- paragraphs --------------------------------------------------------------------------------------------------- */
 
 typedef struct mark {
-    const char *raw;       /* the markup */
-    size_t length, offset; /* offset: in the paragraph's plain text */
-    int depth;             /* nesting depth after the mark */
+    const char *raw;       /* the tag as written in the page */
+    size_t length, offset; /* length: bytes of `raw`; offset: byte position of the tag in the paragraph's plain text */
+    int depth;             /* number of elements within the paragraph that are open after the tag */
     int is_opening, is_standalone;
 } mark;
 
-/* A paragraph that is being read: its text with decoded entities and collapsed white space, and the marks (tags) in it. */
+/* A paragraph that is being read: its plain text, in which entities are decoded and white space is collapsed, and its marks (inline
+ * tags, comments and unknown entities). */
 typedef struct paragraph {
     document *d;
-    const char *language, *end; /* end: of the page */
+    const char *language, *end; /* end: end of the whole page */
     buffer plain;
-    mark *mark;                            /* [n] */
-    size_t n, mark_capacity, n_used_marks; /* number of marks; marks that have become pieces */
+    mark *mark;                            /* [n] marks in the order of the paragraph */
+    size_t n, mark_capacity, n_used_marks; /* n: number of marks; n_used_marks: how many of them have become pieces */
     size_t plain_done;                     /* bytes of `plain` that have become pieces */
     int depth;
 } paragraph;
@@ -326,7 +327,8 @@ static int is_before_space(const paragraph *p, const mark *m)
     return count_spaces(m->raw + m->length, p->end) > 0;
 }
 
-/* Keep the text up to `to` and the marks in it, which lie between sentences. A space between two marks is kept. */
+/* Append a verbatim piece with the plain text up to byte `to` and the marks in it. They lie between two sentences. A space between two
+ * marks is kept. */
 static void keep_until(paragraph *p, size_t to)
 {
     buffer out = {0};
@@ -346,7 +348,7 @@ static void keep_until(paragraph *p, size_t to)
     free(out.data);
 }
 
-/* Add the text of a tag as a part: from `begin` to the next mark or the end of the sentence. */
+/* Append the text of a tag as a part of the document. It extends from byte `begin` to the next mark or the end of the sentence. */
 static void add_tagged(paragraph *p, size_t begin, size_t sentence, size_t end)
 {
     if (p->n_used_marks < p->n && p->mark[p->n_used_marks].offset < end) end = p->mark[p->n_used_marks].offset;
@@ -390,13 +392,13 @@ static void end_paragraph(paragraph *p)
 
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
-/* Comments are inline; "<!DOCTYPE" is not. */
+/* Whether the tag belongs to a paragraph's text: an inline element or a comment, but not "<!DOCTYPE". */
 static int is_inline(const tag *t)
 {
     return t->name ? has_name_in(t, inline_names) || has_name_in(t, break_names) : !t->is_doctype;
 }
 
-/* White space around a paragraph is kept byte by byte. */
+/* Append text to the paragraph. White space around the paragraph is kept byte by byte. */
 static void read_text(paragraph *p, const char *pos, const char *end, int block_follows)
 {
     const char *last = end;
@@ -411,7 +413,7 @@ static void read_text(paragraph *p, const char *pos, const char *end, int block_
     document_add(p->d, PIECE_VERBATIM, last, (size_t)(end - last));
 }
 
-/* A title contains text only, no tags. */
+/* Read the content of a title element, which has text only, no tags. Returns the position after it. */
 static const char *read_title(paragraph *p, const tag *t)
 {
     const char *end = plain_end(t, p->end);
@@ -435,7 +437,7 @@ static const char *read_markup(paragraph *p, const char *pos, tag *t)
     return !is_raw && !is_empty && !t->is_end_tag && has_name_in(t, title_names) ? read_title(p, t) : t->end;
 }
 
-/* Split a page into pieces. */
+/* Split an HTML page into pieces. */
 static void read_page(document *d, const char *text, size_t length, const char *language)
 {
     const char *end = text + length;

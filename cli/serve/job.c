@@ -67,8 +67,8 @@ void job_release(job *j)
 
 enum { MAX_EVENT_BYTES = 64 << 10 };
 
-/* Append "event: NAME, data: JSON". Takes the reference to `data`. Requires the lock. An event that does not fit into memory is
- * dropped. */
+/* Append the server-sent event "event: NAME, data: JSON". Takes the reference to `data`. Requires the job's lock. If memory is short, the
+ * event is dropped. */
 static void append_event(job *j, const char *name, json_t *data)
 {
     char *text = data ? cli_result_line(data) : NULL;

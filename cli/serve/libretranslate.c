@@ -30,8 +30,8 @@ static const char *find_by_name(const service *s, const char *code, int with_scr
     return NULL;
 }
 
-/* Find a multilingual model's code for a language: "zh-Hant" is its zho_Hant, and "zh" the first of zho_Hans and zho_Hant. NULL: it
- * has none. */
+/* Return a multilingual model's own code for a language. With NLLB's codes "zh-Hant" is zho_Hant, and "zh" is the first of zho_Hans and
+ * zho_Hant. NULL: the model does not have the language. */
 static const char *find_code(const service *s, const char *code)
 {
     const char *found = NULL;
@@ -44,14 +44,14 @@ static const char *find_code(const service *s, const char *code)
 
 /* --- language pairs ----------------------------------------------------------------------------------------------- */
 
-/* The dash of a model's name FROM-TO; NULL: the name has another form. */
+/* Return the position of the dash in a model's name FROM-TO; NULL: the name has another form. */
 static const char *find_dash(const service *s)
 {
     const char *dash = strchr(s->name, '-');
     return !dash || dash == s->name || !dash[1] || strchr(dash + 1, '-') ? NULL : dash;
 }
 
-/* Whether the model's name is FROM-TO; a NULL matches any language. */
+/* Whether the model's name is FROM-TO for these languages; NULL stands for any language. */
 static int is_named(const service *s, const char *from, const char *to)
 {
     const char *dash = find_dash(s);
@@ -60,7 +60,8 @@ static int is_named(const service *s, const char *from, const char *to)
     return (!from || (strlen(from) == length && !strncmp(from, s->name, length))) && (!to || !strcmp(to, dash + 1));
 }
 
-/* Whether the model translates a language into another; `from` NULL: any language. Sets the languages that its inputs name. */
+/* Whether the model translates `from` to `to`. from NULL: any language. *named: the languages to put before its inputs, if it is
+ * multilingual. */
 static int serves_pair(const service *s, const char *from, const char *to, api_languages *named)
 {
     *named = (api_languages){NULL, NULL};
@@ -70,7 +71,8 @@ static int serves_pair(const service *s, const char *from, const char *to, api_l
     return named->from != NULL;
 }
 
-/* Find the first model of a pair, and count those that serve it. A multilingual model serves several pairs for any source. */
+/* Return the first model that translates `from` to `to`. *n: number of pairs that the models serve for this target; if `from` is NULL, a
+ * multilingual model counts as two, because it has several sources. */
 static service *find_direct(const models *a, const char *from, const char *to, api_languages *named, int *n)
 {
     service *found = NULL;
@@ -86,7 +88,7 @@ static service *find_direct(const models *a, const char *from, const char *to, a
     return found;
 }
 
-/* Find two models that translate through a pivot language: the first model named FROM-PIVOT whose target another model translates. */
+/* Find two models that translate through a pivot language. The first is named FROM-PIVOT, and *then translates PIVOT to `to`. */
 static service *find_pivot(const models *a, const char *from, const char *to, service **then, api_languages *named)
 {
     for (int i = 0, n; i < a->n; i++) {
@@ -97,7 +99,7 @@ static service *find_pivot(const models *a, const char *from, const char *to, se
     return NULL;
 }
 
-/* The value of a key; NULL: it is none, or no text, or has a NUL byte. */
+/* Return the text of a key in the request's body; NULL: the key is missing, or its value is not a text or has a NUL byte. */
 static const char *read_code(const api_request *r, const char *key)
 {
     const json_t *value = json_object_get(r->body, key);
@@ -125,7 +127,7 @@ static int choose_services(api_request *r)
 
 /* --- translate ---------------------------------------------------------------------------------------------------- */
 
-/* Read "alternatives"; in a form, numbers are texts. */
+/* Read the number "alternatives". In a form, numbers are texts. */
 static int read_alternatives(api_request *r)
 {
     const json_t *value = json_object_get(r->body, "alternatives");
@@ -169,14 +171,15 @@ int libre_begin_translate(api_request *r)
     return r->job->n > 0 ? request_submit(r) : libre_end_translate(r);
 }
 
-/* Whether the input's text causes the failure. */
+/* Whether a failure is due to the input's text. */
 static int is_own_fault(rill_status status)
 {
     return status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS;
 }
 
-/* Find the failure that fails the whole request: the first one that an input's text did not cause, or the first sentence if all
- * sentences failed. NULL: the request succeeds. Other failed sentences keep their source text, and tags are then placed in proportion. */
+/* Return the failed sentence for which the whole request fails. It is the first one whose failure was not due to its text, or, if all
+ * sentences failed, the first one. NULL: the request succeeds. Sentences that failed then keep their source text, and tags are placed in
+ * proportion. */
 static const job_input *find_failure(const api_request *r)
 {
     const job_input *input = r->job->input, *first = NULL;
@@ -200,7 +203,7 @@ static int answer_failure(api_request *r, const job_input *input)
     return REFUSE_TRANSLATE(code, "%s", why ? why : rill_status_name(input->status));
 }
 
-/* Submit the outputs as inputs of the second model. Inputs that failed keep their errors. */
+/* Submit the outputs of the first model as inputs of the second model. Inputs that failed keep their errors. */
 static int submit_second(api_request *r)
 {
     job *first = r->job;
@@ -222,7 +225,7 @@ static int submit_second(api_request *r)
     return r->job && set_alternatives(r) ? request_submit(r) : 0;
 }
 
-/* Further outputs of an input with a single sentence; an empty list for longer inputs. */
+/* List the further outputs of an input that is a single sentence; the list is empty for longer inputs. */
 static json_t *alternatives_json(const api_request *r, size_t i)
 {
     json_t *list = json_array(), *parts = request_document_results(r, i);
@@ -305,7 +308,8 @@ static int has_target(const json_t *targets, const char *code)
     return 0;
 }
 
-/* Add targets to a language. The languages of a multilingual model share one list: NLLB-200 has 40,000 pairs. */
+/* Add target languages to the entry of a language. All languages of a multilingual model share one list of targets, since NLLB-200 has
+ * 40,000 pairs. */
 static void add_targets(json_t *list, const char *code, json_t *targets)
 {
     json_t *entry = find_entry(list, code), *target;
@@ -329,7 +333,7 @@ static void add_target(json_t *list, const char *code, const char *target)
     json_decref(targets);
 }
 
-/* Add what a model named FROM-TO translates, and what another one makes of it. */
+/* Add the target language of a model named FROM-TO, and the target languages that another model reaches from TO. */
 static void add_named(json_t *list, const models *m, const service *s)
 {
     const char *dash = find_dash(s);

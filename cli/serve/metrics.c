@@ -57,7 +57,7 @@ static void put_label(FILE *out, const char *name)
     }
 }
 
-/* A member of service_counts, an int64_t at this offset. */
+/* A metric whose value is a member of service_counts, an int64_t. */
 #define SERIES(name, type, help, member)                   \
     {                                                      \
         name, type, help, offsetof(service_counts, member) \

@@ -24,14 +24,15 @@ char *queue_settings_key(const rill_settings *settings)
     return NULL;
 }
 
-/* Number of the sample stream: the input's place in its request, so that the same request gets the same samples every time. */
+/* Return the number of the input's stream of random samples: its place in its request, from 1. The same request thus gets the same samples
+ * every time. 0: the input is not sampled. */
 static int64_t sample_number(const job_input *input)
 {
     return input->job->settings.sample > 0 ? input - input->job->input + 1 : 0;
 }
 
-/* Build the key from everything that a result depends on: settings, tokens, sample number, domain options, constraints and text. 0:
- * out of memory. */
+/* Make the input's cache key from everything on which its result depends: settings, whether it has tokens, sample number, domain options,
+ * constraints and text. Returns 0 if out of memory. */
 static int make_key(const service *s, job_input *input, const char *settings)
 {
     const job *j = input->job;
@@ -64,7 +65,7 @@ static int make_keys(const service *s, job *j)
 
 /* --- searches ----------------------------------------------------------------------------------------------------- */
 
-/* The functions of this section and of the next two sections require the service's lock. */
+/* Functions of this section and the next two require the service's lock. */
 static decoding *find_decoding(const service *s, const job_input *input)
 {
     /* A deadline can cut a search short, so an input with a deadline does not share one. */
@@ -96,7 +97,7 @@ static void count_done(service *s, rill_status status)
     s->counts.cancelled += status == RILL_ERR_CANCELLED;
 }
 
-/* May free the input's job. */
+/* Set the result of an input. This may free the input's job. */
 static void finish_input(service *s, job_input *input, rill_status status, json_t *result)
 {
     job *j = input->job;
@@ -119,7 +120,7 @@ static int needs_no_search(const job_input *input)
     return input->decoding || input->result;
 }
 
-/* Serve an input from the cache or join a running search. Returns whether it needs no search. */
+/* Serve an input from the cache, or let it wait for a running search with the same key. Returns 1 if it then needs no search of its own. */
 static int answer_or_join(service *s, job_input *input)
 {
     const char *answer = input->key ? cache_find(s->cache, input->hash, input->key, input->key_length) : NULL;
@@ -224,7 +225,7 @@ rill_status service_submit(service *s, job *j)
 
 /* --- cancellation ------------------------------------------------------------------------------------------------- */
 
-/* Fail the inputs of a job that have not left the queue. */
+/* Fail those inputs of a job that have not left the queue. */
 static void fail_rest_of_job(service *s, job *j, rill_status status, const char *why)
 {
     for (; j->n_dequeued < j->n; j->n_dequeued++) {
@@ -272,7 +273,7 @@ void service_cancel(service *s, job *j)
 
 /* --- reader of the run -------------------------------------------------------------------------------------------- */
 
-/* Runs on the run's thread. Requires the lock. */
+/* Cancel the searches for which no input waits any more. Runs on the run's thread. Requires the service's lock. */
 static void cancel_in_engines(service *s)
 {
     for (int64_t i = 0; i < s->counts.in_flight && s->n_cancelled > 0; i++)
@@ -300,7 +301,7 @@ static decoding *next_decoding(service *s, job_input **input)
         job *j = s->first_job;
         *input = &j->input[j->n_dequeued++];
         decoding *d = answer_or_join(s, *input) ? NULL : begin_decoding(s, *input);
-        if (!needs_no_search(*input)) { /* out of memory */
+        if (!needs_no_search(*input)) { /* out of memory: no search was started */
             count_done(s, RILL_ERR_MEMORY);
             job_set_result(*input, RILL_ERR_MEMORY, NULL);
         }
@@ -316,7 +317,7 @@ static decoding *next_decoding(service *s, job_input **input)
     return NULL;
 }
 
-/* Runs on the engine's thread, between timesteps. */
+/* Send the progress of a search to its inputs. Runs on the engine's thread, between timesteps. */
 static void pass_on_progress(void *user, const rill_progress *progress)
 {
     decoding *d = user;
@@ -370,8 +371,8 @@ rill_status queue_read(void *user, int may_block, rill_request *request)
 
 /* --- writer of the run -------------------------------------------------------------------------------------------- */
 
-/* Finish a search and give its result to all inputs that wait for it. Requires the lock. `text`: the result as text, if there are
- * several. */
+/* Finish a search and give its result to all inputs that wait for it. Requires the service's lock. text: the result as JSON text, from
+ * which all but one input get a copy; needed only if several inputs wait. */
 static void end_decoding(service *s, decoding *d, rill_status status, json_t *result, const char *text)
 {
     decoding *other = s->in_flight[--s->counts.in_flight];
@@ -436,7 +437,7 @@ void queue_end(service *s, rill_status status)
     }
     json_t *failure = cli_result_error(ended, why);
     char *text = cli_result_line(failure);
-    /* each input gets a copy */
+    /* each waiting input gets a copy of the failure */
     while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], ended, NULL, text);
     json_decref(failure);
     free(text);

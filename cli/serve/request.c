@@ -47,7 +47,7 @@ void request_clear(api_request *r)
 
 /* --- parsing requests --------------------------------------------------------------------------------------------- */
 
-/* Find the key of a request that an unknown word stands for: other programs use the word, or an earlier rill used it. */
+/* Return the key that replaces an unknown key of a request: other programs, or earlier versions of rill, use the unknown one. */
 static const char *known_key(const char *word, const char *const *keys)
 {
     static const char *const words[][2] = {{"deadline", "timeout"}, {"seconds", "timeout"}, {"text", "input"},
@@ -135,7 +135,7 @@ int request_read_timeout(api_request *r)
     return 1;
 }
 
-/* A text of the inputs, which are a string or a list of strings. */
+/* Return text i of `inputs`, a string or a list of strings. */
 static const json_t *input_text(const json_t *inputs, size_t i)
 {
     return json_is_string(inputs) ? inputs : json_array_get(inputs, i);
@@ -160,7 +160,7 @@ static int check_inputs(api_request *r, const json_t *inputs)
     return 1;
 }
 
-/* Copy a text into a job, after the languages that the inputs name. */
+/* Copy a text into a job. For a multilingual model, the columns with its languages are put before the text. */
 static int set_text(const api_request *r, job *j, int32_t i, const json_t *text)
 {
     const char *bytes = json_string_value(text);
@@ -222,7 +222,7 @@ int request_read_split(api_request *r, document_split *split)
                : api_refuse(r, 400, "bad-request", "split: expected \"lines\", \"sentences\" or \"html\"");
 }
 
-/* Split the inputs into documents of the request. Returns the list of all parts; NULL: out of memory. */
+/* Split the inputs into documents, which the request keeps. Returns the list of all parts; NULL: out of memory. */
 static json_t *split_inputs(api_request *r, const json_t *inputs, document_split split, int32_t max_parts)
 {
     const char *language = r->languages.from ? r->languages.from : service_language(r->service);
@@ -264,7 +264,8 @@ int request_make_document_job(api_request *r, const json_t *inputs, document_spl
     return r->job != NULL;
 }
 
-/* A document, whose parts are the job's inputs from `first` on; the part's outputs of rank `output` (n-best) are joined. */
+/* A document to join. Its parts are the job's inputs from number `first` on; of each part, the output of rank `output` (0: best) is
+ * used. */
 typedef struct document_range {
     const api_request *request;
     const document *document;

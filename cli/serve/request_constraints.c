@@ -5,7 +5,7 @@
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */
 
-/* Append a part to an input's line of constraints. 0: out of memory. */
+/* Append a constraint to an input's line of constraints. Returns 0 if out of memory. */
 static int add_part(job_input *input, const char *name, const char *text)
 {
     const char *old_line = input->constraints ? input->constraints : "";
@@ -43,12 +43,12 @@ static int read_constraints(api_request *r, const json_t *value)
 
 /* --- glossaries --------------------------------------------------------------------------------------------------- */
 
-/* Limits, because the server's thread searches each term in each input. The search then takes a tenth of a second, and two seconds in
- * texts made to slow it down. */
+/* Limits of a glossary, because the server's thread searches each term in each input. At the limits this takes a tenth of a second, and two
+ * seconds in texts made to slow it down. */
 enum { MAX_TERMS = 1000, MAX_TERM_BYTES = 200 };
 #define MAX_SEARCHED_BYTES ((size_t)100 << 20)
 
-/* Whether a text fits into one line of a constraint. */
+/* Whether a text may be a term of a glossary: it must fit into one line of a constraint. */
 static int is_term(const char *text, size_t length)
 {
     return length > 0 && length <= MAX_TERM_BYTES && strlen(text) == length && !strstr(text, "|||") &&
@@ -80,9 +80,9 @@ static int check_glossary(api_request *r, json_t *glossary)
                             MAX_SEARCHED_BYTES / n, bytes);
 }
 
-/* A folded term, and its constraint. */
+/* A term of the glossary in lower case, and the text that outputs must then contain. */
 typedef struct term {
-    char *text; /* [length] */
+    char *text; /* [length] bytes of the term */
     size_t length;
     const char *target;
 } term;

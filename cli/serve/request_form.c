@@ -5,7 +5,7 @@
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-/* Add a field; takes the reference to `value`. 0: the name or the value is not UTF-8, or out of memory. */
+/* Add a field to the form; takes the reference to `value`. Returns 0 if the name or the value is not UTF-8, or out of memory. */
 static int add_field(json_t *form, const char *name, json_t *value)
 {
     json_t *previous = name ? json_object_get(form, name) : NULL;
@@ -44,7 +44,7 @@ int form_add_query(json_t *form, struct MHD_Connection *connection)
 
 /* --- application/x-www-form-urlencoded ---------------------------------------------------------------------------- */
 
-/* Source: the URL standard (url.spec.whatwg.org), section 5.1. */
+/* The format is that of the URL standard (url.spec.whatwg.org), section 5.1. */
 static int digit(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -53,7 +53,7 @@ static int digit(char c)
                                   : -1;
 }
 
-/* Decode a part in place. */
+/* Decode a name or a value in place, and return it as a JSON string. */
 static json_t *decode(char *text, size_t n)
 {
     size_t to = 0;
@@ -94,10 +94,10 @@ int form_add_urlencoded(json_t *form, char *body, size_t length)
 
 /* --- multipart/form-data ------------------------------------------------------------------------------------------ */
 
-/* The field whose value arrives in pieces. */
+/* The state of reading a multipart form: the field that is being read. Its value arrives in pieces. */
 typedef struct multipart {
     json_t *form;
-    char *name, *value; /* name NULL: no field yet */
+    char *name, *value; /* name and value of the field; name NULL: no field yet */
     size_t length, capacity;
     int is_bad;
 } multipart;

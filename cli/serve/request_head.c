@@ -22,13 +22,15 @@ int head_has_type(struct MHD_Connection *connection, const char *type)
     return found && !strncasecmp(found, type, n) && strchr("; \t", found[n]);
 }
 
-/* How often each header field occurs that determines the end of a request or its source. libmicrohttpd returns only the first of each. */
+/* Number of times that a request has each header field that determines where it ends or where it comes from. libmicrohttpd returns only the
+ * first of equal fields. */
 typedef struct fields {
     int length, encoding, host, origin;
     int bad_name, folded;
 } fields;
 
-/* libmicrohttpd 0.9 merges a header line that is folded after its colon (RFC 9112, 5.2) into its name: Content-Length62. */
+/* Whether `name` is the field with more text after it. libmicrohttpd 0.9 appends the value of a header line that is folded after its colon
+ * (RFC 9112, 5.2) to the name: Content-Length62. */
 static int is_folded(const char *name, const char *field)
 {
     const size_t n = strlen(field);
@@ -156,8 +158,8 @@ static int is_listed_origin(const char *origin, const serve_options *options)
     return 0;
 }
 
-/* Whether a Host header is the host of an allowed origin: a proxy may pass on the name that its clients use. With "*", any name is
- * allowed. */
+/* Whether a Host header has the host of an allowed origin: a proxy may pass on the host that its clients use. If all origins are allowed
+ * ("*"), any host is. */
 static int is_host_of_listed(const char *host, const serve_options *options)
 {
     for (int i = 0; i < options->n_origins; i++)

@@ -6,14 +6,14 @@
 
 #include "trace.h"
 
-enum { MAX_INPUT_SECONDS = 10 }; /* seconds per input */
+enum { MAX_INPUT_SECONDS = 10 }; /* time limit of each input in seconds */
 
 typedef struct request_trace {
     service *service;
     job *job;
     rill_context *ctx;
     cli_trace trace;
-    int fd; /* memory file for the trace */
+    int fd; /* descriptor of the memory file to which the trace is written */
 } request_trace;
 
 static rill_status submit(request_trace *t, rill_engine *engine, job_input *input, int64_t *id)
@@ -55,7 +55,7 @@ static rill_status decode(request_trace *t, rill_engine *engine)
         while (status >= 0 && rill_engine_next(engine, &result) == RILL_OK) {
             cli_trace_result(&t->trace, result);
             job_input *input = result->user;
-            /* Set the last result when the trace is complete. */
+            /* The last input gets its result later, when the trace is complete. */
             if (j->n_done + 1 < j->n)
                 job_set_result(input, result->status, json_null());
             else
@@ -65,7 +65,7 @@ static rill_status decode(request_trace *t, rill_engine *engine)
     return status;
 }
 
-/* The engine must be created before the trace begins and destroyed before it ends. */
+/* Decode the job's inputs and write their trace. The engine must be created before the trace begins and destroyed before it ends. */
 static rill_status run(request_trace *t)
 {
     const service *s = t->service;

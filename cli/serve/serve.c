@@ -12,7 +12,7 @@
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a text is an origin, or "*". */
+/* Whether a text is the origin of a web page, such as "https://example.org", or "*". */
 static int is_origin(const char *text)
 {
     const char *host = strstr(text, "://");
@@ -100,16 +100,17 @@ static int set_defaults(void *command)
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
 typedef struct serve {
-    serve_options options; /* of the first model; all have the same */
+    serve_options options; /* server options, taken from the first model; those of all models are equal */
     int argc;
     char **argv;
-    models *current, *draining; /* the set for new requests; old sets that finish their requests */
-    char *token;                /* NULL: no API key is required */
+    /* current: set of models for new requests; draining: list of old sets, which finish their requests */
+    models *current, *draining;
+    char *token; /* NULL: no API key is required */
     server *server;
-    double retry_time; /* time of the next attempt to open a failed model */
+    double retry_time; /* time at which the next attempt to open a failed model begins */
 } serve;
 
-/* Value of -m in any of its forms; NULL: another option. *uses: number of words. */
+/* Return the value of -m or --model at argv[arg_index]; NULL: another option stands there. *uses: number of words of the option. */
 static const char *model_argument(char **argv, int argc, int arg_index, int *uses)
 {
     static const char *const starts[] = {"--model=", "-m"};
@@ -122,7 +123,7 @@ static const char *model_argument(char **argv, int argc, int arg_index, int *use
     return NULL;
 }
 
-/* Name of a model: the last component of its directory, or NAME in NAME=DIR. */
+/* Return the name of a model: NAME in NAME=DIR, or else the last component of its directory. *model: receives the directory. */
 static char *model_name(const char **model)
 {
     const char *equals = strchr(*model, '='), *slash = strchr(*model, '/');
@@ -138,7 +139,7 @@ static char *model_name(const char **model)
     return strndup(*model + begin, end - begin);
 }
 
-/* The models that a command line names, and its other words. `word` has space to append "-m" and one model. */
+/* The models on a command line, and its other words. `word` has space for two more words, "-m" and one model. */
 typedef struct line {
     char *name[MODELS_MAX];        /* [n] name of each model */
     const char *model[MODELS_MAX]; /* NAME=DIR or DIR of each model */
@@ -176,7 +177,7 @@ static int open_one(line *l, int m, service **out, int *helped)
         l->word[n++] = option;
         l->word[n++] = (char *)(size_t)l->model[m];
     }
-    l->name[m] = NULL; /* service_open() takes the name */
+    l->name[m] = NULL; /* service_open() took the memory of the name */
     return service_open(out, &cli_serve, name, n, l->word, helped);
 }
 
@@ -193,7 +194,7 @@ static void end_models(models *all, int now)
         if (all->service[m] && !all->is_shared[m]) service_end(all->service[m], now);
 }
 
-/* If the models have started, call end_models() first. NULL is allowed. */
+/* Close a set of models; NULL is allowed. If its services were started, call end_models() first. */
 static void close_models(models *all)
 {
     for (int m = 0; all && m < MODELS_MAX; m++)
@@ -235,7 +236,7 @@ static int open_models(models **out, const serve *s, models *old, int starts, in
 
 /* --- API key ------------------------------------------------------------------------------------------------------ */
 
-/* Read the first line of the file; the caller frees it. */
+/* Read the API key from the first line of a file; the caller frees it. */
 static int read_token(const char *path, char **out)
 {
     rill_context *ctx;
@@ -257,7 +258,8 @@ static int read_token(const char *path, char **out)
 
 /* --- reloading ---------------------------------------------------------------------------------------------------- */
 
-/* Close old sets without requests, the oldest first, because a newer set may have taken over services of an older one. */
+/* Close old sets of models that no request uses, from the oldest one on, because a newer set may have taken over services of an older
+ * one. */
 static void close_idle(serve *s)
 {
     for (;;) {
@@ -279,7 +281,7 @@ static void take_over(serve *s, models *next)
     s->current = next;
 }
 
-/* Read models and API key again. On failure the old ones continue. */
+/* Read the models and the API key again. On failure, the server continues with the present ones. */
 static void reload(serve *s)
 {
     models *next = NULL;
@@ -305,7 +307,7 @@ static int has_failed(const serve *s)
     return 0;
 }
 
-/* Open models again whose run has failed. After a failure, retry some seconds later. */
+/* Open models again whose run has failed. If that fails, it is tried again some seconds later. */
 static void reopen(serve *s)
 {
     enum { RETRY_SECONDS = 10 };
@@ -320,7 +322,7 @@ static void reopen(serve *s)
     cli_message("the failed model is open again");
 }
 
-/* A standard stream that is a terminal; -1: none. */
+/* Return the descriptor of standard input or standard error if it is a terminal; -1: neither is. */
 static int find_terminal(void)
 {
     return isatty(STDIN_FILENO) ? STDIN_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
@@ -333,7 +335,7 @@ static void wait_for_end(serve *s)
     while (!cli_interrupted()) {
         poll(&wanted, 1, 1000);
         if (cli_interrupt_take_hup()) {
-            /* SIGHUP after the terminal was closed ends the server, unless nohup was used. */
+            /* A SIGHUP that came because the terminal was closed ends the server, unless nohup was used. */
             if (terminal >= 0 && !isatty(terminal)) return;
             reload(s);
         }
@@ -363,7 +365,7 @@ static int run(serve *s)
     }
     end_models(s->current, n_unanswered > 0);
     for (models *m = s->draining; m; m = m->next) end_models(m, n_unanswered > 0);
-    /* Send the error responses of requests that ran out of time. */
+    /* Give the error responses some time to be sent, for the requests that were not answered in time. */
     if (n_unanswered > 0) server_drain(s->server, 2);
     server_close(s->server);
     return code == CLI_OK && (n_unanswered > 0 || has_failed(s)) ? CLI_FAILED : code;

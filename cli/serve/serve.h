@@ -15,13 +15,13 @@ typedef struct serve_options {
     const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] origins whose web pages may send requests, "*": all */
     int n_origins;
     const char *api_key_path;
-    int port; /* 0: any free port */
+    int port; /* TCP port; 0: any free port */
     int queue_size, max_connections, max_beam_size;
     int max_inputs;       /* maximum number of inputs in a request */
-    int request_timeout;  /* seconds for a request to arrive */
-    int shutdown_timeout; /* seconds to wait at shutdown for requests in work */
+    int request_timeout;  /* seconds within which a request must arrive */
+    int shutdown_timeout; /* seconds to wait at shutdown until accepted requests are answered */
     int64_t request_bytes, max_body_bytes, cache_bytes;
-    int prints_openapi; /* print the description of the paths instead of serving */
+    int prints_openapi; /* print the description of the HTTP API (openapi.json) instead of serving */
 } serve_options;
 
 /* --- the cache --------------------------------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ void cache_destroy(cache *c); /* NULL is allowed */
 /* Hash a key with a secret seed, so that clients cannot construct keys that collide. */
 uint64_t cache_hash(const cache *c, const void *key, size_t length);
 
-/* Find a response, valid until the next cache_add(). NULL: not cached. */
+/* Find the response that is stored for a key. It is valid until the next cache_add(). NULL: not cached. */
 const char *cache_find(cache *c, uint64_t hash, const void *key, size_t length);
 /* Store copies of key and response. Entries that are too large, or for which there is no memory, are not stored. */
 void cache_add(cache *c, uint64_t hash, const void *key, size_t length, const char *answer);
@@ -64,37 +64,41 @@ struct decoding;
 
 typedef struct job_input {
     job *job;
-    char *text; /* [length] */
+    char *text; /* [length] text of the input */
     size_t length;
-    char *constraints;   /* a line of constraints (rill/constraints.h); NULL: none */
-    json_t *result;      /* NULL: not done */
-    rill_status status;  /* status of the result */
-    char *final, *draft; /* (streams) text of the last event; NULL: none */
+    char *constraints;  /* a line of constraints (rill/constraints.h); NULL: none */
+    json_t *result;     /* result as JSON; NULL: the input is not done */
+    rill_status status; /* status of the result */
+    /* for streams: text of the last event `final`, and of the last event `draft`; NULL: none was sent */
+    char *final, *draft;
     /* Protected by the service's lock: */
     char *key; /* [key_length] cache key; NULL: not computed yet */
     size_t key_length;
-    uint64_t hash;                 /* hash of `key` */
-    struct decoding *decoding;     /* the search that it waits for; NULL: still in the queue, or done */
+    uint64_t hash; /* hash of the cache key */
+    /* search for whose result the input waits; NULL: the input is still in the queue, or done */
+    struct decoding *decoding;
     struct job_input *next, *prev; /* other inputs that wait for the same search */
 } job_input;
 
 struct job {
     pthread_mutex_t lock;
     int n_references;
-    job *next, *prev;              /* neighbours in the service's queue */
-    job_input *input;              /* [n] inputs of the request */
-    int32_t n, n_dequeued, n_done; /* inputs before n_dequeued have left the queue */
-    int is_submitted;              /* a service has accepted the job */
-    int is_cancelled;              /* the client has disconnected */
-    rill_settings settings;        /* search settings of all inputs */
-    int has_own_settings;          /* the settings differ from the service's */
-    char *options;                 /* domain options (rill_request.options); NULL: as the model was opened */
-    int wants_tokens;              /* results have "tokens" */
-    double deadline;               /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
-    double arrival_time;           /* time of arrival on the clock of cli_now() */
-    char *trace;                   /* (traces) the whole trace */
-    int is_stream;                 /* the client receives progress events: */
-    char *events;                  /* [events_used] server-sent events; the first events_read bytes are sent */
+    job *next, *prev; /* neighbours in the service's queue */
+    job_input *input; /* [n] inputs of the request */
+    /* numbers of inputs: all; those that have left the queue, which are the first ones; those that are done */
+    int32_t n, n_dequeued, n_done;
+    int is_submitted;       /* a service has accepted the job */
+    int is_cancelled;       /* the client has disconnected */
+    rill_settings settings; /* search settings of all inputs */
+    int has_own_settings;   /* the settings differ from the service's */
+    char *options;          /* domain options (rill_request.options); NULL: as the model was opened */
+    int wants_tokens;       /* 1: results contain "tokens" */
+    double deadline;        /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
+    double arrival_time;    /* time of arrival on the clock of cli_now() */
+    char *trace;            /* for traces: the text of the whole trace */
+    int is_stream;          /* 1: the client receives progress events */
+    /* [events_used] text of server-sent events; the first events_read bytes were sent */
+    char *events;
     size_t events_read, events_used, events_capacity;
     /* Called with the lock held, when all inputs are done and, for a stream, when there are new events. NULL: not set. */
     void (*notify)(void *user);
@@ -115,7 +119,7 @@ void job_set_result(job_input *input, rill_status status, json_t *result);
 void job_append_end_event(job *j);
 /* For a stream, record the progress of an input. Any thread. */
 void job_progress(job_input *input, const rill_progress *progress);
-/* Copy up to max_bytes bytes of events that are not sent yet. Requires the lock. Returns the number of bytes. */
+/* Copy at most max_bytes bytes of events that were not sent yet to `out`. Requires the job's lock. Returns the number of bytes. */
 size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* --- services ---------------------------------------------------------------------------------------------------------- */
@@ -134,10 +138,12 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 typedef struct service service;
 
 typedef struct service_counts {
-    int64_t waiting;                            /* inputs in the queue */
-    int64_t in_flight;                          /* searches in the engines */
-    int64_t inputs, failed, cancelled, actions; /* totals; actions: of finished searches */
-    int64_t from_cache, shared;                 /* inputs served from the cache, or by the search of another input */
+    int64_t waiting;   /* inputs in the queue */
+    int64_t in_flight; /* searches in the engines */
+    /* totals: inputs done, failed and cancelled; actions (tokens) of finished searches */
+    int64_t inputs, failed, cancelled, actions;
+    /* totals: inputs served from the cache; inputs served by the search of another input */
+    int64_t from_cache, shared;
     int64_t cache_entries, cache_bytes;
     rill_stats stats;
 } service_counts;
@@ -149,7 +155,7 @@ typedef struct service_counts {
  *   *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
 int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped);
-int service_start(service *s); /* does nothing if it has started */
+int service_start(service *s); /* start the service's thread; does nothing if it was started */
 /* Refuse new jobs and wait until all jobs are done. `now`: stop at once, so that unfinished inputs get an error. */
 void service_end(service *s, int now);
 void service_close(service *s); /* service_end() must have been called; NULL is allowed */
@@ -184,56 +190,59 @@ void service_get_counts(service *s, service_counts *out);
 /* Locks: the service's lock protects the queue, running searches and counters. A job's lock is taken while the service's lock is held,
  * never the other way round. */
 
-/* One running search, shared by all inputs with the same key. */
+/* One running search. All inputs with the same cache key wait for it. */
 typedef struct decoding {
     service *service;
     int64_t id;           /* number of the input in the service's run */
-    int64_t flight_index; /* index in service.in_flight */
+    int64_t flight_index; /* index of this search in service.in_flight */
     char *key;            /* [key_length] cache key; NULL: the search is not shared */
     size_t key_length;
     uint64_t hash;
-    int wants_tokens, has_watcher; /* the result has "tokens"; the engine reports progress */
-    int64_t width;                 /* width of the input's text, if the model is made for sentences; else 0 */
-    job_input *first_waiting;      /* list of inputs that wait for the result; NULL: cancelled */
+    /* wants_tokens: the result has "tokens"; has_watcher: the engine reports progress */
+    int wants_tokens, has_watcher;
+    /* width of the input's text (cli_text_width()) if the model is made for sentences; else 0 */
+    int64_t width;
+    job_input *first_waiting; /* list of inputs that wait for the result; NULL: cancelled */
 } decoding;
 
 struct service {
     cli_session session;
     serve_options options;                 /* server options of the service's command line */
-    rill_option_source *default_schedule;  /* scheduling defaults */
+    rill_option_source *default_schedule;  /* defaults of options that only affect scheduling */
     rill_search_config *search_config;     /* search config for requests without options */
     rill_constraints *constraints;         /* parser of constraints for the run */
-    char *settings_key;                    /* key of the service's own settings */
+    char *settings_key;                    /* canonical text of the service's own settings, for cache keys */
     rill_context *request_ctx;             /* context of the server's thread, for parsing settings */
-    rill_constraints *request_constraints; /* constraints reader of the server's thread, for checking constraints */
+    rill_constraints *request_constraints; /* parser of constraints for the server's thread, to check requests */
     char *name;
     int can_split; /* the model is made for sentences (rill_model_split()) */
-    /* codes of a multilingual model whose inputs name their languages (the option language-columns), NULL-terminated; else NULL */
+    /* language codes, ending with NULL, of a multilingual model whose inputs name their languages (option language-columns); NULL: another
+     * model */
     const char *const *languages;
     int64_t n_deadlines; /* number of jobs in the queue with a deadline */
     pthread_t thread;
     int is_started;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    job *first_job, *last_job; /* queue of jobs with waiting inputs; the first one is next */
-    job *last_read;            /* job whose text the run still borrows */
+    job *first_job, *last_job; /* queue of jobs that have inputs waiting; first_job is next */
+    job *last_read;            /* job whose text the run borrows until the next read */
     int64_t max_in_flight, next_id;
     service_counts counts;
     cache *cache;
     decoding **in_flight; /* [counts.in_flight] running searches */
-    int64_t n_cancelled;  /* running searches to cancel in the engine */
+    int64_t n_cancelled;  /* number of running searches that are to be cancelled in the engine */
     int is_draining, has_ended;
     int is_tracing; /* a trace is being recorded */
-    int is_stopped; /* the trace must stop */
+    int is_stopped; /* the recording of a trace must stop */
     char failure[512];
 };
 
 /* Reader and writer of the run: callbacks for rill_workers_run_requests() with the service as user. */
 rill_status queue_read(void *service, int may_block, rill_request *request);
 rill_status queue_write(void *service, const rill_result *result);
-/* End of the run: fail everything that is not done. */
+/* Fail everything that is not done, at the end of the run. status: how the run ended. */
 void queue_end(service *s, rill_status status);
-/* Canonical text of settings, for comparison; NULL: out of memory. */
+/* Return a canonical text of settings: equal settings have equal texts. NULL: out of memory. */
 char *queue_settings_key(const rill_settings *settings);
 
 /* --- models ------------------------------------------------------------------------------------------------------------ */
@@ -244,11 +253,11 @@ char *queue_settings_key(const rill_settings *settings);
 enum { MODELS_MAX = 64 };
 
 typedef struct models {
-    service *service[MODELS_MAX]; /* [n] */
-    int is_shared[MODELS_MAX];    /* another set ends and closes this service */
+    service *service[MODELS_MAX]; /* [n] services, one per model */
+    int is_shared[MODELS_MAX];    /* [n] 1: another set will end and close this service */
     int n;
     int n_users;         /* number of requests that use the set; protected by the server's lock */
-    struct models *next; /* list of old sets */
+    struct models *next; /* next older set in the list of old sets */
 } models;
 
 #endif

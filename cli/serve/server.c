@@ -14,11 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Connections above --max-connections, which may ask how the server is while all others wait for responses. */
+/* Number of connections accepted above --max-connections. They may ask for the server's state while all other connections wait for
+ * responses. */
 enum { SPARE_CONNECTIONS = 16 };
 
-/* The largest head of a request. The library has twice as much memory for a connection, so that it takes a somewhat larger head and the
- * response can be JSON; it answers still larger ones with a page of its own. */
+/* Maximum size of a request's head in bytes. libmicrohttpd reserves twice as much memory per connection, so a somewhat larger head is read
+ * and refused in JSON; to a still larger one the library responds with a page of its own. */
 enum { MAX_HEAD_BYTES = 32 << 10 };
 
 struct server {
@@ -31,24 +32,26 @@ struct server {
     pthread_cond_t became_idle;
     const char *token;          /* the API key; NULL: none is required */
     models *models;             /* set of models for new requests */
-    int n_busy;                 /* exchanges whose request is complete */
-    int is_quiesced, listen_fd; /* whether new connections are refused; the listening socket */
+    int n_busy;                 /* number of exchanges whose request has arrived completely */
+    int is_quiesced, listen_fd; /* is_quiesced: new connections are refused; listen_fd: the listening socket */
 };
 
 typedef struct exchange {
     server *server;
     struct MHD_Connection *connection;
     const api_route *route;
-    api_request request; /* an answer given before the body has arrived is sent after the body, which is discarded */
+    /* its response may be known before the body has arrived; it is then sent after the body, which is discarded */
+    api_request request;
     json_t *parsed;
-    char *body; /* [body_length] */
+    char *body; /* [body_length] bytes of the body that have arrived */
     size_t body_length, body_capacity;
     double start_time;
     int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming;
-    enum { FORM_NONE, FORM_URLENCODED, FORM_MULTIPART } form; /* of the body; FORM_NONE: JSON */
+    enum { FORM_NONE, FORM_URLENCODED, FORM_MULTIPART } form; /* format of the body; FORM_NONE: JSON */
     int lacks_key;                                            /* the head has no API key; the body may have one */
-    int is_spare;                                             /* the connection is one above --max-connections */
-    int closes_connection;                                    /* close the connection after the response */
+    /* the connection is one of those above --max-connections */
+    int is_spare;
+    int closes_connection; /* close the connection after the response */
 } exchange;
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
@@ -114,7 +117,7 @@ static void resume_exchange(void *user)
     MHD_resume_connection(x->connection);
 }
 
-/* Called when the client has disconnected, on the watching thread. */
+/* Cancel the request of a client that has disconnected. Called on the thread that watches connections. */
 static void client_gone(void *user)
 {
     exchange *x = user;
@@ -127,7 +130,7 @@ static void stop_watching(exchange *x)
     x->is_watched = 0;
 }
 
-/* Suspend the connection until the job is done. 0: it is done already. */
+/* Suspend the connection until the job is done. Returns 0 if the job is done already. */
 static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
@@ -154,7 +157,7 @@ static enum MHD_Result continue_exchange(exchange *x)
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
 
-/* Return the next bytes of a stream, or suspend the connection until there are some. */
+/* Copy the next bytes of a stream of events, or suspend the connection until there are some. */
 static ssize_t next_bytes(void *user, uint64_t stream_pos, char *out, size_t max_bytes)
 {
     exchange *x = user;
@@ -193,7 +196,8 @@ static enum MHD_Result start_stream(exchange *x)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Compare in constant time, so that the time does not show how much of the key is right. */
+/* Whether the client's key is the server's API key. They are compared in constant time, so that the time does not show how much of the key
+ * is right. */
 static int same_token(const char *client_token, const char *token)
 {
     const size_t n = strlen(client_token), m = strlen(token);
@@ -202,7 +206,7 @@ static int same_token(const char *client_token, const char *token)
     return !differs;
 }
 
-/* Whether a request without this key must be refused. NULL: the request has no key. */
+/* Whether the request must be refused for its key. client_token: the key of the request; NULL: it has none. */
 static int is_wrong_key(const exchange *x, const char *client_token)
 {
     server *s = x->server;
@@ -220,7 +224,7 @@ static int refuse_key(exchange *x)
                       x->route->is_libretranslate ? " or \"api_key\"" : "");
 }
 
-/* Check the API key. LibreTranslate's clients send it in the query or in the body, which has not arrived yet. */
+/* Check the API key of the head. LibreTranslate's clients send the key in the query or in the body, which has not arrived yet. */
 static int check_key(exchange *x)
 {
     static const char scheme[] = "Bearer ";
@@ -245,7 +249,7 @@ static const char *find_route(exchange *x, const char *method, const char *path)
     return r->method;
 }
 
-/* Refuse a path or its method, or answer the preflight request of a browser. */
+/* Refuse an unknown path or method, or answer the preflight request of a browser. */
 static int check_route(exchange *x, const char *method, const char *path, const char *path_method)
 {
     api_request *r = &x->request;
@@ -282,7 +286,7 @@ static int check_type(exchange *x)
                       type ? type : "");
 }
 
-/* Refuse a request that decodes on a spare connection. */
+/* On a connection above --max-connections, refuse all requests except GET. */
 static int check_place(exchange *x)
 {
     if (!x->is_spare || !strcmp(x->route->method, "GET")) return 1;
@@ -301,7 +305,7 @@ static int check_head_size(exchange *x)
                       (int)MAX_HEAD_BYTES);
 }
 
-/* Check the request before its body arrives. 0: it has its answer. */
+/* Check a request before its body arrives. Returns 0 if the request already has its response. */
 static int check_head(exchange *x, const char *method, const char *path, const char *version)
 {
     api_request *r = &x->request;
@@ -320,7 +324,7 @@ static int check_head(exchange *x, const char *method, const char *path, const c
     return 0;
 }
 
-/* 0: the body is too large, or out of memory. */
+/* Append bytes to the request's body. Returns 0 if the body is too large, or out of memory. */
 static int take_bytes(exchange *x, const char *bytes, size_t n)
 {
     if (x->body_length + n > (size_t)x->server->options.max_body_bytes) return 0;
@@ -331,7 +335,7 @@ static int take_bytes(exchange *x, const char *bytes, size_t n)
     return 1;
 }
 
-/* Read a form and the query into one object. */
+/* Parse the form in the body, and the query of the URL, into one object. */
 static json_t *read_form(exchange *x)
 {
     json_t *form = json_object();
@@ -368,7 +372,7 @@ static int parse_body(exchange *x)
     return json_is_object(x->parsed) ? 1 : api_refuse(r, 400, "bad-json", "expected an object");
 }
 
-/* Check the API key of the body, if the head has none. */
+/* Check the API key in the body, if the head has none. */
 static int check_body_key(exchange *x)
 {
     const json_t *value = json_object_get(x->parsed, "api_key");
@@ -436,7 +440,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     }
     if (x->request.job && !x->is_answered) return continue_exchange(x);
     if (*n > 0) {
-        /* A response must wait for the end of the body. Bytes beyond the limit are discarded. */
+        /* The body is read to its end before the response is sent. Bytes beyond the size limit are discarded. */
         if (!x->is_answered && !x->request.answer.code && !take_bytes(x, bytes, *n)) refuse_large(x);
         *n = 0;
         return MHD_YES;
@@ -460,7 +464,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     if (!x) return;
     *state = NULL;
     stop_watching(x);
-    watch_begin(s->watch, x->fd); /* start the timeout of the next request */
+    watch_begin(s->watch, x->fd); /* start the time limit of the connection's next request */
     job *j = x->request.job;
     if (x->is_streaming) metrics_request(200, cli_now() - x->start_time);
     if (j) {
@@ -599,7 +603,7 @@ int server_drain(server *s, double seconds)
     until.tv_sec += (time_t)seconds;
     s->is_draining = 1;
     if (!s->is_quiesced) {
-        /* libmicrohttpd's thread may use the socket until the daemon is stopped. */
+        /* The library refuses new connections from here on, but its thread may use the socket until the daemon is stopped. */
         s->listen_fd = MHD_quiesce_daemon(s->daemon);
         if (s->listen_fd >= 0) shutdown(s->listen_fd, SHUT_RDWR);
         s->is_quiesced = 1;

@@ -12,14 +12,15 @@
 typedef struct server server;
 
 /* Start the server with a set of models, which it borrows.
- *   token: the API key in "Authorization: Bearer KEY"; NULL: none is required
+ *   token: the API key that clients send in "Authorization: Bearer KEY"; NULL: no key is required
  *   CLI_OK or CLI_FAILED */
 int server_open(server **out, const serve_options *options, models *now, const char *token);
-/* Use other models and another API key for new requests. Requests in work keep the old models. The old key is not used after the call. */
+/* Use another set of models and another API key for new requests. Requests that have begun keep their models. The old key is not used after
+ * the call. */
 void server_set_models(server *s, models *next, const char *token);
-/* Number of requests that use a set of models. */
+/* Return the number of requests that use a set of models. */
 int server_n_users(server *s, const models *m);
-/* URL of the server: "http://127.0.0.1:8190". */
+/* Return the URL of the server, such as "http://127.0.0.1:8190". */
 const char *server_address(const server *s);
 /* Stop accepting connections, refuse new requests, and wait until all accepted requests are answered or `seconds` have passed. Returns
  * the number of unanswered requests. */
@@ -40,7 +41,7 @@ void server_close(server *s); /* NULL is allowed */
 int head_check_framing(api_request *r, struct MHD_Connection *connection, const char *version);
 /* Whether the source of the request is allowed. 0: the request is refused. */
 int head_check_source(api_request *r, struct MHD_Connection *connection, const serve_options *options);
-/* The allowed origin of a request from another origin; NULL: the request has no such origin. */
+/* Return the request's Origin header if the options list this origin as allowed; otherwise NULL. */
 const char *head_allowed_origin(struct MHD_Connection *connection, const serve_options *options);
 /* Whether Content-Type is `type`, ignoring case and parameters. */
 int head_has_type(struct MHD_Connection *connection, const char *type);
@@ -51,11 +52,11 @@ const char *head_value(struct MHD_Connection *connection, const char *name);
 /* Each function adds fields to an object {NAME: TEXT}, in which a repeated name gets a list of texts, and returns 0 if a field is
  * malformed or not UTF-8, or out of memory. */
 
-/* The query of the URL. */
+/* Add the fields of the URL's query. */
 int form_add_query(json_t *form, struct MHD_Connection *connection);
-/* A body of application/x-www-form-urlencoded, which is overwritten. */
+/* Add the fields of a body in the format application/x-www-form-urlencoded. The body is overwritten. */
 int form_add_urlencoded(json_t *form, char *body, size_t length);
-/* A body of multipart/form-data, whose boundary is in the connection's headers. */
+/* Add the fields of a body in the format multipart/form-data, whose boundary is in the header Content-Type. */
 int form_add_multipart(json_t *form, struct MHD_Connection *connection, const char *body, size_t length);
 
 /* --- watching connections ---------------------------------------------------------------------------------------------- */
@@ -76,14 +77,15 @@ typedef struct watch watch;
 int watch_open(watch **out, double timeout, void (*gone)(void *what));
 void watch_close(watch *w); /* NULL is allowed */
 
-/* Begin, or end, watching a connection. `fd`: its socket. */
+/* watch_begin(): start watching a connection; its time limit for a request begins. watch_end(): stop watching it. fd: the connection's
+ * socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
 /* If max_connections are open, shut one down. Prefers the address with the most connections, and the connection that has waited
  * longest for its request. Never drops `fd`, which is new, nor a connection with a request in work. Returns 0 if `fd` is then still one
  * too many. */
 int watch_limit(watch *w, int fd, int max_connections);
-/* A response is being sent: stop calling `gone` for this connection. */
+/* Note that the response of a connection is being sent: `gone` is not called for it any more. */
 void watch_answering(watch *w, int fd);
 /* Call gone(what) if the client disconnects, until watch_stop_wait(). After watch_stop_wait() has returned, no call of `gone` for it
  * is running or will follow. */

@@ -9,7 +9,7 @@
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Refuse options that apply to a run over a file, or that the server sets. */
+/* Refuse options of the command line that apply to a run over a file, or that the server sets itself. */
 static int check_command_line(const service *s)
 {
     static const char *const foreign[] = {"unordered", "alignment", "unknown-names", "word-scores",
@@ -20,7 +20,8 @@ static int check_command_line(const service *s)
     return CLI_OK;
 }
 
-/* By default, new inputs join the next timestep, and each timestep includes all inputs in flight. */
+/* Make the search config of the service. By default, new inputs join at the next timestep, and each timestep includes all inputs in
+ * flight. */
 static int make_search_config(service *s)
 {
     cli_session *session = &s->session;
@@ -155,12 +156,13 @@ const char *service_failure(service *s)
     return why;
 }
 
-/* Check the resolved widths of a request against --max-beam-size. Widths that the server's own options set are always allowed. */
+/* Check that no width (number of hypotheses) in the settings of a request exceeds --max-beam-size. Larger widths that the server's own
+ * options set are allowed. */
 static rill_status check_width(service *s, const rill_option_source *source, const rill_search_config *search_config)
 {
     static const struct {
         const char *name;
-        int follows; /* other settings may change its resolved value */
+        int follows; /* 1: the setting's resolved value may follow from other settings */
     } widths[] = {{"num-samples", 0}, {"beam-groups", 0},  {"beam-size", 1}, {"n-best", 0},
                   {"stop-after", 1},  {"max-children", 0}, {"min-width", 0}};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
@@ -175,7 +177,7 @@ static rill_status check_width(service *s, const rill_option_source *source, con
     return RILL_OK;
 }
 
-/* Estimate the memory of the search: that of the longest input, times the number of inputs that run in parallel. */
+/* Estimate the memory of a request's search in bytes: that of its longest input, times the number of its inputs that run in parallel. */
 static double search_bytes(const service *s, const rill_settings *resolved, const job *j)
 {
     rill_cost cost = {.struct_size = sizeof cost};

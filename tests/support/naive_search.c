@@ -119,9 +119,8 @@ static void note_ended(search *s, list *children)
     }
 }
 
-/* Return the best children of a parent. Scores come from the state and modifiers of `from`, which is another hypothesis than the parent
- * only with cube pruning. taken: consider only these children; NULL: all. noting: record all ended children here, before limits apply;
- * NULL: do not record. */
+/* Return the best children of a parent. Scores come from the state and modifiers of `from`: with cube pruning it may be another hypothesis.
+ * taken: consider only these children; NULL: all. noting: record all ended children here, before limits apply; NULL: record none. */
 static list expand_parent(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
                           const naive_hypothesis *from, int32_t from_rank, const list *taken, search *noting,
                           int32_t timestep, int32_t phase, int32_t *banks)
@@ -215,8 +214,8 @@ static int32_t free_places(const search *s)
     return taken < s->p->k ? s->p->k - taken : 0;
 }
 
-/* Divide the beam's places among banks: an equal share each, and the remainder for the last bank. A bank with fewer candidates than places
- * passes places on to the bank before it; the first bank passes them to the last. Places are passed on one at a time. */
+/* Divide the beam's places among banks: an equal share each, and the remainder for the last. A bank with fewer candidates than places
+ * passes places on, one at a time, to the bank before it; the first bank passes them to the last. */
 static void divide_among_banks(list *all, int32_t banks, int64_t places)
 {
     int32_t *want = calloc((size_t)banks, sizeof *want), *available = calloc((size_t)banks, sizeof *available), n = 0;
@@ -243,8 +242,7 @@ static void divide_among_banks(list *all, int32_t banks, int64_t places)
     free(available);
 }
 
-/* Sampling: draw children at random instead of taking the best: k children in the first phase of the first timestep, later one per
- * hypothesis. */
+/* Sampling: draw children at random: k in the first phase of the first timestep, later one per hypothesis. */
 static void draw_children(const naive_problem *p, list *children, list *merged, int32_t timestep, int32_t phase,
                           int32_t rank)
 {
@@ -264,8 +262,7 @@ static int by_group_score(const void *a, const void *b)
     return by_rank(a, b);
 }
 
-/* Diverse beam search: the groups choose candidates in turn, each among the children of its own hypotheses; in the first timestep, each
- * among all children of the root. */
+/* Diverse beam search: groups choose in turn, each among its own children; at first, among all children of the root. */
 static void divide_among_groups(search *s, list *all, int first)
 {
     const naive_problem *p = s->p;
@@ -458,8 +455,7 @@ static void apply_threshold(const naive_heuristic *h, naive_beam *b)
     }
 }
 
-/* Apply a heuristic to the beam. best: s_1 of the description, the best score among the outputs and the candidates that remain after step 4
- * of this timestep. Earlier heuristics do not change it. */
+/* Apply a heuristic. best: s_1, the best score among outputs and candidates after step 4, before any heuristic. */
 static void apply_heuristic(search *s, const naive_heuristic *h, double best, int32_t timestep, int32_t phase)
 {
     uint8_t *keep = malloc((size_t)s->beam.n + 1);
@@ -537,7 +533,7 @@ static int has_enough(const search *s, int32_t timesteps)
     return 1;
 }
 
-/* If there is no output, and no ended candidate in the beam, output the best candidate that was dropped. Returns 1 if there was one. */
+/* If there is no output, and no ended candidate in the beam, output the best dropped one. Returns 1 if there was one. */
 static int output_dropped(search *s)
 {
     if (s->n_outputs > 0 || !s->has_dropped) return 0;

@@ -70,8 +70,7 @@ static int flags_terminals(const toy *t)
 /* --- violations --------------------------------------------------------------------------------------------------- */
 
 static _Thread_local toy_report report;
-/* nodes of all threads that are alive; the most that were alive at once */
-static _Atomic int64_t all_nodes, all_nodes_peak;
+static _Atomic int64_t all_nodes, all_nodes_peak; /* nodes alive in all threads; their peak */
 
 static void count_node(int more)
 {
@@ -277,8 +276,7 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* Get the hash of a node's hypothesis and return 1. With state=path every ancestor must be alive; otherwise a violation is reported and 0
- * returned. */
+/* Get the hash of a node's hypothesis; with state=path every ancestor must be alive. Returns 1, or 0 after reporting a violation. */
 static int read_node_state(toy *t, int32_t id, uint64_t *state)
 {
     const toy_node *node = &t->nodes[id];
@@ -483,8 +481,7 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
     rill_row_ends ends = choose_row_ends(t, n, legal, state);
     rill_score_request more = *request;
-    /* the row's own maximum is ignored: it may get as many choices as the call allows for any row */
-    if (state % 2 == 0) more.row_max_choices = NULL;
+    if (state % 2 == 0) more.row_max_choices = NULL; /* each row may get as many choices as any row */
     request = &more;
     if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(request, row, n, legal, ends, out);
     if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(request, row, out, &slow);
