@@ -115,7 +115,7 @@ typedef struct trace_page {
     size_t n_tallies, tally_capacity;
     int64_t n_items;   /* 1 + the largest input number */
     int64_t n_written; /* timesteps written to the page */
-    int cut;           /* the last line of the trace is incomplete */
+    int cut;           /* 1: the last line of the trace is incomplete */
 } trace_page;
 
 /* --- options ------------------------------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@ typedef struct cli_check_inputs {
     char *text[CLI_CHECK_INPUTS];
     int n;
     int n_different; /* the first n_different inputs are different, the others repeat them */
-    int made_up;     /* the inputs were generated, not read from a file */
+    int made_up;     /* 1: the inputs were generated; 0: they were read from a file */
 } cli_check_inputs;
 
 /* Read the first lines of a file, and repeat them if there are fewer than CLI_CHECK_INPUTS: with a single input, errors that depend on
@@ -19,7 +19,7 @@ int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const cha
 /* Generate inputs from names of the model's actions (tokens), some joined with spaces and some without. Actions without a name are
  * replaced by English words. CLI_OK or CLI_FAILED after a message. */
 int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const rill_model *model, uint64_t seed);
-/* Accepts zeroed inputs. */
+/* Free the inputs' memory; accepts zeroed inputs. */
 void cli_check_inputs_free(cli_check_inputs *inputs);
 
 /* The result of one input in a run. */
@@ -34,16 +34,16 @@ typedef struct cli_check_answer {
 
 typedef struct cli_check_record {
     cli_check_answer answer[CLI_CHECK_INPUTS];
-    int begun; /* creating the engines succeeded */
+    int begun; /* 1: creating the engines succeeded */
     int64_t nodes_peak;
-    int had_choices; /* some hypothesis had more than one legal action */
+    int had_choices; /* 1: some hypothesis had more than one legal action */
 } cli_check_record;
 
 /* Decode the inputs with the session's open model and the search settings in `setup`. Frees the previous content of the record.
  *   RILL_OK · a status of rill_workers_begin() or rill_workers_run(), with the error in the session's context */
 rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, const rill_engine_setup *setup,
                           cli_check_record *out);
-/* Accepts a zeroed record. */
+/* Free the record's memory; accepts a zeroed record. */
 void cli_check_record_free(cli_check_record *record);
 
 /* Returns how many bytes of a text to show: at most max_bytes, and no incomplete UTF-8 character. */
@@ -81,7 +81,7 @@ static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
 /* One instance of a heuristic or scorer, shared by several engines. `rill check` decodes twice with it; an engine would create a new
  * instance each time. */
 
-/* The name under which both tables are registered. */
+/* The name under which the instance's heuristic and its scorer are registered. */
 #define CLI_CHECK_INSTANCE "rill-check-instance"
 
 typedef struct cli_check_instance {
@@ -114,8 +114,8 @@ typedef struct cli_check_trial {
     cli_session *session;         /* session with an open model */
     const cli_check_inputs *inputs;
     cli_check_instance *instance;
-    /* Results. */
-    int runs;  /* runs so far */
+    /* Results of the trial. */
+    int runs;  /* number of runs so far */
     int begun; /* creating the tested plugin item succeeded at least once */
     char why[CLI_CHECK_WHY];
     /* The reference run, which decodes one input at a time: its settings and its results. It is kept for cli_check_rerun(); the caller
@@ -147,7 +147,7 @@ int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason)
 typedef struct cli_check_rescore {
     rill_domain domain; /* first member: methods cast from it to the whole struct */
     const rill_domain *real;
-    rill_domain_info info; /* facts about the tested domain */
+    rill_domain_info info; /* properties of the tested domain */
     /* Statistics of the scored rows (hypotheses) that have at least one legal action. */
     /* number of all rows; number of rows whose values, taken as probabilities, sum to 1 */
     int64_t rows, normalised_rows;

@@ -14,7 +14,7 @@ enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };
 typedef struct state {
     int32_t phase, parent, state_parent, action, slot, depth;
     uint64_t choices_hash;
-    int32_t n, best; /* number of choices, and the best one */
+    int32_t n, best; /* n: number of choices (legal actions with their scores); best: the action of the best one */
     float logp;
     int is_known;
 } state;

@@ -99,7 +99,7 @@ rill_status cli_check_instance_register(cli_check_instance *instance, rill_conte
     return status < 0 ? status : rill_register_scorer(ctx, &instance->scorer);
 }
 
-/* Create the real instance: of the heuristic, or of the scorer if `heuristic` is NULL. Returns what create() returns. */
+/* Create the instance that engines share: of the heuristic, or of the scorer if `heuristic` is NULL. Returns what create() returns. */
 static rill_status make_instance(cli_check_instance *instance, rill_context *ctx, const rill_heuristic *heuristic,
                                  const rill_scorer *scorer, const char *arguments)
 {
@@ -217,7 +217,7 @@ int cli_check_rerun(cli_check_trial *t, const char *how, const char *reason)
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-/* Decode twice with one shared instance. */
+/* Decode twice with one instance of the plugin item, to find state that it keeps. */
 static int try_instance(cli_check_trial *t)
 {
     rill_context *ctx = t->session->ctx;

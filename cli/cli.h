@@ -28,7 +28,7 @@ enum {
 void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define cli_fail(...) (cli_message(__VA_ARGS__), CLI_FAILED)
 
-/* Print the error of the context. Returns CLI_FAILED. */
+/* Print the error message that the context keeps. Returns CLI_FAILED. */
 int cli_fail_context(const rill_context *ctx);
 
 /* Returns CLI_OK for a status >= 0. Prints the context's error and returns CLI_FAILED otherwise. */
@@ -44,7 +44,7 @@ int cli_flush_stdout(void);
  * malloc(). 0: out of memory, and nothing is changed. */
 int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
 
-/* Seconds of a monotonic clock. */
+/* Return the seconds of a monotonic clock. */
 double cli_now(void);
 
 /* Parse a whole number between `min` and `max`. `option` is its name for the message. CLI_OK or CLI_FAILED after a message. */
@@ -62,8 +62,8 @@ int cli_parse_size(const char *option, const char *text, int64_t min, int64_t ma
 
 enum { CLI_TERMINAL_CHUNK = 256 };
 
-/* Escape the next part of *text, up to `end`, into `out`, and advance *text. Returns the number of bytes in `out`, at least 1 before
- * the end. */
+/* Escape the next part of *text, which ends at `end`, into `out`, and advance *text. Returns the number of bytes in `out`; it is at least 1
+ * while text is left. */
 size_t cli_terminal_escape(const char **text, const char *end, char out[CLI_TERMINAL_CHUNK]);
 
 /* Write a text, escaped. */
@@ -83,15 +83,15 @@ int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf
 
 typedef struct cli_progress {
     int is_on;
-    int is_drawn;       /* the line is on the terminal now */
+    int is_drawn;       /* 1: the line is on the terminal now */
     double start, last; /* cli_now() at the start and at the last drawing */
 } cli_progress;
 
 typedef struct cli_progress_position {
-    int64_t done;  /* inputs finished */
-    int64_t read;  /* inputs read */
+    int64_t done;  /* number of inputs finished */
+    int64_t read;  /* number of inputs read */
     int64_t bytes; /* bytes of the inputs read */
-    int64_t size;  /* bytes of the whole input, -1 = unknown */
+    int64_t size;  /* bytes of the whole input; -1: unknown */
 } cli_progress_position;
 
 void cli_progress_start(cli_progress *progress, int on);
@@ -101,8 +101,8 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
 /* Erase the progress line before something else is printed. `progress`: a cli_progress. */
 void cli_progress_erase(void *progress);
 
-/* Draw a status line on standard error, if it is a terminal, over the previous status line. cli_status_erase() erases it and does not use
- * its argument. */
+/* Draw a status line on standard error over the previous status line, if standard error is a terminal. cli_status_erase() erases the line;
+ * it does not use its argument. */
 void cli_status_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_status_erase(void *unused);
 
@@ -116,7 +116,7 @@ void cli_progress_text(const cli_progress_position *position, double elapsed, ch
 typedef struct cli_file {
     const char *label; /* name in messages: "input", "--stats"; NULL ends a list */
     const char *path;  /* "-": standard input or output; NULL: the file is not used */
-    int is_output;     /* 0: the file is read */
+    int is_output;     /* 1: the command writes the file; 0: it reads it */
 } cli_file;
 
 /* Whether the path means standard input or output: NULL or "-". cli_file_or_standard() returns "-" for NULL, and other paths unchanged. */

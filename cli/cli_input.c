@@ -56,7 +56,7 @@ void cli_input_close(cli_input *input)
     *input = (cli_input){.fd = -1};
 }
 
-/* Return `length` bytes from `begin` as a line. `ending` is the length of the line break after them. */
+/* Return the next `length` bytes of the buffer as a line. ending: number of bytes of the line break after them. */
 static rill_status give_line(cli_input *input, size_t length, size_t ending, const char **text, size_t *size)
 {
     const char *line = input->data + input->begin;

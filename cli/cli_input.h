@@ -12,19 +12,19 @@
 #include "metric.h"
 
 typedef struct cli_input {
-    rill_context *ctx; /* keeps errors */
+    rill_context *ctx; /* context that keeps the error messages */
     const char *name;  /* name of the input, for messages */
     int fd, is_owned;
     int is_regular;
     int64_t size;     /* bytes of a regular file, else -1 */
     int64_t received; /* bytes read so far */
-    int64_t consumed; /* bytes of the returned lines */
+    int64_t consumed; /* bytes of the lines returned so far */
     /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
     int64_t origin;
     int64_t skipped; /* bytes that were skipped after `origin` */
-    int64_t lines;   /* returned lines */
-    double seconds;  /* time spent in waiting and reading */
-    /* private */
+    int64_t lines;   /* number of lines returned so far */
+    double seconds;  /* seconds spent in waiting and reading */
+    /* The members below are private. */
     char *data;
     size_t capacity, begin, scanned, end; /* unread bytes are [begin, end); [begin, scanned) has no newline */
     int at_end, is_past_bom;
@@ -66,26 +66,26 @@ typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */
 } cli_shard;
 
-/* Read "I/N". CLI_OK, or CLI_FAILED after a message. */
+/* Parse the option's value "I/N", shard I of N. CLI_OK, or CLI_FAILED after a message. */
 int cli_shard_read(const char *text, cli_shard *out);
 
 enum { CLI_PLACE_MAX = 512 };
 
 typedef struct cli_input_files {
     cli_input input;  /* reader of the current file */
-    int64_t first;    /* lines before this shard */
-    int64_t lines;    /* lines returned so far */
+    int64_t first;    /* number of lines of the whole input before this shard */
+    int64_t lines;    /* number of lines returned so far */
     int64_t consumed; /* bytes of the lines returned so far */
     int64_t size;     /* bytes of the whole input or shard; -1: unknown */
-    double seconds;   /* spent waiting and reading */
-    /* private */
+    double seconds;   /* seconds spent in waiting and reading */
+    /* The members below are private. */
     rill_context *ctx;
     const char *const *path; /* [n] paths of the files, borrowed */
     int n, file_index;
     /* [n] index of the first line of each file, counted from the first line of the shard. Negative for the file in which the shard begins:
      * minus the number of its lines before the shard. */
     int64_t *first_lines;
-    int64_t file_offset;          /* offset of the current file in the whole input */
+    int64_t file_offset;          /* byte offset of the current file in the whole input */
     int64_t begin_byte, end_byte; /* byte range of the shard; end_byte -1: no shard */
 } cli_input_files;
 
@@ -129,7 +129,7 @@ typedef struct cli_nbest {
     int n;                             /* number of fields, including ID and OUTPUT: at least 2 */
     cli_field field[CLI_NBEST_FIELDS]; /* if a line has more fields, the last element is the line's last field */
     cli_field kept;                    /* " ||| ..." columns after OUTPUT; empty if there are none */
-    int truncated;                     /* a field marks the output as truncated */
+    int truncated;                     /* 1: a field of the line marks the output as truncated */
 } cli_nbest;
 
 /* Parse an id of at most 18 digits that is followed by the separator `bar`. Returns the length of both in bytes, or 0 if the line does not

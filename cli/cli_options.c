@@ -40,7 +40,7 @@ static int shares_name(const cli_option *a, const cli_option *b)
     return a->letter && a->letter == b->letter;
 }
 
-/* The options of a group. rows: may be NULL. */
+/* Return the options of a group. rows: options from the library's tables; may be NULL. */
 static const cli_option *group_options(const cli_group *group, const cli_option_rows *rows)
 {
     static const cli_option none[] = {{.name = NULL}};
@@ -123,8 +123,8 @@ static int is_option(const char *word)
     return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
 }
 
-/* Whether the word after an option is not its value. A value may begin with a dash, as in "-1". In Marian, --n-best and --normalize may
- * stand without a value, so there an option after them, as in "--n-best -b 12", means that the value is missing. */
+/* Whether the word after an option is not its value, so that the value is missing. A value may begin with a dash, as in "-1". After
+ * --n-best and --normalize, which need no value in Marian, any option means that the value is missing, as in "--n-best -b 12". */
 static int is_value_missing(const cli_option *option, const char *next)
 {
     const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
@@ -217,7 +217,8 @@ static int parse_long(parser *p, int *arg_index)
     return take_option(p, option, value);
 }
 
-/* Parse the short options at argv[*arg_index]: switches, until an option takes the rest of the word as its value. */
+/* Parse a word of short options at argv[*arg_index], such as -abc: its letters are switches, up to one that takes the rest of the word as
+ * its value. */
 static int parse_letters(parser *p, int *arg_index)
 {
     const char *word = p->argv[*arg_index] + 1;

@@ -17,15 +17,15 @@ typedef enum cli_member {
     CLI_INT,
     CLI_INT64,
     CLI_SIZE
-} cli_member; /* CLI_SIZE: int64_t, a number of bytes */
+} cli_member; /* CLI_SIZE: the member is an int64_t, and the value a number of bytes */
 
 /* Take an option's value, "" for a switch. CLI_OK, or another exit code after a message. */
 struct cli_option;
 typedef int (*cli_take_fn)(void *command, const struct cli_option *option, const char *value);
 
 typedef struct cli_option {
-    const char *name; /* without dashes; NULL ends a table */
-    char letter;      /* short form, 0 = none */
+    const char *name; /* name without dashes; NULL ends a table */
+    char letter;      /* short form, such as 'k' for -k; 0: none */
     /* name of the value in help texts: one letter for a number, SIZE for a number of bytes. NULL or "": a switch; "[=NAME]": a value is
      * optional and follows "=" */
     const char *argument;
@@ -33,7 +33,7 @@ typedef struct cli_option {
     /* offset, in the command's struct, of the member that receives the value; a switch sets an int to 1 */
     size_t member;
     cli_member type;     /* type of the member */
-    int64_t min, max;    /* range of a number */
+    int64_t min, max;    /* smallest and largest allowed value of a number */
     cli_take_fn take;    /* function that receives the value; NULL: the value is stored in the member */
     int is_early;        /* taken in the first pass, before plugins are loaded, and not in the second */
     const char *initial; /* the default value; NULL or "": help shows none */
@@ -73,12 +73,12 @@ int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx, cli_tak
 void cli_option_rows_free(cli_option_rows *rows); /* accepts a zeroed struct */
 
 typedef struct cli_group {
-    const char *title; /* NULL ends the list */
+    const char *title; /* heading of the group in help; NULL ends the list */
     const cli_option *options;
     cli_row_group rows; /* options from the library's tables, in place of `options`; 0: none */
 } cli_group;
 
-/* The groups of a command with a search. */
+/* The option groups of a command that searches. */
 /* clang-format off */
 #define CLI_SEARCH_GROUPS {"Options of the domain", .rows = CLI_ROWS_DOMAINS}, {"Search", .rows = CLI_ROWS_SEARCH}, \
     {"Heuristics, scorers and schedulers", .rows = CLI_ROWS_CHAINS}
@@ -87,10 +87,10 @@ typedef struct cli_group {
 /* One command. Its struct begins with a cli_session (session.h). */
 typedef struct cli_command {
     const char *name, *summary; /* a line of `rill --help` */
-    const char *usage;          /* lines after "Usage: " */
+    const char *usage;          /* text of --help after "Usage: ", one or more lines */
     const char *about;          /* one paragraph or more, lines up to 78 columns */
     cli_group groups[CLI_GROUPS_MAX];
-    const char *epilogue;     /* examples, exit codes */
+    const char *epilogue;     /* end of --help: examples and exit codes */
     const char *main_options; /* names of the options that -h shows, separated by spaces; NULL: -h equals --help */
     const char *hidden;       /* a setting that is no option of this command; NULL: none */
     /* The positional argument: its name, as "run file", and the offset of the member that takes it; or a function that handles each

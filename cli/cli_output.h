@@ -20,12 +20,12 @@ enum { CLI_OUTPUT_BUFFER = 1 << 16 };
 typedef struct cli_output {
     const char *name;
     int fd, is_owned, is_terminal;
-    int error;  /* errno of the first failure, 0 = none */
-    int closed; /* the error was EPIPE */
+    int error;  /* errno of the first failed write; 0: none failed */
+    int closed; /* 1: the reader of the pipe has closed it (EPIPE) */
     int is_reported;
     double seconds;                  /* time spent in write(2) */
     char *final_path, *partial_path; /* for a report: its path, and the path of its temporary file */
-    int is_begun;                    /* some bytes were written; otherwise no report is created */
+    int is_begun;                    /* 1: some bytes were written; 0: no report is created */
     size_t open_line_bytes;          /* bytes after the last newline */
     size_t used;
     char data[CLI_OUTPUT_BUFFER];
@@ -69,9 +69,9 @@ typedef enum cli_output_format {
 
 /* Fields that follow an output's text, each after " ||| ". */
 typedef struct cli_extras {
-    int32_t fields;      /* number of rill_engine_setup.fields */
-    int has_word_scores; /* "WordScores= -0.10000 ...": the model's log-probability of each action */
-    int has_ids;         /* ids of the actions instead of the text */
+    int32_t fields;      /* number of extra fields that each output has (rill_engine_setup.fields) */
+    int has_word_scores; /* 1: write "WordScores= -0.10000 ...", the model's log-probability of each action */
+    int has_ids;         /* 1: write the ids of the actions instead of the text */
 } cli_extras;
 
 /* Write the n-best line of an output. text: NULL means the output's own text, or its ids. columns: further columns before the extra
@@ -88,7 +88,7 @@ int cli_output_result(cli_output *output, cli_output_format line_format, const c
 /* Extra fields of outputs, as requested by options, a run file or a request (rill_output_table()). */
 
 typedef struct cli_fields {
-    const char *name[2]; /* names for rill_engine_setup.fields */
+    const char *name[2]; /* names of the fields, to which rill_engine_setup.fields points */
     char alignment[64];
 } cli_fields;
 
@@ -140,9 +140,9 @@ json_t *cli_json_real(double value);
 
 /* Optional members of outputs. */
 typedef struct cli_result_form {
-    const rill_model *model; /* the model, for the token texts in "tokens" */
+    const rill_model *model; /* the model, needed for the token texts in "tokens" */
     int has_tokens, has_ids;
-    const char *const *field; /* [n_fields] "NAME" or "NAME=ARGUMENTS" */
+    const char *const *field; /* [n_fields] the extra fields, as "NAME" or "NAME=ARGUMENTS" */
     int32_t n_fields;
 } cli_result_form;
 

@@ -64,7 +64,7 @@ void cli_profile_end(cli_profile *p)
 
 /* --- printing ----------------------------------------------------------------------------------------------------- */
 
-/* An amount per second, in billions. */
+/* Return an amount (operations or bytes) per second, in billions. */
 static double rate(double amount, double seconds)
 {
     return seconds > 0 ? 1e-9 * amount / seconds : 0;

@@ -15,7 +15,7 @@
  *
  * Sources are two columns of one file, separated by a tab, or two files. Of two files, the second has an output on each line, or is an
  * n-best list, "ID ||| OUTPUT ||| ...", whose ids count input lines from 0. Ids must ascend, so that both files are streamed. */
-/* One pair. Its texts follow the struct in memory. */
+/* A pair of an input and an output. Its texts follow the struct in memory. */
 typedef struct given_pair {
     /* doubly linked list of all pairs: `link` points to the pointer to this pair. With the list, pairs without a result are freed when a
      * run fails. */
@@ -23,7 +23,7 @@ typedef struct given_pair {
     int64_t id;       /* number of the input, from 0 */
     const char *text; /* the output's text */
     const char *kept; /* " ||| ..." columns after the output in a list */
-    int truncated;    /* the list marks the output as truncated */
+    int truncated;    /* 1: the n-best list marks the output as truncated */
 } given_pair;
 
 typedef enum given_form { GIVEN_UNKNOWN, GIVEN_COLUMNS, GIVEN_LINES, GIVEN_LIST } given_form;
@@ -33,7 +33,7 @@ typedef struct given_outputs {
     cli_input inputs, outputs;
     given_form form;
     int64_t n_read;  /* inputs read so far */
-    int64_t without; /* inputs without an output */
+    int64_t without; /* number of inputs without an output */
     int used;        /* whether the last input read has an output */
     /* The current input line and the status of reading it. In an n-best list, several outputs may belong to it. */
     char *line;
@@ -61,7 +61,7 @@ static void free_pair(given_pair *pair)
     free(pair);
 }
 
-/* Also frees all pairs; accepts a zeroed struct. */
+/* Close both files and free all pairs; accepts a zeroed struct. */
 static void close_given(given_outputs *given)
 {
     cli_input_close(&given->inputs);

@@ -15,7 +15,7 @@
 
 enum { COLUMNS_MAX = 32 };
 
-/* Points as a table: parameters, quality, cost. */
+/* A table of evaluated points. Each row has the parameters, the quality and the cost of one point. */
 typedef struct table {
     struct {
         const char *name;
@@ -23,9 +23,9 @@ typedef struct table {
     } column[COLUMNS_MAX]; /* one column per parameter; parameters beyond COLUMNS_MAX are not shown */
     int n;
     const cli_metric_kind *metric; /* measures the quality */
-    int has_quality;               /* show quality */
-    int has_front;                 /* mark the points of the Pareto front */
-    int has_certified;             /* show the percentage of certified outputs */
+    int has_quality;               /* 1: show the column of the quality */
+    int has_front;                 /* 1: mark the points of the Pareto front */
+    int has_certified;             /* 1: show the percentage of certified outputs */
 } table;
 
 static int find_column(const table *t, const char *name)
@@ -261,7 +261,7 @@ static int print_points(tune *t)
     return n ? print_front(t, n) : CLI_OK;
 }
 
-/* Write --json and --plot. */
+/* Write the files of --json and --plot. */
 static int write_points(tune *t)
 {
     char title[512], hardware[CLI_HARDWARE_MAX];
@@ -343,7 +343,7 @@ static int prepare(tune *t)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* Take "oracle", "NAME" or "NAME:oracle". */
+/* Parse the value of --metric: "oracle", "NAME" or "NAME:oracle". */
 static int take_metric(void *command, const cli_option *option, const char *value)
 {
     tune *t = command;

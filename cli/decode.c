@@ -16,7 +16,7 @@ typedef struct decode {
     cli_session session;
     cli_runfile runfile;
     rill_search_config *search_config;
-    const char *argument; /* the run file as a positional argument */
+    const char *argument; /* the run file, from the positional argument */
     const char *input_path, *constraints_path, *output_path, *references_path, *stats_path, *trace_path;
     const char *tsv, *jsonl; /* values of --tsv-column and --jsonl: "" without a value; NULL: not given */
     const char **inputs;     /* [n_inputs] all input files */
@@ -199,7 +199,7 @@ static rill_status write_result(void *user, const rill_result *result)
 {
     decode *d = user;
     double start = cli_now();
-    rill_result numbered = *result; /* count ids in the whole input, also with --shard */
+    rill_result numbered = *result; /* give ids of the whole input, also with --shard */
     numbered.id += d->input_files.first;
     d->n_failed += result->status < 0;
     if (result->status < 0)
@@ -329,7 +329,7 @@ static int is_large_input(const decode *d)
     return d->input_files.size >= 0 ? d->input_files.size >= MANY_BYTES : !isatty(d->input_files.input.fd);
 }
 
-/* An option that needs inputs to be decoded whole; NULL: none. */
+/* Return the name of an option for which inputs must be decoded whole; NULL: no such option is set. */
 static const char *unsplittable_option(const decode *d)
 {
     static const char *const names[] = {"--ids", "--alignment", "--unknown-names", "--word-scores"};

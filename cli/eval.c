@@ -111,7 +111,8 @@ static int take_plain(eval *e, const char *line, size_t length)
     return judge(e, i, line, length);
 }
 
-/* A line with a NUL byte counts as an empty output. The first line that is not empty decides on the form. */
+/* Take a line of the hypotheses. A line with a NUL byte counts as an empty output. The first line that is not empty decides which of the
+ * input formats is read. */
 static int take_line(void *user, const char *line, size_t length, int is_bad)
 {
     eval *e = user;

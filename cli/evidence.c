@@ -31,8 +31,8 @@ typedef struct evidence {
     rill_evidence_kind kind;
     rill_evidence_writer *writer;
     rill_ngrams *ngrams;
-    int64_t id;      /* current input; -1: none yet */
-    int64_t entries; /* entries or edges of the current input */
+    int64_t id;      /* id of the current input; -1: none yet */
+    int64_t entries; /* number of entries (n-best list) or edges (lattice) of the current input */
     int64_t bad, inputs, without, first_without;
     int32_t *action; /* actions of the current entry, or of all edges of a lattice */
     size_t n_actions, capacity;
@@ -82,7 +82,7 @@ static int reserve(evidence *e, size_t n)
                                                                                    : cli_fail_memory("actions");
 }
 
-/* Read action ids. */
+/* Read the action ids in a field. *n: their number. */
 static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
 {
     const char *cursor = text->text, *end = cursor + text->length;

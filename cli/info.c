@@ -159,8 +159,8 @@ static void print_config(const cli_session *session)
     json_decref(root);
 }
 
-/* Print the opened model. If it does not open, print the reason as part of the report. A model without a usable tokenizer is opened
- * without it. */
+/* Print a description of the opened model. If the model cannot be opened, print the reason as part of the description. A model without a
+ * usable tokenizer is then opened without a tokenizer. */
 static int print_what_opens(cli_session *session)
 {
     const int code = cli_session_open(session);
@@ -260,7 +260,7 @@ static int print_finish_of_fixed(cli_session *session)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* If the search options in config.json are bad, print the rest of the description. */
+/* Print the description. If the search options in config.json are bad, the rest of the description is printed. */
 static int run(void *command)
 {
     cli_session *session = command;

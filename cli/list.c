@@ -99,7 +99,7 @@ static void print_kind(const rill_context *ctx, size_t kind)
             print_rows(d->options);
         }
         break;
-    default: break; /* the names of a model */
+    default: break; /* the other kinds are names of a model, which are printed elsewhere */
     }
 }
 

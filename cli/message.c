@@ -46,7 +46,7 @@ int cli_fail_memory(const char *what)
 
 int cli_flush_stdout(void)
 {
-    int bad = ferror(stdout); /* an earlier write failed; its errno is lost */
+    int bad = ferror(stdout); /* whether an earlier write failed; its errno is lost */
     errno = 0;
     if (!fflush(stdout) && !bad) return CLI_OK;
     if (errno == EPIPE) return CLI_CLOSED;
@@ -218,7 +218,7 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
     progress->last = now;
     cli_progress_text(position, now - progress->start, text, sizeof text);
     pthread_mutex_lock(&terminal);
-    /* Return to column 0, write, and erase the rest of a longer line. */
+    /* return to column 0, write the line, and erase what remains of a longer line */
     fprintf(stderr, "\r%s\033[K", text);
     fflush(stderr);
     progress->is_drawn = 1;

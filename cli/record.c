@@ -156,7 +156,7 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     return status;
 }
 
-/* Whether an object under "rill", as in a model's config.json, holds options. */
+/* Whether an object under the key "rill", as in a model's config.json, has options: either directly or under the key "options". */
 static int holds_options(const rill_option *rows, const json_t *object)
 {
     const char *key;
@@ -182,7 +182,7 @@ static const char *misplaced_options(const rill_option *rows, const json_t *obje
     return NULL;
 }
 
-/* Members of a `rill serve` request. */
+/* Keys of a `rill serve` request that JSON lines do not have. */
 static const char *const request_keys[] = {"constraints", "timeout", "deadline", "seconds", "glossary"};
 
 static const char *find_request_key(const char *key)

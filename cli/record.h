@@ -22,15 +22,15 @@ typedef struct cli_records {
     const char *key; /* member with the text in an object; NULL: "text", or "input" */
     rill_context *ctx;
     const rill_search_config *run_options; /* the search config of the run; an object's settings override it */
-    const rill_domain *domain;             /* an object may set options of this domain */
-    const rill_model *model;               /* the model, for names of actions */
+    const rill_domain *domain;             /* domain whose options an object may set */
+    const rill_model *model;               /* model, for the names of its actions */
     const char *const *field;              /* [extras->fields] names of the extra fields of outputs */
-    /* private */
+    /* The members below are private. */
     struct cli_record *waiting;
     json_t *warned; /* members that cli_records_suspect_key() has returned */
     rill_text text, options;
     rill_settings settings; /* settings of the current object */
-    int has_bad_options;    /* the current object was refused for its options */
+    int has_bad_options;    /* 1: the current object was refused because of its options */
 } cli_records;
 
 /* Parse a column number, counted from 1. Returns 0 if it is not valid. */

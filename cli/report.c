@@ -258,7 +258,7 @@ const char *cli_option_value(const rill_settings *settings, const rill_option *r
     return out;
 }
 
-/* The value as the JSON type of the option. */
+/* Return the value of an option as the JSON type of the option. */
 static json_t *value_json(const rill_settings *settings, const rill_option *row)
 {
     char text[RILL_OPTION_MAX];

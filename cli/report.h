@@ -26,7 +26,7 @@ rill_status cli_profile_take(cli_profile *profile, rill_context *ctx, rill_worke
 /* Print a table with one line per operation. In each program the most expensive operation comes first. */
 void cli_profile_print(const cli_profile *profile, FILE *to);
 
-/* The profile as an object: a new reference, or NULL when out of memory. */
+/* Return the profile as a JSON object: a new reference, or NULL when out of memory. */
 json_t *cli_profile_json(const cli_profile *profile);
 
 void cli_profile_end(cli_profile *profile);
@@ -50,8 +50,8 @@ typedef struct cli_report {
     const rill_search_config *search_config; /* has the names of heuristics, scorers and scheduler */
     const cli_session *session;              /* the session, for the model, threads and workers */
     double read_seconds, write_seconds;      /* seconds in the reader, including waits, and in the writer */
-    double wall_seconds;                     /* seconds from beginning to end */
-    const cli_profile *profile;              /* NULL: no --profile */
+    double wall_seconds;                     /* seconds from the beginning of the run to its end */
+    const cli_profile *profile;              /* profile of the model's operations; NULL: --profile is not set */
     const cli_shortfalls *shortfalls;        /* counts over the written results; NULL: no results were written */
 } cli_report;
 
@@ -70,7 +70,8 @@ static inline double *cli_stage_seconds(const rill_seconds *seconds, const cli_s
 /* Fraction of decode time that the engine takes: all stages except encode, step and score. */
 double cli_engine_share(const rill_stats *stats);
 double cli_expansions_per_timestep(const rill_stats *stats);
-double cli_certified_percent(const rill_stats *stats); /* percentage of inputs */
+/* percentage of inputs whose outputs are certified (proved optimal) */
+double cli_certified_percent(const rill_stats *stats);
 
 /* Print one line on stderr: inputs, seconds, inputs per second, failures. `verbose` adds the engine's counters and seconds. */
 void cli_report_print(const cli_report *report, int verbose);

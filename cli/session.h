@@ -9,7 +9,7 @@ enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
 
 /* Options for model and search: the beginning of every command's struct. Strings point into argv. */
 typedef struct cli_session {
-    const cli_command *command; /* set before cli_session_start(); NULL: no command */
+    const cli_command *command; /* the command that runs; set before cli_session_start(); NULL: no command */
     int argc;
     rill_context *ctx;
     rill_workers *worker_pool;        /* one or more workers, which share the model */
@@ -25,15 +25,15 @@ typedef struct cli_session {
     rill_open_options open; /* open.threads: 0 until an option, the run file or cli_session_configure() sets it */
     const char *ensemble[CLI_MODELS_MAX]; /* further models of an ensemble, after the one at open.path */
     int has_threads_option;               /* an option or the run file sets the number of threads */
-    int workers;                          /* 0: chosen when the model is opened */
-    int is_large_input;                   /* several workers are likely to be faster than one */
+    int workers;                          /* number of workers; 0: chosen when the model is opened */
+    int is_large_input;                   /* 1: several workers are likely to be faster than one */
     int n_scripts;
     /* [n_scripts] loaded scripts, at most CLI_SCRIPTS_MAX; further scripts are not listed */
     rill_script *scripts_loaded[CLI_SCRIPTS_MAX];
     int verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
-    rill_registry_mark builtin_mark; /* size of the registry before plugins */
+    rill_registry_mark builtin_mark; /* size of the registry before plugins were loaded */
     /* Load the plugins of a run file into a worker's context. NULL: no run file. */
     rill_status (*prepare)(void *user, int worker, rill_context *ctx);
     void *prepare_user;
@@ -105,9 +105,9 @@ rill_status cli_workers_begin(cli_session *session, const rill_search_config *se
  * A run file may come from someone else. It may name files to read. Native plugins and files to write need the user's permission. */
 
 typedef struct cli_runfile {
-    const char *path; /* NULL: no run file */
+    const char *path; /* path of the run file; NULL: no run file */
     rill_script *script;
-    rill_script_config *config;  /* NULL: not loaded */
+    rill_script_config *config;  /* the loaded configuration; NULL: the run file is not loaded */
     rill_option_source *options; /* search options of the run file */
     uint32_t plugins_to_load;    /* bit set of its plugins to load; the command line has loaded the others */
     /* 1: a sweep, whose points are computed in the session's context, so workers do not load the run file */

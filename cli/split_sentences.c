@@ -5,19 +5,19 @@
 
 #include "utf8.h"
 
-/* A line that is being decoded. */
+/* A line of the input while it is decoded. */
 struct cli_split_line {
     cli_split_line **link, *next;
     void *user;        /* rill_request.user, as the wrapped reader set it */
     int64_t id, first; /* id: of the line; first: id that the engine gave to the line's first sentence */
     int64_t width;     /* width of the input's text; 0: no check for short outputs */
     int32_t n, n_done;
-    size_t prefix_length; /* bytes of the prefix that every sentence gets */
+    size_t prefix_length; /* bytes of the text's prefix, which every sentence gets */
     char *text;           /* copy of the line's text; NULL if the line is not split */
     rill_settings settings;
     struct {
         size_t begin, length;
-        rill_result result; /* a deep copy */
+        rill_result result; /* deep copy of the sentence's result */
     } part[];               /* [n + 1]; the last one marks the end of the line */
 };
 

@@ -21,16 +21,17 @@ typedef struct cli_split {
     void *user;
     int64_t first;                  /* lines of the whole input before this run; the seeds of samples depend on it */
     int64_t n_split, n_split_lists; /* lines that were split; of these, lines with several outputs */
-    int64_t n_too_short;            /* lines with suspiciously short outputs */
-    int64_t n_results, n_lines_written; /* results of the engine; lines whose results were written */
-    int64_t n_read;                     /* inputs that the engine has read */
-    /* private */
+    int64_t n_too_short;            /* number of lines with suspiciously short outputs */
+    /* number of the engine's results; number of lines whose results were written */
+    int64_t n_results, n_lines_written;
+    int64_t n_read; /* number of inputs (lines or sentences) that the engine has read */
+    /* The members below are private. */
     const rill_model *model;
     const rill_settings *settings;
     rill_context *ctx;
-    int is_on;         /* the model is made for sentences: cli_can_split() */
-    int always_splits; /* mode "sentences": split short inputs too */
-    int cuts;          /* split inputs; 0: only count suspiciously short outputs */
+    int is_on;         /* 1: the model is made for sentences (cli_can_split()) */
+    int always_splits; /* 1: mode "sentences": short inputs are split too */
+    int cuts;          /* 1: inputs are split; 0: suspiciously short outputs are only counted */
     int64_t n_lines;
     cli_split_line *pending, *line;
     rill_request request; /* request of the current line */

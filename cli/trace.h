@@ -13,16 +13,16 @@
 typedef struct cli_trace {
     cli_output out;
     int has_trees;
-    /* private */
+    /* The members below are private. */
     pthread_mutex_t lock;
-    int has_lock; /* the lock is initialised */
+    int has_lock; /* 1: the lock is initialised */
     rill_context *ctx;
     const rill_model *model;
-    unsigned char *seen; /* [actions] whether the action occurred */
+    unsigned char *seen; /* [actions] 1: the action occurred in the run */
     int32_t actions;
 } cli_trace;
 
-/* Open the file. CLI_OK, or CLI_FAILED after a message. */
+/* Open the trace file. trees: 1: the trace has candidates, texts and names of actions too. CLI_OK, or CLI_FAILED after a message. */
 int cli_trace_open(cli_trace *trace, rill_context *ctx, const char *path, int trees);
 
 /* Write the description of a run before it begins. The settings are resolved. `first`: number of its first input in the whole input.

@@ -23,8 +23,8 @@ int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_file
 /* Open the session's model, and the metric for the references of the loaded set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_open(cli_testset *set, cli_session *session);
 
-/* Take an option whose value is the name of a metric, and whose member a const cli_metric_kind *. CLI_OK or CLI_FAILED after a message
- * that lists all metrics. */
+/* Set an option's member, a const cli_metric_kind *, to the metric that `value` names. CLI_OK, or CLI_FAILED after a message that lists all
+ * metrics. */
 int cli_metric_take(void *command, const cli_option *option, const char *value);
 
 /* Decode all inputs and measure their quality. Requests as many outputs as the beam size, or n-best if that is more, since the oracle
@@ -40,12 +40,12 @@ rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_se
 
 /* Evaluation of a series of configurations. */
 typedef struct cli_trials {
-    cli_session *session;       /* its command-line options override every point */
+    cli_session *session;       /* session whose command-line options override every point's */
     const cli_runfile *runfile; /* the run file, which names the model that is open */
     cli_testset set;
     cli_points points;
-    int64_t total;      /* number of points, 0 = unknown */
-    int shows_progress; /* show the current point on standard error */
+    int64_t total;      /* number of points; 0: unknown */
+    int shows_progress; /* 1: show the current point on standard error */
 } cli_trials;
 
 /* Decode the test set with a configuration and append the result, even if the point is refused. Before the first valid point, the set is

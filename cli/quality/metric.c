@@ -104,7 +104,7 @@ void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, jso
  *
  * Two texts are equal if their canonical forms are equal byte for byte. If the domain has no canonical form, or cannot parse a text (a
  * model may produce a broken logical form), the text is compared with runs of spaces reduced to one. */
-enum { RIGHT, INPUTS }; /* indexes in the tally */
+enum { RIGHT, INPUTS }; /* indexes in the tally: number of correct outputs, number of inputs */
 
 typedef struct exact {
     rill_text forms; /* canonical forms of the references, concatenated */

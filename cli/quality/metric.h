@@ -49,13 +49,13 @@ typedef struct cli_tally {
 
 /* Tallies summed over the inputs of a test set: `first` over the first outputs, `best` over the best output of each input. */
 typedef struct cli_counts {
-    int64_t inputs, missing; /* missing: inputs without any output */
+    int64_t inputs, missing; /* inputs: number of inputs; missing: how many of them have no output */
     cli_tally first, best;
 } cli_counts;
 
 typedef struct cli_metric cli_metric;
 
-/* Prints a message without a line end. */
+/* A function that prints a message, which has no line end. */
 typedef void (*cli_message_fn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 typedef struct cli_metric_kind {
@@ -78,10 +78,10 @@ typedef struct cli_metric_kind {
 struct cli_metric {
     const cli_metric_kind *kind;
     rill_context *ctx;
-    const rill_domain *domain; /* may be NULL */
+    const rill_domain *domain; /* domain of the model; may be NULL */
     int64_t n;                 /* number of references */
-    cli_message_fn message;    /* reports bad outputs; may be NULL */
-    void *data;                /* private to the kind */
+    cli_message_fn message;    /* prints messages about bad outputs; may be NULL */
+    void *data;                /* data of the metric, private to its kind */
 };
 
 extern const cli_metric_kind cli_metric_exact, cli_metric_bleu, cli_metric_bracket;
@@ -103,7 +103,7 @@ void cli_metric_close(cli_metric *metric);
 /* Evaluation of one input: the tally of its first output, and the tally of its best output so far. */
 typedef struct cli_verdict {
     cli_tally first, best;
-    int n_outputs; /* number of outputs; 0: missing */
+    int n_outputs; /* number of outputs of the input; 0: the output is missing */
 } cli_verdict;
 
 /* Add one more output of input i to the input's verdict; text NULL: there is no output. 0, or -1 when out of memory, with the error in the

@@ -26,14 +26,14 @@ typedef struct token {
 } token;
 
 typedef struct bleu {
-    const cli_lines *references; /* borrowed */
+    const cli_lines *references; /* references of the test set, borrowed */
     /* buffers of the tokenizer: each substitution reads one and writes the other, and the last writes text_a */
     rill_text text_a, text_b;
     rill_text output_text; /* keeps the output's tokens while the reference is tokenised */
     token *token;          /* [capacity] tokens of the output, then of the reference */
     token **sorted;        /* [capacity] the tokens, sorted by text to number them */
     const int32_t **gram;  /* [capacity] n-grams of both texts, sorted, as pointers to their first id in `ids` */
-    int32_t *ids;          /* [capacity] ids of the tokens */
+    int32_t *ids;          /* [capacity] id of each token */
     size_t capacity;
 } bleu;
 
@@ -49,7 +49,7 @@ static int is_period_or_comma(char c)
     return c == '.' || c == ',';
 }
 
-/* The characters that the first substitution surrounds with spaces: { to ~, [ to `, space to &, ( to +, : to @, and / */
+/* Whether the first substitution surrounds the character with spaces. These are { to ~, [ to `, space to &, ( to +, : to @, and /. */
 static int is_symbol(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
@@ -190,7 +190,7 @@ static int compare_token_texts(const void *a, const void *b)
     return order ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/* Give equal tokens the same id. */
+/* Number the first n tokens, so that tokens with equal text have the same id. */
 static void number_tokens(bleu *own, size_t n)
 {
     for (size_t i = 0; i < n; i++) own->sorted[i] = &own->token[i];
@@ -215,7 +215,7 @@ static int compare_gram_places(const void *a, const void *b, void *order)
     return compare_grams(*(const int32_t *const *)a, *(const int32_t *const *)b, *(const int *)order);
 }
 
-/* Count the n-grams that both texts contain, each as often as in the text with fewer. */
+/* Count the n-grams that an output shares with its reference. Each counts as often as it occurs in the text in which it is rarer. */
 static int64_t count_matches(bleu *own, size_t n_output, size_t n_reference, int order)
 {
     if (n_output < (size_t)order || n_reference < (size_t)order) return 0;
@@ -282,7 +282,8 @@ static int precisions(const cli_tally *t, double precision[ORDERS])
     return order;
 }
 
-/* Geometric mean of the precisions. "effective" uses only the orders for which the text is long enough, as sentence BLEU does. */
+/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1: use only the orders for which the text is long enough,
+ * as sentence BLEU does; 0: all orders. */
 static double bleu_percent(const cli_tally *t, int effective)
 {
     double precision[ORDERS], sum = 0;

@@ -24,7 +24,7 @@ enum { GOLD, TEST, MATCHED, EXACT, SCORED, SKIPPED, BROKEN, EMPTY, WORDS, TAGS, 
 
 _Static_assert(PARTS <= (int)CLI_TALLY_MAX, "a tally holds the parts");
 
-enum { MAX_FAULTS_REPORTED = 10 }; /* number of bad outputs that are reported */
+enum { MAX_FAULTS_REPORTED = 10 }; /* maximum number of bad outputs that are reported */
 
 typedef struct constituent {
     int32_t from, to;
@@ -269,7 +269,7 @@ static void close_bracket(cli_metric *metric)
 
 /* --- reports ------------------------------------------------------------------------------------------------------ */
 
-/* Harmonic mean of precision and recall. */
+/* Return the F1 score, the harmonic mean of precision and recall, in percent. */
 static double value_bracket(const cli_tally *sum)
 {
     return cli_percent(2 * sum->part[MATCHED], sum->part[GOLD] + sum->part[TEST]);

@@ -8,7 +8,7 @@
 typedef struct cli_testset {
     cli_lines inputs, references;
     cli_metric metric;
-    const cli_metric_kind *kind; /* chosen by the user; NULL: the domain's metric */
+    const cli_metric_kind *kind; /* metric that the user chose; NULL: the domain's metric */
     int has_references;
 } cli_testset;
 
@@ -37,13 +37,13 @@ void cli_placeholders_count(cli_placeholders *f, const char *input, size_t lengt
 /* Warn if most pairs have placeholders. Call it for models that are evaluated by exact match and opened without --tokenized. */
 void cli_placeholders_warn(const cli_placeholders *f, cli_message_fn message);
 
-/* One decode of all inputs. */
+/* One decode of all inputs of a test set: its settings and results. */
 typedef struct cli_trial {
     cli_counts counts;
     rill_stats stats;
     rill_settings settings;      /* search settings that the engine used, with all defaults filled in */
     double seconds;              /* time of the whole decode */
-    struct cli_profile *profile; /* in: NULL, or the profile to add to */
+    struct cli_profile *profile; /* in: a profile to which the counters of this decode are added; NULL: none */
     /* in: NULL, or an object that receives the number of timesteps by number of hypotheses, such as {"12": 3}; out: NULL when out of
      * memory */
     json_t *rows;
@@ -64,19 +64,19 @@ typedef struct cli_point {
     int n;
     char *refusal; /* why the settings are contradictory, so that nothing was run; otherwise NULL */
     cli_trial trial;
-    json_t *report; /* full report of the run, for JSON */
+    json_t *report; /* full report of the point's run, for JSON */
     int on_front;
 } cli_point;
 
 typedef struct cli_points {
     const cli_metric_kind *kind; /* measures quality; NULL: quality is not measured */
-    cli_point *point;            /* [n] in the order of evaluation */
+    cli_point *point;            /* [n] points in the order of their evaluation */
     size_t n, capacity;
 } cli_points;
 
 /* Append a point with copies of its n parameters. Borrowed until the next call. NULL when out of memory. */
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n);
-/* Remove the last point. */
+/* Remove the last point from the list. */
 void cli_points_remove_last(cli_points *points);
 
 /* Whether any point (one evaluated configuration) was rejected as invalid, or left inputs without output; decides the exit code. */
@@ -90,15 +90,15 @@ size_t cli_points_mark_front(cli_points *points, int oracle);
  *   front: [marked] index of each; n_equal: [marked] number of further points equal to it */
 size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal);
 
-/* Describe a point: "delta=0.5 M=3". */
+/* Write the parameters of a point as text: "delta=0.5 M=3". */
 void cli_point_label(const cli_point *point, char *out, size_t size);
 const char *cli_point_value(const cli_point *point, const char *name); /* NULL: the point has no such parameter */
 /* Format a value for people: 6 * 0.2 is 1.2000000000000002, which is shown as 1.2. `out` is a buffer that may be used. */
 enum { CLI_DISPLAY_VALUE_MAX = 24 };
 const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALUE_MAX]);
 
-/* All points as JSON: {"script": ..., "inputs": N, "configurations": [{"configuration": {...}, ...}]}. A new reference, NULL when out of
- * memory. */
+/* Return all points as JSON: {"script": ..., "inputs": N, "configurations": [{"configuration": {...}, ...}]}. A new reference, NULL when
+ * out of memory. */
 json_t *cli_points_json(const cli_points *points, const char *path, int64_t inputs);
 
 /* Free memory; accepts zeroed points. */

@@ -193,7 +193,7 @@ static const cli_picture_file embedded[] = {
 #include "openapi_json.h"
 };
 
-/* The JSON schema of an option. */
+/* Return the JSON schema of an option's value. */
 static json_t *option_schema(const rill_option *row)
 {
     const char *type = row->type == RILL_OPTION_INT || row->type == RILL_OPTION_BYTES ? "integer"

@@ -16,7 +16,7 @@ typedef struct api_answer {
     char *text; /* body that is not JSON, with its media type in `type` */
     const char *type;
     const char *allowed_methods; /* value of the header Allow; NULL: no such header */
-    int is_preflight;            /* add the CORS headers of a preflight response */
+    int is_preflight;            /* 1: add the CORS headers of a preflight response */
     int retry_after;             /* seconds for the header Retry-After; 0: no such header */
 } api_answer;
 
@@ -31,10 +31,10 @@ typedef struct api_request {
     /* the set of served models when the request began; it stays open until the request is answered */
     models *models;
     int64_t max_inputs; /* maximum number of inputs in a request */
-    int is_draining;    /* the server accepts no new requests */
+    int is_draining;    /* 1: the server accepts no new requests */
     const json_t *body; /* parsed body of a POST, only while `begin` runs; NULL: no body */
     int alternatives;   /* number of further outputs requested (LibreTranslate) */
-    service *service;   /* decodes the job */
+    service *service;   /* service that decodes the job */
     job *job;           /* created by `begin`, released by the caller */
     int is_single;      /* the request has one input, not a list, and gets a single result */
     /* service that translates the outputs again (pivot language); NULL: the outputs are the result */

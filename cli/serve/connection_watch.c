@@ -11,7 +11,7 @@
 typedef struct watched_connection {
     int is_open;          /* 1: the descriptor of this index is a watched connection */
     uint8_t address_hash; /* hash of the client's address */
-    int is_answering;     /* the response to this connection is being sent */
+    int is_answering;     /* 1: the response to this connection is being sent */
     int is_dropped;       /* 1: the connection was shut down to make room for a new one */
     void *waiting;        /* argument of on_gone while a request is decoded; NULL: no request is decoded */
     uint32_t generation;  /* number of the current wait for a response, to recognise events of an earlier wait */
@@ -40,7 +40,7 @@ static uint8_t hash_address(int fd)
     const void *address = NULL;
     if (from.ss_family == AF_INET) address = &((struct sockaddr_in *)(void *)&from)->sin_addr;
     if (from.ss_family == AF_INET6) address = &((struct sockaddr_in6 *)(void *)&from)->sin6_addr;
-    uint32_t hash = 2166136261; /* FNV-1a */
+    uint32_t hash = 2166136261; /* the hash function is FNV-1a */
     for (size_t i = 0; address && i < (from.ss_family == AF_INET ? 4 : 16); i++)
         hash = (hash ^ ((const uint8_t *)address)[i]) * 16777619;
     return (uint8_t)(hash ^ hash >> 8 ^ hash >> 16 ^ hash >> 24);

@@ -100,8 +100,9 @@ static int is_letter_or_digit(int32_t c)
     return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) || kind == UTF8PROC_CATEGORY_ND;
 }
 
-/* Scripts without spaces have no visible word boundaries, so each of their characters counts as a boundary: kana, and the blocks of
- * letters with Unicode's property Ideographic (Han, Tangut, Nushu). */
+/* Whether a character is a letter or digit of a script that has spaces between words. Scripts without spaces have no visible word
+ * boundaries, so each of their characters counts as a boundary: kana, and the blocks of letters with Unicode's property Ideographic (Han,
+ * Tangut, Nushu). */
 static int is_word_character(int32_t c)
 {
     static const int32_t blocks[][2] = {{0x3006, 0x3006},   {0x3040, 0x30FF},   {0x3400, 0x9FFF},  {0xF900, 0xFAFF},
@@ -129,7 +130,7 @@ static void neighbours(const char *text, size_t n, size_t pos, int32_t *prev_cha
     if (pos < n) *next_char = rill_utf8_read(text, n, &next_pos);
 }
 
-/* Whether a byte position lies within a word. */
+/* Whether a byte position lies within a word, not at its edge. */
 static int is_inside_word(const char *text, size_t n, size_t pos)
 {
     int32_t prev_char, next_char;
@@ -195,7 +196,7 @@ typedef struct joined_sentence {
     char *text; /* [n] bytes of the text */
     /* tag_offsets: [end_piece - first_piece] byte offset in `text` at which each tag is written; SIZE_MAX: not known yet */
     size_t n, *tag_offsets;
-    int32_t first_piece, end_piece; /* range of the pieces within the sentence */
+    int32_t first_piece, end_piece; /* range of indexes of the pieces within the sentence */
 } joined_sentence;
 
 /* Place tags around their text where it occurs in the sentence's output. */

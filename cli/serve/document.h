@@ -42,12 +42,12 @@ char *document_join(const document *d, const char *(*output)(void *user, int32_t
 
 /* --- words ------------------------------------------------------------------------------------------------------------- */
 
-/* Searching words in texts. */
+/* Functions that search words in texts. */
 
 /* Copy a text with A to Z in lower case and a final NUL; the caller frees it. NULL: out of memory. */
 char *words_fold(const char *text, size_t n);
 /* Find `what` as whole words, from byte `from` on.
- *   in, what: [n], [m] UTF-8, both folded or neither
+ *   in, what: [n], [m] UTF-8, both from words_fold(), or neither
  *   *begin: position of the match. 0: no match */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin);
 
@@ -70,7 +70,7 @@ typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGE
 
 typedef struct piece {
     piece_kind kind;
-    size_t begin, length; /* range in document.text */
+    size_t begin, length; /* byte range of the piece in document.text */
     size_t offset;        /* for tags and their text: byte offset in the sentence */
     int32_t part;         /* for sentences and the text of tags: number of the part */
     /* for tags: an opening tag; a tag without content, which keeps the spaces around it */
@@ -91,7 +91,7 @@ struct document {
 
 /* Append a piece with a copy of `length` bytes of `text`. */
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length);
-/* Write a text with & < > escaped. */
+/* Write a text as HTML, with & < > escaped. */
 void markup_write(buffer *out, const char *text, size_t length);
 
 #endif

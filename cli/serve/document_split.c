@@ -28,7 +28,7 @@ static void find_sentences(const document *d, const char *text, size_t length, c
 
 /* --- entities ----------------------------------------------------------------------------------------------------- */
 
-/* Names of the characters from 160 on, in order. */
+/* Entity names of the characters from U+00A0 (160) on, in order. */
 static const char *const latin_entities[] = {
     "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",    "copy",   "ordf",
     "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn", "sup2",   "sup3",   "acute",  "micro",
@@ -84,7 +84,7 @@ static int is_digit(char c)
 /* Return the end of the entity that begins with the '&' at `text`; NULL: it is not an entity. */
 static const char *entity_end(const char *text, const char *end)
 {
-    enum { MAX_ENTITY_LENGTH = 33 }; /* &CounterClockwiseContourIntegral; */
+    enum { MAX_ENTITY_LENGTH = 33 }; /* bytes of the longest entity, &CounterClockwiseContourIntegral; */
     const char *last = text + 1;
     if (last < end && *last == '#') last++;
     const char *first = last;

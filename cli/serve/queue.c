@@ -89,7 +89,7 @@ static void join_decoding(decoding *d, job_input *input)
     job_retain(input->job);
 }
 
-/* Count an input that has its result. */
+/* Count an input whose result is set. */
 static void count_done(service *s, rill_status status)
 {
     s->counts.inputs++;

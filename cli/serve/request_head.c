@@ -144,7 +144,7 @@ static const char *after_scheme(const char *origin)
     return host ? host + 3 : "";
 }
 
-/* Whether an origin is this server, under the name that the client uses. */
+/* Whether an Origin header names this server by the host that the client used, `host`. */
 static int is_own_origin(const char *origin, const char *host)
 {
     const int is_web = !strncasecmp(origin, "http://", 7) || !strncasecmp(origin, "https://", 8);

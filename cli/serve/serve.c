@@ -105,7 +105,7 @@ typedef struct serve {
     char **argv;
     /* current: set of models for new requests; draining: list of old sets, which finish their requests */
     models *current, *draining;
-    char *token; /* NULL: no API key is required */
+    char *token; /* API key that requests must have; NULL: none is required */
     server *server;
     double retry_time; /* time at which the next attempt to open a failed model begins */
 } serve;
@@ -142,7 +142,7 @@ static char *model_name(const char **model)
 /* The models on a command line, and its other words. `word` has space for two more words, "-m" and one model. */
 typedef struct line {
     char *name[MODELS_MAX];        /* [n] name of each model */
-    const char *model[MODELS_MAX]; /* NAME=DIR or DIR of each model */
+    const char *model[MODELS_MAX]; /* [n] DIR or NAME=DIR of each model */
     int n, n_words;
     char **word;
 } line;

@@ -32,7 +32,7 @@ typedef struct serve_options {
 
 typedef struct cache cache;
 
-/* max_bytes: 0 disables the cache. NULL: out of memory. */
+/* Create a cache. max_bytes: maximum size of all entries in bytes; 0 disables the cache. NULL: out of memory. */
 cache *cache_create(size_t max_bytes);
 void cache_destroy(cache *c); /* NULL is allowed */
 
@@ -68,16 +68,16 @@ typedef struct job_input {
     size_t length;
     char *constraints;  /* a line of constraints (rill/constraints.h); NULL: none */
     json_t *result;     /* result as JSON; NULL: the input is not done */
-    rill_status status; /* status of the result */
+    rill_status status; /* status that belongs to `result` */
     /* for streams: text of the last event `final`, and of the last event `draft`; NULL: none was sent */
     char *final, *draft;
-    /* Protected by the service's lock: */
+    /* The members below are protected by the service's lock. */
     char *key; /* [key_length] cache key; NULL: not computed yet */
     size_t key_length;
     uint64_t hash; /* hash of the cache key */
     /* search for whose result the input waits; NULL: the input is still in the queue, or done */
     struct decoding *decoding;
-    struct job_input *next, *prev; /* other inputs that wait for the same search */
+    struct job_input *next, *prev; /* neighbours in the list of inputs that wait for the same search */
 } job_input;
 
 struct job {
@@ -90,7 +90,7 @@ struct job {
     int is_submitted;       /* a service has accepted the job */
     int is_cancelled;       /* the client has disconnected */
     rill_settings settings; /* search settings of all inputs */
-    int has_own_settings;   /* the settings differ from the service's */
+    int has_own_settings;   /* 1: the settings differ from the service's */
     char *options;          /* domain options (rill_request.options); NULL: as the model was opened */
     int wants_tokens;       /* 1: results contain "tokens" */
     double deadline;        /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
@@ -138,8 +138,8 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 typedef struct service service;
 
 typedef struct service_counts {
-    int64_t waiting;   /* inputs in the queue */
-    int64_t in_flight; /* searches in the engines */
+    int64_t waiting;   /* number of inputs in the queue */
+    int64_t in_flight; /* number of searches running in the engines */
     /* totals: inputs done, failed and cancelled; actions (tokens) of finished searches */
     int64_t inputs, failed, cancelled, actions;
     /* totals: inputs served from the cache; inputs served by the search of another input */
@@ -167,7 +167,7 @@ rill_status service_submit(service *s, job *j);
 /* Cancel a job. Its unfinished inputs get the status RILL_ERR_CANCELLED. */
 void service_cancel(service *s, job *j);
 
-/* Why the service has failed; "" while it works. */
+/* Return why the service has failed; "" while it works. */
 const char *service_failure(service *s);
 /* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
  * Options are search settings, and domain options that inputs may set.
@@ -219,7 +219,7 @@ struct service {
     /* language codes, ending with NULL, of a multilingual model whose inputs name their languages (option language-columns); NULL: another
      * model */
     const char *const *languages;
-    int64_t n_deadlines; /* number of jobs in the queue with a deadline */
+    int64_t n_deadlines; /* number of jobs in the queue that have a deadline */
     pthread_t thread;
     int is_started;
     pthread_mutex_t lock;
@@ -232,7 +232,7 @@ struct service {
     decoding **in_flight; /* [counts.in_flight] running searches */
     int64_t n_cancelled;  /* number of running searches that are to be cancelled in the engine */
     int is_draining, has_ended;
-    int is_tracing; /* a trace is being recorded */
+    int is_tracing; /* 1: a trace is being recorded */
     int is_stopped; /* the recording of a trace must stop */
     char failure[512];
 };

@@ -51,7 +51,7 @@ typedef struct exchange {
     int lacks_key;                                            /* the head has no API key; the body may have one */
     /* the connection is one of those above --max-connections */
     int is_spare;
-    int closes_connection; /* close the connection after the response */
+    int closes_connection; /* 1: close the connection after the response */
 } exchange;
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static enum MHD_Result send_answer(exchange *x)
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
-/* Called when the job is done, on any thread, with the job's lock held. */
+/* Resume the exchange's connection, because the job is done. Called on any thread, with the job's lock held. */
 static void resume_exchange(void *user)
 {
     exchange *x = user;

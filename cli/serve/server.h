@@ -43,7 +43,7 @@ int head_check_framing(api_request *r, struct MHD_Connection *connection, const 
 int head_check_source(api_request *r, struct MHD_Connection *connection, const serve_options *options);
 /* Return the request's Origin header if the options list this origin as allowed; otherwise NULL. */
 const char *head_allowed_origin(struct MHD_Connection *connection, const serve_options *options);
-/* Whether Content-Type is `type`, ignoring case and parameters. */
+/* Whether the header Content-Type is `type`; case and parameters are ignored. */
 int head_has_type(struct MHD_Connection *connection, const char *type);
 const char *head_value(struct MHD_Connection *connection, const char *name);
 

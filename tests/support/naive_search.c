@@ -35,7 +35,7 @@ typedef struct search {
     naive_output dropped, best_ended;
     int has_dropped, has_best_ended;
     int64_t serials;
-    int32_t banks; /* number of banks of the beam; 0: not divided */
+    int32_t banks; /* number of banks into which constraints divide the beam; 0: not divided */
     naive_result result;
 } search;
 

@@ -27,7 +27,7 @@ typedef struct naive_hypothesis {
     float score[NAIVE_MAX_LENGTH];
     /* [n] actions of the state from which the hypothesis continues; they differ from its own actions only with cube pruning */
     int32_t state[NAIVE_MAX_LENGTH];
-    double sum;          /* sum of `score` */
+    double sum;          /* sum of the actions' scores */
     int32_t timesteps;   /* length in completed timesteps, without the end action */
     int32_t parent_rank; /* rank of its parent in the beam before this phase */
     int ended;
@@ -85,13 +85,13 @@ typedef struct naive_heuristic {
 } naive_heuristic;
 
 typedef struct naive_problem {
-    /* the space of hypotheses */
+    /* members that describe the space of hypotheses */
     void *user;
     int32_t actions, phases;
     /* 1: a state is kept as long as some descendant needs it, as in a KV cache; 0: until its children's states are made */
     int path_states;
     int32_t (*expand)(void *user, const int32_t *history, int32_t n, naive_choice *out); /* lists every legal action */
-    /* the search */
+    /* members that describe the search */
     int64_t item;
     int32_t k;
     int immediate, shrink, one_step; /* finish rule: at most one is 1; all 0: the rule `top` */
@@ -152,7 +152,7 @@ typedef struct naive_width {
 typedef struct naive_result {
     naive_output *output; /* [n] outputs, best first */
     int32_t n;            /* 0: no hypothesis survived */
-    int32_t timesteps;    /* timesteps of the item */
+    int32_t timesteps;    /* number of timesteps of the item */
     int64_t expansions;   /* live candidates at the start of a timestep, summed over all timesteps */
     int64_t states;       /* states that are kept or made in the timestep that needs most states */
     int32_t truncated;    /* outputs truncated at max_length */

@@ -26,17 +26,17 @@ typedef struct problem_name {
 /* A random model, its inputs, and the search settings. Scheduling settings are in `schedule`. */
 typedef struct problem {
     const char *domain;  /* name of the domain, which is opened with the toy's arguments; NULL: the toy domain */
-    char arguments[320]; /* arguments of the toy domain */
+    char arguments[320]; /* arguments with which the domain is opened */
     toy_model model;
     char input[PROBLEM_MAX_INPUTS][32];
     int32_t n_inputs;
     char method[32];
-    rill_settings settings; /* search settings only */
+    rill_settings settings; /* search settings; scheduling settings are not used */
     problem_name heuristic[NAIVE_MAX_CHAIN];
     int32_t n_heuristics;
     problem_name scorer[NAIVE_MAX_CHAIN];
     int32_t n_scorers;
-    /* the same problem for the naive search */
+    /* the same problem in the form of the naive search */
     naive_problem naive;
     /* the engine's class function for cube pruning; naive.cube_key is the same for the naive search */
     rill_key_fn cube_key;
@@ -45,7 +45,7 @@ typedef struct problem {
     naive_result *expected;                /* [n_inputs] results of the naive search, set by problem_solve() */
 } problem;
 
-/* Groups of methods that have equal search settings. */
+/* Groups of methods. The methods of a group have equal search settings, and therefore equal results. */
 typedef enum problem_group {
     PROBLEM_PRUNED,    /* var-batch, var-stream, var-stream-fifo, top-up, stream-all */
     PROBLEM_FIXED_TOP, /* fixed, fixed-stream, both with finish top */
@@ -63,7 +63,7 @@ void problem_draw_conventions(problem *p, problem_group group, dice *d);
 void problem_draw_constraints(problem *p, dice *d);
 /* Draw sequences of actions that the model forbids. */
 void problem_forbid(problem *p, dice *d);
-/* Draw other arguments for the problem's heuristics and scorers. */
+/* Draw the arguments of the problem's heuristics and scorers again. */
 void problem_draw_arguments(problem *p, dice *d);
 /* Given p[0] from problem_draw(), draw n - 1 variants: same model and inputs, other per-request settings, including
  * conventions. */
@@ -78,7 +78,7 @@ int problem_is_searched(const problem *p, int32_t i);
  * blank. */
 int problem_optimum(const problem *p, int32_t i, double *score);
 
-/* naive_count_above() for input i, which must be searched. */
+/* As naive_count_above(), for input i, which must be neither invalid nor blank. */
 int64_t problem_count_above(const problem *p, int32_t i, double rank);
 
 typedef struct engine_record engine_record;
@@ -113,7 +113,7 @@ typedef struct schedule {
     int32_t sort_window, flush_every, unordered, check;
     /* name and arguments of the scheduler; NULL: the method's own scheduler */
     const char *scheduler, *scheduler_arguments;
-    rill_budget_fn budget_fn; /* NULL: none; not drawn at random */
+    rill_budget_fn budget_fn; /* budget function; NULL: none. Not drawn at random */
     void *budget_user;
     int overdue_first; /* rill_engine_setup.overdue_first; not drawn at random */
     /* The test's callbacks; NULL: none. */
@@ -123,7 +123,7 @@ typedef struct schedule {
     int own_thread;  /* 1: use rill_workers_run() also for a single worker, in its own thread */
     /* group_rows + 1 of an asynchronous domain; 0: as the option --late says, else a synchronous domain. Not drawn at random */
     int32_t async_rows;
-    int32_t fail_collect; /* number of the collect call that fails, 0: none */
+    int32_t fail_collect; /* number of the collect call that fails, counted from 1; 0: none */
     int32_t sync_group;   /* 1 + the group whose calls are answered synchronously; 0: none */
     int reader_blocks;    /* 1: with rill_run(), the reader often has no input available */
     int untraced;         /* 1: run without a trace; traces do not change results. Not drawn at random */
@@ -155,7 +155,7 @@ typedef struct record_result {
     record_output *output;
 } record_result;
 
-/* One timestep in the trace. */
+/* One timestep of the trace. */
 typedef struct record_timestep {
     int32_t n, in_flight;
     int64_t rows;

@@ -31,7 +31,7 @@ typedef struct test_phrases {
 void test_phrases_draw(test_phrases *c, int32_t actions, int unbanked, dice *d);
 /* Write the scorer's arguments with the toy's action names. */
 void test_phrases_write(test_phrases *c, int32_t end, char *out, size_t size);
-/* naive_scorer.score; user is a test_phrases. */
+/* The function naive_scorer.score of a constraint. user: a test_phrases. */
 void test_phrases_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
                         const naive_hypothesis *parent, naive_modifiers *modifiers);
 

@@ -72,7 +72,7 @@ static void draw_modifiers(const test_random *r, uint64_t hash, naive_modifiers 
         if (w->restricted && h / 512 % 2 == 0) w->allow[a] = 1;
     }
     if ((r->flags & TEST_END_RULE) && hash / 7 % 3 != 0)
-        w->rule = 1 << hash / 21 % 3; /* forbidden, required or not yet */
+        w->rule = 1 << hash / 21 % 3; /* one of: forbidden (1), required (2), banned for a minimum length (4) */
     if (r->flags & TEST_REWARD) w->reward = eighth(hash / 11);
     if (r->flags & TEST_END_REWARD) w->end_reward = eighth(hash / 13);
     if ((r->flags & TEST_LIMIT) && hash / 17 % 3 != 0) w->limit = (int32_t)(hash / 51 % 5) + 1;
@@ -195,7 +195,8 @@ static rill_status send_modifiers(const test_random *r, const naive_modifiers *w
 {
     rill_status status = RILL_OK;
     int allowed = 0;
-    for (int32_t a = r->actions - 1; a >= 0 && status == RILL_OK; a--) { /* backwards: the order must not matter */
+    /* in descending order, because the order must not matter */
+    for (int32_t a = r->actions - 1; a >= 0 && status == RILL_OK; a--) {
         if (w->add[a] != 0) status = rill_modifiers_add(modifiers, row, a, w->add[a] - 0.5f);
         if (w->add[a] != 0 && status == RILL_OK) status = rill_modifiers_add(modifiers, row, a, 0.5f);
         if (w->ban[a] && status == RILL_OK) status = rill_modifiers_ban(modifiers, row, a);

@@ -40,7 +40,7 @@ typedef struct test_random {
     int32_t actions; /* scorers: number of actions of the model */
 } test_random;
 
-/* naive_heuristic.apply and naive_scorer.score; user is a test_random. */
+/* The functions naive_heuristic.apply and naive_scorer.score of the random plugins. user: a test_random. */
 void test_random_apply(void *user, naive_beam *beam);
 void test_random_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
                        const naive_hypothesis *parent, naive_modifiers *modifiers);

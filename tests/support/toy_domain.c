@@ -507,7 +507,7 @@ static void garble(toy *t, const rill_score_request *request, rill_score_result 
     case 5: out->count[0] = -1; break;
     case 6: out->logp[0] = INFINITY; break;
     case 7:
-        out->ends[0] = RILL_ENDS_BY_FLAG; /* a form that the domain's info does not announce, or an unknown flag */
+        out->ends[0] = RILL_ENDS_BY_FLAG; /* a form that the domain's info does not announce; 9 is no valid flag */
         out->terminal[0] = 9;
         break;
     default: /* the same action twice, or more choices than requested */
@@ -553,7 +553,8 @@ static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
     for (int32_t i = 0; i < h->length; i++) {
         toy_choice all[TOY_MAX_ACTIONS];
         const toy_choice *choice = legal_choice(t, &current, state, h->action[i], all);
-        const int own = t->model.mixed == 0; /* otherwise another hypothesis's state decides what is legal */
+        /* 0: with cube pruning, another hypothesis's state may decide what is legal */
+        const int own = t->model.mixed == 0;
         if (own && (choice == NULL || choice->logp != h->action_logp[i]))
             return violation(t, "finalize: action %d at %d is illegal or has another log-probability",
                              (int)h->action[i], (int)i);
@@ -620,7 +621,7 @@ static int32_t find_action(void *self, const char *text, size_t length)
     return action < t->model.actions && action != end ? action : RILL_NO_ACTION;
 }
 
-/* Names separated by spaces. */
+/* Convert names of actions, separated by spaces, to actions. */
 static rill_status tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n)
 {

@@ -161,7 +161,7 @@ static int32_t list_structure(uint64_t state, toy_choice *out)
 static int32_t list_actions(const toy_model *m, const toy_input *input, uint64_t state, int32_t depth, toy_choice *out)
 {
     int32_t n = 0, end = toy_end_action(m);
-    int over = depth >= input->depth; /* possible with terminal=end only */
+    int over = depth >= input->depth; /* only with terminal=end can the depth be exceeded */
     int final = depth == input->depth - 1;
     for (int32_t a = 0; a < m->actions; a++) {
         uint64_t h = dice_mix(state, 100 + (uint64_t)a);

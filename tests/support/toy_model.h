@@ -7,15 +7,16 @@
 
 #include "rill/domain.h"
 
-enum { TOY_MAX_FORBIDDEN = 5, TOY_MAX_FORBIDDEN_LENGTH = 3 }; /* forbidden sequences, and the actions of each */
+/* maximum number of forbidden sequences, and of actions in each */
+enum { TOY_MAX_FORBIDDEN = 5, TOY_MAX_FORBIDDEN_LENGTH = 3 };
 enum { TOY_MAX_ACTIONS = 64, TOY_MAX_SPARE = 1 << 20 };
 
 typedef enum toy_select { TOY_SELECT_OWN, TOY_SELECT_RILL, TOY_SELECT_BOTH } toy_select;
 
-/* Parsed from arguments like "seed=3 actions=5". */
+/* The toy model's parameters, parsed from arguments such as "seed=3 actions=5". */
 typedef struct toy_model {
     int64_t seed;
-    int32_t actions; /* 1..TOY_MAX_ACTIONS */
+    int32_t actions; /* number of actions, 1 to TOY_MAX_ACTIONS */
     int32_t depth;   /* maximum timesteps of a hypothesis; each input has its own depth in 1..depth */
     int32_t phases;  /* all but the last are structure phases, the last is the label phase */
     int32_t path;   /* 1: state=path, computed from the rows of all ancestors; 0: state=parent, from the parent's row */
@@ -26,21 +27,22 @@ typedef struct toy_model {
     int32_t legal;  /* percent of other actions that are legal */
     int32_t dead_ends;          /* percent of states without any legal action */
     double logit_scale;         /* scale of the logits */
-    int32_t max_choices_phases; /* info.max_choices_phases */
-    int32_t max_length;         /* info.max_length; 0: depth */
+    int32_t max_choices_phases; /* value of rill_domain_info.max_choices_phases */
+    int32_t max_length;         /* value of rill_domain_info.max_length; 0: depth */
     int32_t own_max_length;     /* 1: encode returns a max_length for each input */
     int32_t dead;               /* 1: choices may be followed by RILL_SCORE_DEAD entries */
     int32_t forbid;             /* if above 0, the seed of sequences that no output contains */
     int32_t spare;              /* number of extra actions that are never legal: a large vocabulary with few choices */
-    int32_t listed;             /* 1: sets info.legal */
-    int32_t finalize_anywhere;  /* 1: sets info.finalize_anywhere */
+    int32_t listed;             /* 1: sets rill_domain_info.legal */
+    int32_t finalize_anywhere;  /* 1: sets rill_domain_info.finalize_anywhere */
     int32_t blur;               /* 1: texts show each action halved, so that some outputs have equal texts */
     int32_t trivial;            /* 1: skip the bookkeeping that makes misuse visible (for runs of a million inputs) */
     /* cube pruning lets hypotheses continue from another hypothesis's state. 0: never; 1: one with the same last action; 2: any */
     int32_t mixed;
     int32_t normal; /* 1: probabilities add up to 1, even with ties */
     toy_select select;
-    int32_t fail_encode, fail_step, fail_score, fail_finalize, fail_open; /* the n-th call fails; 0: never */
+    /* number of the call that fails, counted from 1; 0: none */
+    int32_t fail_encode, fail_step, fail_score, fail_finalize, fail_open;
     int32_t garble; /* from this score call on, answers are invalid; 0: never */
     int32_t garble_kind;
 } toy_model;
@@ -64,7 +66,7 @@ typedef struct toy_choice {
     rill_terminal terminal;
 } toy_choice;
 
-/* The hash state after one more action. */
+/* Return the hash state after one more action. */
 uint64_t toy_extend(uint64_t state, int32_t action);
 
 /* toy_forbidden_count(): number of sequences that no output may contain. toy_forbidden(): get the actions of sequence i, and return its

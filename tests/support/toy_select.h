@@ -13,7 +13,8 @@ typedef struct toy_row {
     uint8_t ends;
     int32_t action[TOY_MAX_ACTIONS];
     float logp[TOY_MAX_ACTIONS];
-    uint8_t terminal[TOY_MAX_ACTIONS]; /* valid only if `ends` is RILL_ENDS_BY_FLAG */
+    /* 1: the choice ends the hypothesis; valid only if `ends` is RILL_ENDS_BY_FLAG */
+    uint8_t terminal[TOY_MAX_ACTIONS];
     float pick_logp[TOY_MAX_PICKS];
 } toy_row;
 
