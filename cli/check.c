@@ -25,7 +25,7 @@ typedef struct check {
     cli_check_instance instance;
     cli_check_rescore rescore;
     cli_check_trial trial;
-    int skipped; /* the current item cannot be tested: its arguments or its model are missing */
+    int skipped; /* 1: the current plugin item cannot be tested, because its arguments or its model are missing */
     int n_checked, n_failed, n_skipped;
 } check;
 

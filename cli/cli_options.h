@@ -19,7 +19,7 @@ typedef enum cli_member {
     CLI_SIZE
 } cli_member; /* CLI_SIZE: the member is an int64_t, and the value a number of bytes */
 
-/* Take an option's value, "" for a switch. CLI_OK, or another exit code after a message. */
+/* A function that takes an option's value, which is "" for a switch. Returns CLI_OK, or another exit code after a message. */
 struct cli_option;
 typedef int (*cli_take_fn)(void *command, const struct cli_option *option, const char *value);
 
@@ -67,7 +67,8 @@ typedef struct cli_option_rows {
 } cli_option_rows;
 
 /* Fill the tables from everything registered so far. May be called again after plugins are loaded.
- *   take: the function of all options; hidden: name of a setting for which the command has an option of its own, NULL: none
+ *   take: function that receives the values of all these options; hidden: name of a setting for which the command has an option of its own,
+ *   NULL: none
  *   CLI_OK or CLI_FAILED after a message */
 int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx, cli_take_fn take, const char *hidden);
 void cli_option_rows_free(cli_option_rows *rows); /* accepts a zeroed struct */

@@ -92,7 +92,7 @@ typedef struct cli_fields {
     char alignment[64];
 } cli_fields;
 
-/* Value of an option on the command line or in the run file, "" for a switch that is on; NULL: it is not set. */
+/* Return the value of an option on the command line or in the run file, "" for a switch that is on; NULL: it is not set. */
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 

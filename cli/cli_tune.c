@@ -371,7 +371,7 @@ static const cli_option tune_options[] = {
     {.name = NULL},
 };
 
-/* Prints the points that were evaluated even if the search failed. */
+/* Run the search, and print the points that were evaluated, even if the search failed. */
 static int tune_all(tune *t)
 {
     int code = prepare(t);

@@ -295,7 +295,7 @@ static void start_progress(decode *d)
     cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
 }
 
-/* Combine the options, the run file and the model's defaults. */
+/* Make the search config from the options, the run file and the model's defaults. */
 static int configure(decode *d)
 {
     int code = cli_runfile_load(&d->runfile, &d->session);

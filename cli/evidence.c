@@ -64,7 +64,7 @@ static int bad_line(evidence *e, const char *why)
     return CLI_OK;
 }
 
-/* Handle a library error: one caused by the line skips the line, others end the command. */
+/* Handle an error of the library. If the line caused it, the line is skipped; any other error ends the command. */
 static int check_line(evidence *e, rill_status status)
 {
     char why[400];
@@ -100,7 +100,7 @@ static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
     return RILL_OK;
 }
 
-/* Append the actions of a text after the first e->n_actions. Does not change e->n_actions. */
+/* Convert a text to actions, and store them after the first e->n_actions of e->action. *n: their number. e->n_actions does not change. */
 static rill_status make_actions(evidence *e, const cli_field *text, int32_t *n)
 {
     *n = 0;

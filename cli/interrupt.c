@@ -16,7 +16,7 @@
 
 enum { MAX_UNFINISHED_FILES = 8, SECONDS_UNTIL_MESSAGE = 3 };
 
-/* The first three signals can stop a run gracefully. The others delete unfinished files and end the process at once. */
+/* The first three signals in the list can stop a run gracefully. The others delete unfinished files and end the process at once. */
 enum { N_STOP_SIGNALS = 3 };
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 

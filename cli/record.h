@@ -19,7 +19,7 @@ struct cli_record;
 typedef struct cli_records {
     cli_record_kind kind;
     int column;      /* column of the text in a row, from 0 */
-    const char *key; /* member with the text in an object; NULL: "text", or "input" */
+    const char *key; /* name of the member of an object that has the text; NULL: "text" or "input" */
     rill_context *ctx;
     const rill_search_config *run_options; /* the search config of the run; an object's settings override it */
     const rill_domain *domain;             /* domain whose options an object may set */

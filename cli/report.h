@@ -55,7 +55,7 @@ typedef struct cli_report {
     const cli_shortfalls *shortfalls;        /* counts over the written results; NULL: no results were written */
 } cli_report;
 
-/* The members of rill_seconds except the total, in the order of reports. */
+/* A member of rill_seconds, for reports. cli_stages has all members but the total, in the order of reports. */
 typedef struct cli_stage {
     const char *name;
     size_t offset; /* offset of the member in rill_seconds */

@@ -113,7 +113,7 @@ static int unknown_command(const char *word)
     return cli_fail("unknown command \"%s\": `rill --help` lists the commands", word);
 }
 
-/* `rill help decode` is `rill decode --help`. */
+/* Print the help of a command: `rill help decode` is `rill decode --help`. */
 static int help_about(int argc, char **argv)
 {
     char option[] = "--help";
@@ -125,7 +125,7 @@ static int help_about(int argc, char **argv)
 }
 
 /* Open closed standard streams on /dev/null. Otherwise a file opened later would get the number of a standard stream, and results or
- * messages would go into it. The directions are reversed, so that reading or writing such a stream fails and is reported. */
+ * messages would go into it. They are opened in the wrong direction, so that reading or writing them fails and is reported. */
 static int open_standard_streams(void)
 {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
@@ -137,7 +137,7 @@ static int open_standard_streams(void)
 int main(int argc, char **argv)
 {
     if (!open_standard_streams()) return CLI_FAILED;
-    /* Writing to a closed pipe, or beyond the file size limit, then fails in write(2) instead of ending the process. */
+    /* From here on, writing to a closed pipe or beyond the file size limit fails in write(2) instead of ending the process. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {

@@ -18,7 +18,7 @@ struct cli_split_line {
     struct {
         size_t begin, length;
         rill_result result; /* deep copy of the sentence's result */
-    } part[];               /* [n + 1]; the last one marks the end of the line */
+    } part[];               /* [n + 1] sentences; the last element marks the end of the line */
 };
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */

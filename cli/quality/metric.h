@@ -30,7 +30,7 @@ rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text,
 rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, const char *path, cli_lines *first,
                             cli_lines *second);
 
-/* Line i, 0 <= i < n; borrowed until the lines are freed. */
+/* Return line i, 0 <= i < n; it is borrowed until the lines are freed. */
 static inline const char *cli_lines_get(const cli_lines *lines, int64_t i, size_t *length)
 {
     *length = lines->start[i + 1] - lines->start[i];

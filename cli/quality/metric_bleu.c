@@ -283,7 +283,7 @@ static int precisions(const cli_tally *t, double precision[ORDERS])
 }
 
 /* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1: use only the orders for which the text is long enough,
- * as sentence BLEU does; 0: all orders. */
+ * as sentence BLEU does; 0: use all orders, so a text that is too short for one of them gets 0. */
 static double bleu_percent(const cli_tally *t, int effective)
 {
     double precision[ORDERS], sum = 0;

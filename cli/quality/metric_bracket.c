@@ -80,7 +80,7 @@ static rill_status reserve(bracket *own, const rill_tree *tree)
     return status;
 }
 
-/* List words and tags of the reference from left to right, and number the kept words. */
+/* List the words and tags of the reference from left to right, and count the words that are kept. */
 static void list_words(bracket *own)
 {
     const rill_tree *tree = &own->gold;

@@ -68,7 +68,7 @@ static int make_keys(const service *s, job *j)
 /* Functions of this section and the next two require the service's lock. */
 static decoding *find_decoding(const service *s, const job_input *input)
 {
-    /* A deadline can cut a search short, so an input with a deadline does not share one. */
+    /* A deadline can cut a search short, so an input with a deadline does not share a search. */
     if (!input->key || input->job->deadline > 0) return NULL;
     for (int64_t i = 0; i < s->counts.in_flight; i++) {
         decoding *d = s->in_flight[i];

@@ -100,7 +100,7 @@ struct job {
     /* [events_used] text of server-sent events; the first events_read bytes were sent */
     char *events;
     size_t events_read, events_used, events_capacity;
-    /* Called with the lock held, when all inputs are done and, for a stream, when there are new events. NULL: not set. */
+    /* Called with the job's lock held, when all inputs are done and, for a stream, when there are new events. NULL: not set. */
     void (*notify)(void *user);
     void *notify_user;
 };

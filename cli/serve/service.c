@@ -60,7 +60,7 @@ static int prepare(service *s)
     rill_option_set_style(s->request_ctx, RILL_OPTION_PLAIN);
     code = open_constraints(s);
     if (code != CLI_OK) return code;
-    /* the stream of requests has no end, and each must be answered */
+    /* inputs that were left out for long go first: requests come without end, and each must be answered */
     s->search_config->setup->overdue_first = 1;
     if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
         return cli_fail_context(session->ctx);

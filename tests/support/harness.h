@@ -44,7 +44,7 @@ int64_t harness_async(void);
  * error. */
 rill_context *harness_context(const rill_context_options *options);
 
-/* An allocator that counts and can fail. Set `fail_at` to n >= 1 to fail the n-th allocation, and `persistent` to fail
+/* An allocator that counts and can fail. Set `failing_request` to n >= 1 to fail the n-th allocation, and `persistent` to fail
  * all later ones, too. Checks the sizes passed to free, and that nothing is freed twice. */
 typedef struct harness_memory {
     int64_t requests, failing_request, refused;

@@ -102,8 +102,9 @@ typedef struct naive_problem {
     int32_t min_length, max_length;
     double length_penalty, word_penalty;
     int keep; /* which outputs are kept once there are stop_after: 0: all; 1: the first ones; 2: the best ones */
-    /* When the search stops. 0: at stop_after outputs. 1, 2: also not before no live hypothesis can become one of the best, with
-     * scores normalised by its current length (1) or by max_length (2). 3: when the best candidate of some timestep has ended. */
+    /* When the search stops. 0: when stop_after outputs were found. 1, 2: only when, in addition, no live hypothesis can become one of the
+     * best outputs, with its score normalised by its current length (1) or by max_length (2). 3: when the best candidate of some timestep
+     * has ended. */
     int stop;
     /* Live hypotheses at max_length. 0: they are output as they are. 1: only those among the best k are output. 2: their last
      * action must be an end. 3: they end at no cost. 4: as 0, but if no ended hypothesis became an output, the best ended one
@@ -181,8 +182,8 @@ int32_t naive_draw(const naive_problem *p, const naive_hypothesis *child, int32_
 int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
                            const naive_output *output, int32_t n_outputs, const naive_output *seen);
 
-/* The best complete hypothesis, by exhaustive search; 0 if there is none. Uses the problem's max_length and scorers,
- * without heuristics. */
+/* Find the best complete hypothesis by exhaustive search. Returns 0 if there is none. Uses the problem's max_length and scorers, without
+ * heuristics. */
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
 
 /* Number of hypotheses in the whole space that could be output and score above `rank`: ended ones and, if the problem outputs

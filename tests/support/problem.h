@@ -74,8 +74,7 @@ void problem_clear(problem *p);
 /* Whether input i is searched: it is neither invalid nor blank. */
 int problem_is_searched(const problem *p, int32_t i);
 
-/* The best score of input i over its whole space; returns 0 if there is no complete output or the input is invalid or
- * blank. */
+/* Compute the best score of input i over its whole space. Returns 0 if there is no complete output, or the input is invalid or blank. */
 int problem_optimum(const problem *p, int32_t i, double *score);
 
 /* As naive_count_above(), for input i, which must be neither invalid nor blank. */

@@ -35,7 +35,7 @@ enum {
 
 typedef struct test_random {
     uint64_t seed;
-    int32_t percent; /* heuristics: the argument PERCENT */
+    int32_t percent; /* heuristics: the argument PERCENT, the chance of each decision in percent */
     int32_t flags;   /* scorers: the argument FLAGS, a sum of TEST_ADD ... */
     int32_t actions; /* scorers: number of actions of the model */
 } test_random;

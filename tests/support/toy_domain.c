@@ -481,7 +481,7 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
     rill_row_ends ends = choose_row_ends(t, n, legal, state);
     rill_score_request more = *request;
-    if (state % 2 == 0) more.row_max_choices = NULL; /* each row may get as many choices as any row */
+    if (state % 2 == 0) more.row_max_choices = NULL; /* ignore the rows' own limits on choices */
     request = &more;
     if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(request, row, n, legal, ends, out);
     if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(request, row, out, &slow);
@@ -541,8 +541,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
 
 /* --- finalize ----------------------------------------------------------------------------------------------------- */
 
-/* Replay the hypothesis: every action must be legal, every log-probability the toy's, rows alive, and only the last
- * action terminal. */
+/* Replay the hypothesis and check it: its actions must be legal and have the toy's log-probabilities, and only the last one may end it. */
 static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
 {
     const toy_slot *slot = slot_in_use(t, h->slot);
@@ -596,7 +595,7 @@ static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* "end" for the end action, else "a" and the number. */
+/* Write the name of an action: "end" for the end action, else "a" and its number. */
 static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
     const toy *t = self;
@@ -679,7 +678,7 @@ static int32_t unknown_action(void *self)
     return ((const toy *)self)->model.actions > 1 ? TOY_UNKNOWN : RILL_NO_ACTION;
 }
 
-/* The model's default search settings; the toy has some only for the preset hf. */
+/* Recommend default search settings; the toy has some only for the preset hf. */
 static rill_status recommend(void *self, const char *like, rill_text *out)
 {
     (void)self;

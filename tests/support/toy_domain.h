@@ -29,7 +29,7 @@ typedef struct toy_report {
     int64_t encode_calls; /* number of encode calls with at least one input */
     int64_t max_rows;     /* maximum number of rows in a score call */
     int64_t max_choices;  /* maximum number of choices per row that a score call requested */
-    /* score calls with allowed sets; with picks; with only some of the stepped rows */
+    /* numbers of score calls with allowed sets; with picks; with only some rows of the last step call */
     int64_t set_calls, pick_calls, part_calls;
     int64_t finalized_anywhere; /* number of outputs finalized without a state */
     int64_t violations;

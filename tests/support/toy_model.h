@@ -24,7 +24,7 @@ typedef struct toy_model {
     int32_t last;   /* 1: terminal=last, hypotheses end with RILL_LAST choices; 0: with one RILL_END action */
     int32_t early;  /* percent of choices before the last timestep that are RILL_LAST */
     int32_t ending; /* percent of states in which RILL_END is legal */
-    int32_t legal;  /* percent of other actions that are legal */
+    int32_t legal;  /* percent of the actions other than RILL_END that are legal */
     int32_t dead_ends;          /* percent of states without any legal action */
     double logit_scale;         /* scale of the logits */
     int32_t max_choices_phases; /* value of rill_domain_info.max_choices_phases */
