@@ -130,8 +130,8 @@ int libre_languages(api_request *r);
 /* Convert an error to LibreTranslate's form, {"error": TEXT}. */
 void libre_error(api_answer *refused);
 
-/* Write the English name of a language's code, such as "zho_Hans" or "zh", and with_script what its other part says: "Chinese
- * (Simplified)". A code that has no name is written as it is. */
+/* Write the English name of the language of a code such as "zho_Hans" or "zh". with_script: 1: with the script, "Chinese (Simplified)"; 0:
+ * "Chinese". If the language has no name, its code is written: the whole code with_script, else the part before "_" or "-". */
 void language_name(const char *code, int with_script, char *out, size_t size);
 
 /* Metrics for Prometheus. Any thread. */

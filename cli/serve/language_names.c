@@ -1,7 +1,7 @@
 /* English names of languages, for the codes of ISO 639 that models use; see api.h. */
 #include "api.h"
 
-/* Codes of two and of three letters; "": none. */
+/* ISO 639 codes of two and of three letters ("": the language has no such code), and the English names. */
 static const struct {
     char two[4], three[4];
     const char *name;
@@ -270,7 +270,7 @@ static const struct {
     {"", "fil", "Filipino"},
 };
 
-/* Codes of ISO 15924. */
+/* Codes of scripts (ISO 15924), and their English names. */
 static const struct {
     char code[8];
     const char *name;
