@@ -347,8 +347,8 @@ class ModelSettings(Settings, total=False):
     fast: bool | None
     """On a GPU, use cuBLASLt's fastest matrix products, tf32 for f32: results may then depend on the batch."""
     shortlist: str | os.PathLike[str] | None
-    """Limit the output vocabulary to its first F tokens and, by this lexicon, the best B for each token of the input (default: F and B:
-    100)."""
+    """Limit the output vocabulary to its first F tokens and, by this lexicon, the best B for each token of the input; none: no limit,
+    whatever config.json says (default: F and B: 100)."""
     scores: Literal["logp", "logits"] | None
     """Score of a token: its log-probability, or its logit, for models trained to be self-normalised (default: logp)."""
     source_lang: str | None

@@ -213,8 +213,8 @@ def above_the_limit():
     with Server("--max-connections", "3", "--request-timeout", "600") as s:
         busy = []
         for _ in range(3):
-            large = json.dumps({"inputs": [sentence(20, 30) for _ in range(40 if RACES else 300)],
-                                "options": {"k": 30, "max-candidates": 30}}).encode()
+            large = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 1000)],
+                                "options": {"k": 60, "max-candidates": 60}}).encode()
             busy.append(s.raw(head % len(large) + large))
         time.sleep(1)  # another connection would take the place of one whose request has not arrived
         check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
