@@ -85,7 +85,7 @@ typedef struct mt_recurrence {
     mt_norm norm;
 } mt_recurrence;
 
-/* A transformer layer. A: width of all heads; T: tokens of an input. */
+/* A transformer layer. A: width of all heads together; T: number of tokens of an input. */
 typedef struct mt_layer {
     mt_attention self_attention, cross_attention; /* cross_attention: decoder only */
     mt_feed_forward feed_forward;
@@ -111,11 +111,13 @@ typedef struct mt_stack {
 /* The naming scheme of tensors in the file and of keys in config.json: BART's, or T5's. */
 typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
 
-/* The position embedding. The angle of dimension j < D/2 of a sinusoid at position p is p / 10000^(j / d). */
+/* The position embedding. A computed embedding of position p, of width D, has the sines of D/2 angles in its first half and their cosines
+ * in its second half. Angle j is p / 10000^(j / d), for j from 0 to D/2 - 1; d depends on the kind. */
 typedef enum mt_position_kind {
-    MT_POSITIONS_HF,      /* sinusoids as transformers computes them for Marian: d = D/2 */
-    MT_POSITIONS_MARIAN,  /* sinusoids of marian-decoder: d = D/2 - 1 */
-    MT_POSITIONS_FSMT,    /* sinusoids of fairseq: d = D/2 - 1; the first token is at p = pad + 1; an odd column is 0 */
+    MT_POSITIONS_HF,     /* computed as in Hugging Face's transformers for Marian models: d = D/2 */
+    MT_POSITIONS_MARIAN, /* computed as in marian-decoder: d = D/2 - 1 */
+    /* computed as in fairseq: d = D/2 - 1; the first token has p = 1 + the id of the padding token; if D is odd, the last column is 0 */
+    MT_POSITIONS_FSMT,
     MT_POSITIONS_LEARNED, /* learned, in the file after LEARNED_OFFSET unused rows */
     MT_POSITIONS_NONE,    /* no position embedding: relative position bias in self-attention */
 } mt_position_kind;

@@ -36,9 +36,9 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 /* Terms: a surface is the words of a name in a question ("new york"); a constant is what stands for the same thing in logical forms
  * ("new_york:s"). A mention is an occurrence in a question; a placeholder ("s0") replaces it.
  *
- * Words of the file are interned as integers. Surfaces and rewrites (replacements of words by other words) share one
- * trie over these word numbers, so the longest match at a position costs one probe per token. Rules and preferences are
- * patterns tried in file order.
+ * A rewrite replaces some words of a question by other words (a line "@rewrite" of the file). Words of the file are interned as integers.
+ * Surfaces and the words that rewrites replace share one trie over these word numbers, so the longest match at a position costs one probe
+ * per token. Rules and preferences are patterns tried in file order.
  * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
 
 enum {
@@ -105,12 +105,14 @@ typedef struct rill__preference {
     int32_t type;
 } rill__preference;
 
-/* A candidate: one meaning of the name or phrase whose words lead to a trie state. The candidates of a state are a
- * linked list, in the order of the file. */
+/* What may replace a sequence of words in a question: a name's placeholder, or other words. The trie leads from the words to the first of
+ * their candidates. The candidates of the same words are a linked list, in the order of the file. */
 typedef struct rill__candidate {
-    int32_t type; /* index of the name's type; RILL__NONE: the candidate is a rewrite, not a name */
-    rill_slice
-        text; /* of a name: its constant in logical forms; of a rewrite: the words to put in place of the match */
+    /* index of the name's type; RILL__NONE: the words are not a name, but a rewrite: a line "@rewrite" of the file replaces them by other
+     * words */
+    int32_t type;
+    /* of a name: its constant in logical forms; of a rewrite: the words that replace the matched words */
+    rill_slice text;
     /* 1: the candidate is used only if a preference asks for its type; 0: without a preference too */
     int needs_preference;
     int32_t next;

@@ -161,14 +161,17 @@ static inline size_t rill__grown(size_t capacity, size_t need)
 /* Fail with RILL_ERR_NOT_FOUND: no registered plugin of this kind has the name. The message has the nearest registered name. */
 rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name);
 
-/* The devices that a model is opened on; a domain opens it on one at a time. */
-enum { DEVICES_MAX = 64, DEVICE_NAME_MAX = 48 };
+enum {
+    DEVICES_MAX = 64,    /* maximum number of entries in the option `device`, a list such as "cuda:0,cuda:1" */
+    DEVICE_NAME_MAX = 48 /* bytes for the name of one entry, with its NUL */
+};
 
+/* The parsed option `device`. Workers are assigned to the entries round-robin, and a worker's model is opened on its one device. */
 typedef struct devices {
     int32_t n; /* number of entries of the list, at least 1 */
     struct {
         char name[DEVICE_NAME_MAX];
-        int32_t first; /* index of the first entry with the same device */
+        int32_t first; /* index of the first entry that means the same device; "cuda" means "cuda:0" */
     } entry[DEVICES_MAX];
     /* Copy of the options for opening a model; devices_options() sets its device. `values`, its domain options, is allocated from the
      * context. */

@@ -172,7 +172,9 @@ typedef struct chain_option {
     rill_chain chain;
     /* name: the plugin that is added, with arguments `prefix` + the option's value; NULL: the value is "NAME:ARGS" */
     const char *name, *prefix;
-    /* 0: each value of the option adds an entry to the list; else a source has only one value, and two values are compared as this type */
+    /* 0: the option may be given repeatedly, and each value adds an entry to the list of heuristics or scorers. Otherwise an option source
+     * (such as the command line or config.json) has one value of the option: giving a second one is an error unless it equals the first.
+     * This is the type as which the two are compared: 2.5 and 2.50 are equal numbers, but different texts */
     rill_option_type compared;
 } chain_option;
 

@@ -1,13 +1,14 @@
 /* Declares the hypothesis pool, which stores the hypotheses of all inputs in flight as one tree, and hands out the ids of their model
  * states (KV cache entries).
  *
- * A *hyp* is a hypothesis, stored in 32 bytes as its parent plus one action; beam entries and outputs refer to it. A *node* is the id under
- * which the domain (the model's code) keeps the state of a hyp. States use most of the memory, so nodes live as briefly as the domain
- * allows:
+ * A *hyp* is a hypothesis, stored in 32 bytes as its parent plus one action; beam entries and outputs refer to it. A *node* is an integer
+ * id, under which the domain (the model's code) stores the model state of one hyp. States use most of the memory, so a node is freed as
+ * soon as the domain allows:
  *
- *   RILL_STATE_PARENT   "parent mode": a node is held by its hyp's beam entry while the entry is expanded, and then by each child whose
- *                       state is not computed yet; when the last hold is dropped, the node is recycled, while the hyp stays
- *   RILL_STATE_PATH     a node lives as long as its hyp
+ *   RILL_STATE_PARENT   "parent mode": a child's state is computed from its parent's state alone. Each node has a count of *holds*: one of
+ *                       its hyp's beam entry while the entry is expanded, and one of each child whose state is not computed yet. When the
+ *                       count falls to 0, the node is freed, while the hyp stays
+ *   RILL_STATE_PATH     a state is computed from the states of the whole path, so a node lives as long as its hyp
  *
  * Hyps of one item are stored in chunks of the item's *arena*. So walking a path touches few cache lines, and a finished item frees its
  * chunks without visiting each hyp. (Without arenas, with a thousand items in flight, finishing items cost more than the rest of the
@@ -25,7 +26,7 @@
 enum { HYP_CHUNK = 32 }; /* hypotheses per chunk: one kilobyte, less than most items need */
 
 enum {
-    HYP_NO_NODE = -1,     /* the hypothesis has ended, or its node (state id) was recycled */
+    HYP_NO_NODE = -1,     /* the hypothesis has ended, or its node (state id) was freed */
     HYP_NOT_STEPPED = -2, /* the hypothesis is live, and its state is not computed yet */
 };
 
@@ -91,8 +92,8 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
 
 /* Reserve memory for `n` new hypotheses in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
-/* Reserve `n` nodes (state ids), which must be within the limit. *capacity_grew: 1: the caller must pass the new f->node_capacity to the
- * domain's reserve(); 0: it need not. */
+/* Reserve memory for `n` more nodes (state ids), so that hyp_pool_assign_nodes() cannot fail for n hypotheses. They must be within
+ * node_limit. *capacity_grew: 1: the caller must pass the new f->node_capacity to the domain's reserve(); 0: it need not. */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
 /* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
@@ -177,9 +178,11 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
-/* Assign a reserved node (state id), with one hold on it, to each of n live hypotheses. node: [n] receives the nodes. */
+/* Give each of n live hypotheses a node of its own: the id under which the domain will store its model state. The caller has made room with
+ * hyp_pool_reserve_nodes(). Each node begins with one hold (see the top of this file). node: [n] receives the ids. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
-/* Call this when the states of n hypotheses have been computed: it releases the hypotheses' holds on the nodes of their state_parents. */
+/* Call this when the states of n hypotheses have been computed. They no longer need the states from which theirs were computed, so their
+ * holds on the nodes of their state_parents are released. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
 /* Make the nodes in `freed_nodes` available for reuse. Call this after they have been passed to the domain's free(). */
 void hyp_pool_recycle_nodes(hyp_pool *f);

@@ -13,7 +13,8 @@
  *   "shrink"      all ended children popped; as many children are popped as the beam has places, and places of ended ones stay empty
  *   "one-step"    all ended children popped; k children are popped, and places of ended ones stay empty for one timestep
  *
- * A search variant may choose the children (search_variant.choose_children); its list is then processed in place of the heap.
+ * A search variant, which is a method such as sampling or constraint banks (search_variant.h), may choose the children itself
+ * (search_variant.choose_children). Its list is then processed in place of the heap.
  *
  * Sections: memory · the heap · taking a child · merging items. */
 #include <math.h>
@@ -224,7 +225,8 @@ static void begin_children(merge *m, int32_t *row)
         m->n_heap = choose_by_variant(m, *row);
         m->is_list = m->n_heap != VARIANT_BY_SCORE;
     }
-    /* a variant such as constraint banks may leave out children with any score, so nothing can be certified */
+    /* A search variant that chooses children by another rule than the score, such as constraint banks, may leave out children however high
+     * their scores are. Recording infinity prevents any proof that this item's outputs are optimal. */
     if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
         make_heap(m, row);

@@ -21,12 +21,13 @@ static inline size_t cuda_product_width(size_t n)
 /* How an operation is launched, as decided when the network is finished; see fuse.c. */
 typedef struct cuda_fused_op {
     gpu_matrix matrix; /* weights of a product (GEMM) or of a scan */
-    int single_launch; /* product. 1: cuBLASLt also adds, applies ReLU and writes the final output; 0: a second kernel does */
-    int input_rounded; /* product. 1: an earlier operation has written the input rows in the matrix's type; 0: they are converted */
-    /* product. 0: not merged with the next product. Otherwise one GEMM computes both products, with the next product's columns before (-1)
-     * or after (1) this product's */
+    /* The next four members are used by products (GEMMs) only. */
+    int single_launch; /* 1: the GEMM's launch also adds, applies ReLU and writes the final output; 0: a second kernel does */
+    int input_rounded; /* 1: an earlier operation has written the input rows in the matrix's type; 0: they are converted */
+    /* 1 or -1: one GEMM computes this product and the next one, with the next product's columns after (1) or before (-1) this product's
+     * columns; 0: this product has a GEMM of its own, or the GEMM of the previous product (merged_into_prev) */
     int merged_next;
-    int merged_into_prev; /* product. 1: the GEMM of the previous product computes this one too */
+    int merged_into_prev; /* 1: the GEMM of the previous product computes this one too */
     gpu_type output_type; /* type of the rounded copy of the output that GEMMs read; GPU_F32: there is no copy */
     int skip_fp32;        /* 1: no operation reads the output in fp32 */
 } cuda_fused_op;
@@ -80,7 +81,8 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* Fills: encoder runs and uploads, which write slots ahead of decoding. They are numbered from 1 on; see streams.c. */
+/* A slot is an input's place in flight, with its encoder output. A fill is GPU work that writes slots ahead of decoding: an encoder's run
+ * or an upload. Fills are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
 typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after fill i or a later one */
     uint64_t n_fills;                   /* number enqueued so far */
@@ -154,25 +156,27 @@ typedef struct cuda_run {
     rill_run_arguments arguments; /* host_arguments with columns in pinned memory */
     dev_run host_run;             /* the run as index_space.c reads it */
     dev_block block;
-    int captured;                           /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
-    size_t n_slots;                         /* slots of the session, rounded up if runs are captured */
-    size_t *frame_guard, n_frame_guards;    /* ends of arrays in pinned memory; NULL: no guards */
-    size_t *work_guard;                     /* ends of arrays in the workspace; the host_run has their number */
-    size_t *max_rows;                       /* [spaces + 1] rows that memory and launches are sized for */
+    int captured;                        /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
+    size_t n_slots;                      /* slots of the session, rounded up if runs are captured */
+    size_t *frame_guard, n_frame_guards; /* ends of arrays in pinned memory; NULL: no guards */
+    size_t *work_guard;                  /* ends of arrays in the workspace; the host_run has their number */
+    /* [spaces + 1] rows for which memory is allocated and kernels are launched: space_rows, rounded up if the run may be captured */
+    size_t *max_rows;
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
     size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see run.c */
     size_t used;                            /* offset of the next upload array in pinned memory */
     size_t back_begin, back_end;            /* range of pinned memory to download */
-    int32_t *space_rows;       /* [spaces + 1] number of rows of each index space; 0: the rows of the run */
-    uint8_t *visited;          /* [indices] 1: visit_slots() in streams.c has read this index */
-    const int32_t **column;    /* [columns] pinned */
-    const int32_t **index;     /* [indices] device address; NULL: not enqueued yet */
-    cuda_kv *kv;               /* [n_kv] */
-    size_t n_kv, *kv_index;    /* [ops] element of `kv` that an attention operation reads */
-    cuda_scan *scan;           /* [ops] */
-    cuda_selection *selection; /* [ops] */
-    uint64_t *legal;           /* the host's legal sets, pinned, or NULL */
-    size_t *path_entries;      /* [paths] number of entries */
+    /* [spaces + 1] number of rows: space_rows[0] of the run, the others of its index spaces; pinned */
+    int32_t *space_rows;
+    uint8_t *visited;                        /* [indices] 1: visit_slots() in streams.c has read this index */
+    const int32_t **column;                  /* [columns] pinned */
+    const int32_t **index;                   /* [indices] device address; NULL: not enqueued yet */
+    cuda_kv *kv;                             /* [n_kv] */
+    size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
+    cuda_scan *scan;                         /* [ops] */
+    cuda_selection *selection;               /* [ops] */
+    uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
+    size_t *path_entries;                    /* [paths] number of entries */
     int32_t **subset_first, **subset_length; /* [subsets] -> [slots], pinned; NULL: the run does not use the subset */
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
@@ -231,8 +235,9 @@ void cuda_streams_close(rill_session *session); /* all streams must be idle */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* Make the run's stream wait for the fills that the run needs; the run's arrays must exist. cuda_end_run() records that
- * the run is enqueued. */
+/* Call cuda_begin_run() before the run is enqueued, when its arrays exist. It makes the CUDA stream of a decoding run wait for the fills
+ * (cuda_fills) of the slots that the run reads; a run that is itself a fill waits for decoding runs instead. Call cuda_end_run() when the
+ * run is enqueued: it records the frame's event and, of a fill, the slots that it writes. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
 /* Wait for the frame's run, and deliver its results. */

@@ -56,7 +56,8 @@ typedef struct script_heap {
     char *bump, *bump_end; /* bytes of the newest chunk that were not carved yet: [bump, bump_end) */
 } script_heap;
 
-/* A call of the script by the engine. Its items are inputs; each item has cells, which are candidates or rows. */
+/* One call of a Lua function for the engine: the inputs and candidates (or rows of the model's batch) that it is about. An item is an
+ * input, and its cells are its candidates or rows. */
 typedef struct script_frame {
     uint64_t stamp; /* serial number of the call; 0: no call is in progress */
     /* [items + 1] item i has the cells from offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: the call has no items */
@@ -154,8 +155,10 @@ void script_reset_limits(rill_script *s);
 /* instructions to charge for a search of the nearest name among some dozens of names */
 enum { SCRIPT_NEAREST_WORK = 1000 };
 
-/* script_begin() and script_end() enclose an engine call of the script; arrays that are created in between are valid until its end. Engine
- * calls may nest: script_begin() returns the previous frame, which script_end() restores. */
+/* C code that calls a Lua function of the script for the engine (a plugin's callback) calls script_begin() before and script_end() after
+ * it. The Lua function gets arrays that point to the engine's memory; after script_end() any use of them is an error. Such calls may nest,
+ * and the arrays of the outer call cannot be used during the inner one. script_begin() returns the outer call's frame, to be passed to
+ * script_end(), which restores it. offset, items: the new frame's (script_frame). */
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 

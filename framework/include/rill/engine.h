@@ -188,8 +188,10 @@ RILL_API int rill_setting_is_per_request(const rill_option *setting);
 typedef struct rill_cost {
     size_t struct_size; /* sizeof(rill_cost), set by the caller */
     double steps;       /* maximum number of timesteps */
-    double rows;        /* hypotheses that the model expands, summed over all phases */
-    double bytes;       /* memory for the choices of a timestep, hypotheses, outputs and the result */
+    /* maximum number of hypotheses that the model expands. In a model whose timestep has several phases, each with a model call
+     * (rill_domain_info.phases), a hypothesis counts once per phase */
+    double rows;
+    double bytes; /* memory for the choices of a timestep, hypotheses, outputs and the result */
 } rill_cost;
 
 /* Write upper bounds on the cost of an input of `size` (rill_input.size) under resolved settings (rill_search_config.resolved) to *out. */

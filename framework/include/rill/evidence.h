@@ -1,9 +1,12 @@
-/* Evidence: posterior probabilities of n-grams in the outputs of an input, known before it is decoded (for MBR decoding).
+/* Evidence: scored outputs of an input, from an earlier search or another system, used for minimum Bayes risk (MBR) decoding of that input.
  *
- * Evidence is a set of outputs with scores, an n-best list or a lattice, from any system. The posterior P(u) of an n-gram u is the total
- * probability of the outputs that contain it, once or more often; probabilities are proportional to exp(scale * score) and sum to 1 for
- * each input. n-grams have 1 to 4 actions. In a domain of several phases an n-gram consists of actions of one phase, skipping the others.
- * The end action counts as an action. The scorer `lmbr` adds bonuses computed from evidence (docs/search.md).
+ * A program computes n-gram posteriors from the outputs, an n-best list or a lattice, and writes them to a file. The scorer `lmbr` reads
+ * the file when the inputs are decoded, and adds bonuses for n-grams with a high posterior (docs/search.md).
+ *
+ * The posterior P(u) of an n-gram u is the total probability of the outputs that contain it, once or more often. An output's probability is
+ * proportional to exp(scale * score), and the probabilities of an input's outputs sum to 1. n-grams have 1 to 4 actions (the model's
+ * tokens); the end action counts as an action. A timestep of most models chooses one action; one of the constituency parser has two phases
+ * and chooses an action in each (rill_domain_info.phases). There an n-gram consists of successive actions of the same phase.
  *
  *     rill_evidence_kind_for_model(&kind, ctx, model);
  *     rill_ngrams_create(&ngrams, ctx, &kind);
@@ -15,8 +18,8 @@
  *         rill_evidence_put(writer, id, ngrams);
  *     rill_evidence_writer_finish(writer);
  *
- * A file is a header, a record per input, and an index at the end for random access; docs/algorithms.md documents the bytes. Nothing is
- * mapped. One thread at a time per object.
+ * A file is a header, a record per input, and an index at the end for random access; docs/algorithms.md documents the bytes. Files are
+ * read, not mapped into memory. An object may be used by one thread at a time.
  * Stability: structs are only appended to, and so are versions of the file. */
 #ifndef RILL_EVIDENCE_H
 #define RILL_EVIDENCE_H
@@ -27,7 +30,7 @@ RILL_C_BEGIN
 
 enum { RILL_NGRAM_MAX = 4 };
 
-/* The action vocabulary of n-grams: evidence fits any model of the same kind. */
+/* The vocabulary of the actions in n-grams. Evidence can be used with any model that has the same vocabulary. */
 typedef struct rill_evidence_kind {
     size_t struct_size;
     int32_t actions;    /* number of actions of the model (vocabulary size), >= 1 */
@@ -36,8 +39,9 @@ typedef struct rill_evidence_kind {
     uint64_t names;     /* hash of the names of all actions, in order of their ids; 0: the model has no names */
 } rill_evidence_kind;
 
-/* Write the kind of evidence that fits the model to *out; out->struct_size is set by the caller. `ctx`: the calling thread's context.
- * RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI */
+/* Describe the model's vocabulary in *out: number of actions, phases, end action, and hash of the actions' names. The caller sets
+ * out->struct_size. `ctx`: the calling thread's context.
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI */
 RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
 /* --- one input's posteriors --------------------------------------------------------------------------------------- */

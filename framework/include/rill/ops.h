@@ -360,10 +360,15 @@ RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_sp
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-/* X(OPERATION, word, description, width, flops): rill_op_word() adds the operation to a graph, to run on all rows of an index space;
- * rill_network_finish() reports mismatches. `width` is the member with a row operation's width; other operations name none. `flops` is the
- * number of floating-point operations per float of the operands. A row operation computes a row of its outputs from its operands' rows
- * alone: devices need no code for it besides its kernel. */
+/* The lists of operations, with an entry X(OPERATION, word, description, width, flops) for each.
+ *
+ * `description` is the struct above that describes the operation. The function rill_op_word() adds the operation to a graph. It then runs
+ * on all rows of an index space, a set of rows that the caller chooses (device.h). rill_network_finish() later checks that operands have
+ * the widths and index spaces that the operation requires, and fails if one does not. `flops` is the number of floating-point operations
+ * per float of the operands.
+ *
+ * A row operation computes each output row from one row of each operand, so devices need no code for it besides its kernel. Its `width` is
+ * the member of `description` that has the number of floats in a row. For all other operations `width` is empty. */
 #define RILL_ROW_OPERATIONS(X)                        \
     X(LSTM, lstm, rill_lstm_cell, hidden, 1)          \
     X(GRU, gru, rill_gru_cell, hidden, 1)             \
@@ -372,7 +377,8 @@ RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_sp
     X(EMBED, embed, rill_embedding, width, 1)         \
     X(SUM, sum, rill_sum, width, 1)                   \
     X(COPY, copy, rill_copy, width, 0)
-/* The number of floating-point operations of products, scans and attention follows from the sizes of their weights and memory. */
+/* `flops` is 0 for products, scans and attention: their number of floating-point operations is computed from the sizes of weights and of
+ * attention's memory. */
 #define RILL_OPERATIONS(X)                 \
     RILL_ROW_OPERATIONS(X)                 \
     X(PRODUCT, product, rill_product, , 0) \
