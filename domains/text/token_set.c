@@ -103,13 +103,17 @@ static rill_status check_number(const rill_token_set *t, const char *text, int64
                      t->name, text, (long long)id, found);
 }
 
-/* Give the unused ids before `id` to tokens that decoding omits. */
+/* Give the unused ids before `id` to tokens that decoding omits. Fails if the vocabulary has a token of such a name. */
 static rill_status fill_gap(rill_token_set *t, int64_t id)
 {
     char name[32];
     while ((int64_t)t->n_tokens < id) {
-        const int length = snprintf(name, sizeof name, "<unused_%zu>", t->n_tokens);
+        const size_t n = t->n_tokens;
+        const int length = snprintf(name, sizeof name, "<unused_%zu>", n);
         TRY(rill_token_set_add(t, name, (size_t)length, -1, RILL_TOKEN_SPECIAL));
+        if (t->n_tokens == n)
+            return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%s\" has the id %d: expected no token of this name",
+                             t->name, name, rill_token_set_find(t, name, (size_t)length));
     }
     return RILL_OK;
 }

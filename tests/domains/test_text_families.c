@@ -277,6 +277,27 @@ static void m2m_languages_stay_after_the_vocabulary(void **state)
     }
 }
 
+/* Ids that no token has get names: 302 tokens and 100 languages leave 402 to 409. A vocabulary that has one of these
+ * names is refused. */
+static void names_of_unused_ids_are_free(void **state)
+{
+    (void)state;
+    size_t length;
+    copy_folder("m2m");
+    char *text = read_bytes(folder, "vocab.json", &length), *end = strrchr(text, '}');
+    rill_text more = {.ctx = ctx};
+    assert_non_null(end);
+    assert_ok(ctx, rill_text_append(&more, text, (size_t)(end - text)));
+    assert_ok(ctx, rill_text_printf(&more, ", \"<unused_402>\": 301}"));
+    write_string(folder, "vocab.json", more.data);
+    write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"410\": {\"content\": \"newtok\"}}}");
+    const rill_tokenizer_files files = required_files("m2m_100");
+    refuse(&files, RILL_ERR_FORMAT,
+           "%s/sentencepiece.bpe.model: \"<unused_402>\" has the id 301: expected no token of this name");
+    rill_text_clear(&more);
+    free(text);
+}
+
 static void columns_name_languages(void **state)
 {
     (void)state;
@@ -536,6 +557,7 @@ int main(void)
         CASE(a_start_names_the_target),
         CASE(a_forced_action_names_the_target),
         CASE(m2m_languages_stay_after_the_vocabulary),
+        CASE(names_of_unused_ids_are_free),
         CASE(columns_name_languages),
         CASE(subwords_have_languages_too),
         CASE(listed_subwords_need_no_tokenizer_model),
