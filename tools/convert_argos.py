@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import zipfile
+import zlib
 
 from refusal import Refused
 
@@ -48,6 +49,6 @@ def convert(path, out):
             for name in wanted + [top + TOKENIZER] * has_text:
                 with archive.open(name) as source, open(os.path.join(out, os.path.basename(name)), "wb") as target:
                     shutil.copyfileobj(source, target)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise Refused(f"{path}: not a whole zip: {error}") from error
     return [out if has_text else f"{out}: the package has no {TOKENIZER}: decode tokens, with --tokenized"]

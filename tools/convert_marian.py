@@ -368,17 +368,15 @@ def find_pieces(directory, vocabularies):
 
 def find_files(model, vocabularies):
     """The folder's files, as far as the command line does not name them."""
-    directory = model if os.path.isdir(model) else os.path.dirname(model) or "."
-    found = Folder(directory)
-    if os.path.isdir(model):
-        found.model = found.model or find_one(directory, ["*.npz", "*.bin"], "model")
-        if found.model is None:
-            raise Refused(f"{directory}: no .npz in it, nor a .bin")
-    elif not os.path.exists(model):
+    inside = os.path.isdir(model)
+    directory = model if inside else os.path.dirname(model) or "."
+    if not os.path.exists(model):
         raise Refused(f"{model}: not there: expected Marian's model.npz, or the folder of an OPUS-MT release")
-    else:
-        found.model = model
-    found.vocabularies = vocabularies or found.vocabularies or find_vocabularies(directory)
+    found = Folder(directory, None if inside else model, vocabularies)
+    found.model = found.model or find_one(directory, ["*.npz", "*.bin"], "model")
+    if found.model is None:
+        raise Refused(f"{directory}: no .npz in it, nor a .bin")
+    found.vocabularies = found.vocabularies or find_vocabularies(directory)
     return directory, found
 
 
@@ -387,13 +385,13 @@ def convert(model, out, kind, vocabularies, pieces, positions):
     with tempfile.TemporaryDirectory() as work:
         paths = [unpacked(path, work) for path in files.vocabularies]
         pieces = pieces or find_pieces(directory, paths)
-        shortlist = unpacked(files.shortlist, work)
+        shortlist = unpacked(files.shortlist, work), files.counts
         convert_files(files.model, unpacked(files.model, work), out, kind, paths, pieces, positions, shortlist, files.beam)
     return [out]
 
 
 def convert_files(name, model, out, kind, vocabularies, pieces, positions, shortlist, beam):
-    """`name`: the model as the user knows it; `shortlist`: a lexicon or None; `beam`: the beam size that is meant, or None."""
+    """`name`: the model as the user knows it; `shortlist`: a lexicon or None, and its counts; `beam`: the beam size meant, or None."""
     source, tensors = Source(model, name), {}
     check_options(source)
     norms, (first, layers) = check_norms(source), check_decoder(source)
@@ -414,9 +412,10 @@ def convert_files(name, model, out, kind, vocabularies, pieces, positions, short
     if not shared and sides[0] != sides[1]:
         documents["target_vocab.json"] = sides[1]
     copies = list(zip((pieces[0], pieces[-1]), ("source.spm", "target.spm"))) if pieces else []
-    if shortlist is not None:
-        copies.append((shortlist, os.path.basename(shortlist)))
-        config["rill"]["options"] = {"shortlist": os.path.basename(shortlist)}
+    lexicon, counts = shortlist
+    if lexicon is not None:
+        copies.append((lexicon, os.path.basename(lexicon)))
+        config["rill"]["options"] = {"shortlist": ",".join([os.path.basename(lexicon), *map(str, counts)])}
     if isinstance(beam, int) and beam > 0:
         config["num_beams"] = beam
     write_model(out, config, tensors, file=name, kind=kind, documents=documents, copies=copies)

@@ -4,10 +4,13 @@ A folder has a config*.yml that names its files, or model*.bin beside vocab*.spm
 students, the shortlist lex*.bin. Any of the files may end in .gz.
 """
 
+import fnmatch
 import glob
 import gzip
 import os
 import shutil
+import tempfile
+import zlib
 
 from marian_yaml import read_options
 from refusal import Refused
@@ -16,12 +19,17 @@ ENDING = ".gz"
 FIREFOX_BEAM = 1  # what Firefox uses; config*.yml of these models says so too
 
 
+def find_all(directory, pattern):
+    """The files of the directory that match, with or without .gz; of a file and its .gz the file."""
+    found = sorted(glob.glob(os.path.join(glob.escape(directory), pattern)))
+    packed = sorted(glob.glob(os.path.join(glob.escape(directory), pattern + ENDING)))
+    return found + [path for path in packed if path[:-len(ENDING)] not in found]
+
+
 def find_one(directory, patterns, what):
-    """The one file of the directory that matches, with or without .gz; several are a question for the user."""
+    """The one file of the directory that matches; several are a question for the user."""
     for pattern in patterns:
-        found = sorted(glob.glob(os.path.join(glob.escape(directory), pattern)))
-        found += [path for path in sorted(glob.glob(os.path.join(glob.escape(directory), pattern + ENDING)))
-                  if path[:-len(ENDING)] not in found]
+        found = find_all(directory, pattern)
         if len(found) > 1:
             raise Refused(f"{directory}: {len(found)} files match {pattern}: name the {what} on the command line")
         if found:
@@ -45,49 +53,62 @@ def first_of(value):
 
 
 class Folder:
-    """`model`, `vocabularies` (one or two), `shortlist` and `beam`; None where the folder does not say."""
+    """`model`, `vocabularies` (one or two), `shortlist`, `counts` (its F and B, if config*.yml has them) and `beam`; None where the folder
+    does not say. The user may name the model, for which config*.yml is not asked because it may be another's, and the vocabularies.
+    """
 
-    def __init__(self, directory):
-        self.model = self.vocabularies = self.shortlist = self.beam = None
-        config = find_one(directory, ["config*.yml"], "model")
+    def __init__(self, directory, model=None, vocabularies=None):
+        self.model, self.vocabularies = model, vocabularies
+        self.shortlist = self.beam = None
+        self.counts = []
+        config, options = None if model else find_one(directory, ["config*.yml"], "model"), {}
         if config is not None:
-            self.read_config(directory, config)
+            with open(config, encoding="utf-8") as file:
+                options = read_options(file.read(), config)
+        if "models" in options:  # Marian's trainings write a config.yml too, which has `model`
+            self.read_config(directory, config, options)
         else:
             self.read_names(directory)
 
-    def read_config(self, directory, config):
-        with open(config, encoding="utf-8") as file:
-            options = read_options(file.read(), config)
-        models, vocabularies = options.get("models"), options.get("vocabs")
-        if not models or not vocabularies:
+    def read_config(self, directory, config, options):
+        models, vocabularies, shortlist = options["models"], options.get("vocabs"), options.get("shortlist")
+        if not models or not (self.vocabularies or vocabularies):
             raise Refused(f"{config}: expected lists of models and vocabs")
         if isinstance(models, list) and len(models) > 1:
             raise Refused(f"{config}: an ensemble of {len(models)} models: convert each, and decode with -m A -m B")
         self.model = named_file(directory, config, first_of(models))
-        names = vocabularies if isinstance(vocabularies, list) else [vocabularies]
-        self.vocabularies = [named_file(directory, config, name) for name in names]
-        if first_of(options.get("shortlist")) not in (None, "", False):
-            self.shortlist = named_file(directory, config, first_of(options["shortlist"]))
+        if not self.vocabularies:
+            names = vocabularies if isinstance(vocabularies, list) else [vocabularies]
+            self.vocabularies = [named_file(directory, config, name) for name in names]
+        if first_of(shortlist) not in (None, "", False):
+            self.shortlist = named_file(directory, config, first_of(shortlist))
+            if isinstance(shortlist, list) and not self.shortlist.endswith((".bin", ".bin" + ENDING)):
+                self.counts = [number for number in shortlist[1:3] if type(number) is int]
         self.beam = options.get("beam-size")
 
     def read_names(self, directory):
-        sides = [find_one(directory, [side + "vocab*.spm"], "vocabularies (--vocab)") for side in ("src", "trg")]
-        shared = find_one(directory, ["vocab*.spm"], "vocabularies (--vocab)")
-        self.shortlist = find_one(directory, ["lex*.bin"], "model")
-        self.model = find_one(directory, ["model*.bin"], "model")
-        self.vocabularies = sides if None not in sides else [shared] if shared is not None else None
-        if self.model is not None and self.shortlist is not None:
-            self.beam = FIREFOX_BEAM
+        if not self.vocabularies:
+            sides = [find_one(directory, [side + "vocab*.spm"], "vocabularies (--vocab)") for side in ("src", "trg")]
+            shared = None if None not in sides else find_one(directory, ["vocab*.spm"], "vocabularies (--vocab)")
+            self.vocabularies = sides if None not in sides else [shared] if shared is not None else None
+        self.model = self.model or find_one(directory, ["model*.bin"], "model")
+        if self.model is None or not fnmatch.fnmatch(os.path.basename(self.model), "model*.bin*"):
+            return
+        lexicons = find_all(directory, "lex*.bin")
+        if len(lexicons) > 1:
+            raise Refused(f"{directory}: {len(lexicons)} files match lex*.bin: leave the one of {os.path.basename(self.model)} there")
+        if lexicons:
+            self.shortlist, self.beam = lexicons[0], FIREFOX_BEAM
 
 
 def unpacked(path, work):
-    """The path of a file that is not compressed: itself, or a copy in the folder `work`."""
+    """The path of a file that is not compressed: itself, or a copy below the folder `work`, where files of the same name do not meet."""
     if path is None or not path.endswith(ENDING):
         return path
-    out = os.path.join(work, os.path.basename(path)[:-len(ENDING)])
+    out = os.path.join(tempfile.mkdtemp(dir=work), os.path.basename(path)[:-len(ENDING)])
     try:
         with gzip.open(path) as source, open(out, "wb") as target:
             shutil.copyfileobj(source, target)
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise Refused(f"{path}: not a whole gzip file: {error}") from error
     return out

@@ -43,15 +43,27 @@ def convert(path, out):
     return run(sys.executable, os.path.join(ROOT, "tools", "convert_mt.py"), path, "--out", out)
 
 
-def pack(path, folder, **more):
-    """A zip as Argos makes it, of the folder's files; `more`: other entries."""
+def pack(path, folder, *more):
+    """A zip as Argos makes it, of the folder's files; `more`: names of other entries in its folder."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for top, _folders, names in os.walk(folder):
             for name in names:
                 full = os.path.join(top, name)
                 archive.write(full, os.path.join("translate-x_y-1_0", os.path.relpath(full, folder)))
-        for name, text in more.items():
-            archive.writestr(name.replace("__", "/").replace("_DOT_", "."), text)
+        for name in more:
+            archive.writestr("translate-x_y-1_0/" + name, "evil")
+
+
+def damage(path, out):
+    """A copy in which no packed bytes of model.bin can be unpacked."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    with zipfile.ZipFile(path) as archive:
+        start = next(info for info in archive.infolist() if info.filename.endswith("model.bin")).header_offset
+    start += 30 + int.from_bytes(data[start + 26:start + 28], "little") + int.from_bytes(data[start + 28:start + 30], "little")
+    data[start:start + 8] = b"\xff" * 8
+    with open(out, "wb") as file:
+        file.write(data)
 
 
 def tokens_and_texts(model):
@@ -83,12 +95,13 @@ def main():
             found = decode(package)
             check("a package's folder", (found.returncode, f"its model is {package}/model" in found.stderr), (1, True))
 
-            pack(f"{package}.argosmodel", package, translate_DOT_x__model___DOT__DOT___DOT__DOT__evil="x")
+            pack(f"{package}.argosmodel", package, "model/../evil", "model/../../evil", "model/inner/evil")
             found = decode(f"{package}.argosmodel")
             check("a package", f"unpack it with rill convert {package}.argosmodel --out NEW" in found.stderr, True)
             found = convert(f"{package}.argosmodel", f"out{version}")
             check("a package is converted", (found.stdout, found.stderr), (f"out{version}\n", ""))
             check("its files", sorted(os.listdir(f"out{version}")), sorted(os.listdir(f"{package}/model") + ["sentencepiece.model"]))
+            check("nothing beside it", os.path.exists("evil"), False)
             found = decode(f"out{version}")
             check("a converted package", (found.stdout, found.stderr), (expected, ""))
 
@@ -113,6 +126,8 @@ def main():
         with open("text.argosmodel", "w", encoding="utf-8") as file:
             file.write("no zip")
         check("no zip", "not a whole zip" in convert("text.argosmodel", "never").stderr, True)
+        damage("bpe.argosmodel", "damaged.argosmodel")
+        check("a damaged zip", "not a whole zip" in convert("damaged.argosmodel", "part").stderr, True)
         with zipfile.ZipFile("empty.argosmodel", "w") as archive:
             archive.writestr("x", "y")
         check("no model", "expected a model/model.bin in the zip, found 0" in convert("empty.argosmodel", "never").stderr, True)

@@ -28,6 +28,7 @@ import rill
 
 sys.path.insert(0, str(ROOT / "tools"))
 import convert_mt  # noqa: E402
+from marian_folder import unpacked  # noqa: E402
 from marian_model import marian_arrays, marian_options, yaml_of  # noqa: E402
 from model_files import read_safetensors  # noqa: E402
 
@@ -102,9 +103,9 @@ class Folders(unittest.TestCase):
         self.lists = make_lists(len(self.vocabulary) - 1)
         write_lexicon(self.folder / LEXICON, self.lists)
 
-    def convert(self, name: str) -> pathlib.Path:
+    def convert(self, name: str, *arguments: str) -> pathlib.Path:
         with contextlib.redirect_stdout(io.StringIO()):
-            self.assertEqual(convert_mt.main([str(self.folder), "--out", str(self.work / name)]), 0)
+            self.assertEqual(convert_mt.main([*(arguments or [str(self.folder)]), "--out", str(self.work / name)]), 0)
         return self.work / name
 
     def refusal(self) -> str:
@@ -154,6 +155,32 @@ class Folders(unittest.TestCase):
         out = self.convert("two")
         self.assertEqual(json.loads((out / "config.json").read_text())["num_beams"], 2)
 
+    def test_what_the_user_names_is_not_looked_for(self) -> None:
+        expected = self.convert("plain")
+        config = self.folder / "config.yml"
+        config.write_text("model: model.npz\nvocabs:\n  - vocab.de.spm\n  - vocab.en.spm\n")  # a training's
+        self.same(expected, self.convert("trained"))
+        for name in ("vocab.de.spm", "vocab.en.spm", "model.other.bin"):
+            shutil.copy(self.folder / (MODEL if name.endswith(".bin") else VOCABULARY), self.folder / name)
+        for text in (config.read_text(), CONFIG.replace(MODEL, "absent.bin")):
+            config.write_text(text)
+            self.same(expected, self.convert("given", str(self.folder / MODEL), "--vocab", str(self.folder / VOCABULARY)))
+
+    def test_the_counts_of_a_lexicon(self) -> None:
+        (self.folder / "lex.s2t").write_text("a a 1\n")
+        (self.folder / "config.yml").write_text(CONFIG.replace(LEXICON, "lex.s2t").replace("    - false", "    - 50\n    - 40"))
+        options = json.loads((self.convert("counted") / "config.json").read_text())["rill"]["options"]
+        self.assertEqual(options, {"shortlist": "lex.s2t,50,40"})
+
+    def test_compressed_files_of_one_name(self) -> None:
+        paths = []
+        for side in ("source", "target"):
+            path = self.work / side / "vocab.spm.gz"
+            path.parent.mkdir()
+            path.write_bytes(gzip.compress(side.encode()))
+            paths.append(unpacked(str(path), str(self.work)))
+        self.assertEqual([pathlib.Path(path).read_text() for path in paths], ["source", "target"])
+
     def same(self, a: pathlib.Path, b: pathlib.Path) -> None:
         self.assertEqual(sorted(p.name for p in a.iterdir()), sorted(p.name for p in b.iterdir()))
         for path in a.iterdir():
@@ -176,6 +203,8 @@ class Folders(unittest.TestCase):
         (self.folder / "model.other.bin").unlink()
         (self.folder / (MODEL + ".gz")).write_bytes(gzip.compress((self.folder / MODEL).read_bytes(), 1)[:1000])
         (self.folder / MODEL).unlink()
+        self.assertIn("not a whole gzip file", self.refusal())
+        (self.folder / (MODEL + ".gz")).write_bytes(gzip.compress(b"x")[:10] + b"\xff" * 50)
         self.assertIn("not a whole gzip file", self.refusal())
 
     def test_decode_says_what_to_do(self) -> None:
