@@ -86,7 +86,8 @@ static enum MHD_Result send_answer(exchange *x)
     if (!strncmp(type, "text/html", 9))
         MHD_add_response_header(
             response, "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'");
+            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+            "frame-ancestors 'none'");
     if (a.is_preflight) {
         MHD_add_response_header(response, "Access-Control-Allow-Methods", x->route->method);
         MHD_add_response_header(response, "Access-Control-Allow-Headers", "Authorization, Content-Type");

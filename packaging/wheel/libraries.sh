@@ -35,6 +35,8 @@ unpack() {
   [ "$1" != sentencepiece ] || option=(--skip-patches)
   (cd "$work" && dpkg-source --no-check "${option[@]}" -x "$sources/$1"_*.dsc "$1" >/dev/null)
   cp "$work/$1/debian/copyright" "$prefix/licenses/$1-$(version "$1").txt"
+  # Debian's file only refers to the text of the LGPL and of Apache's licence.
+  for text in COPYING LICENSE; do [ ! -e "$work/$1/$text" ] || cp "$work/$1/$text" "$prefix/licenses/$1-$text"; done
   cd "$work/$1"
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import AsyncIterable, Iterable, Sequence, Sized
+from collections.abc import AsyncIterable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from . import errors, kinds
@@ -367,12 +367,11 @@ class Model:
             OptionError: A setting is unknown or has no effect here.
         """
         from .request import given_requests
-        from .stream import Stream
+        from .stream import Stream, length_of
 
         if isinstance(pairs, (str, bytes)):
             raise TypeError("pairs: a list of inputs and outputs was expected, found one text")
         opened = self._opened
         requests = given_requests(opened, pairs)
-        total = len(pairs) if isinstance(pairs, Sized) else None
-        with Stream(self, opened, self._names, requests, settings, None, None, progress, total, given=True) as stream:
+        with Stream(self, opened, self._names, requests, settings, None, None, progress, length_of(pairs), given=True) as stream:
             return list(stream)

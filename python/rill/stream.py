@@ -99,6 +99,14 @@ def _import_tqdm() -> Any:
         raise ModuleNotFoundError("progress=True needs tqdm, which is not installed: pip install tqdm", name="tqdm") from None
 
 
+def length_of(inputs: object) -> int | None:
+    """Return the number of inputs, None if it is unknown. Loaders of other packages may have a __len__() that raises TypeError."""
+    try:
+        return len(inputs) if isinstance(inputs, Sized) else None
+    except TypeError:
+        return None
+
+
 class _Held:
     """Releases a lock at the end of a `with`; the caller has acquired it."""
 
@@ -164,8 +172,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         self._failure: BaseException | None = None  # raised after the results that exist
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         self._pending: asyncio.Future[Input] | None = None
-        total = len(inputs) if isinstance(inputs, Sized) else total
-        self._bar = bar(total=total, unit="input") if bar is not None else None
+        self._bar = bar(total=length_of(inputs) if total is None else total, unit="input") if bar is not None else None
 
     @staticmethod
     def _make_run(opened: Opened, settings: Mapping[str, Any], trace: Any, names: Vocabulary, given: bool) -> Any:

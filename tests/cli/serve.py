@@ -327,6 +327,7 @@ def page(s):
     """The page needs no other file; serve_page.py looks at it in a browser."""
     code, text, headers = s.request("GET", "/")
     check(code == 200 and "default-src 'none'" in headers["Content-Security-Policy"], "the page")
+    check("frame-ancestors 'none'" in headers["Content-Security-Policy"], "no other page shows it, whose address could send inputs")
     check(not re.search(r"https?://", text.replace("http://www.w3.org/2000/svg", "")), "it needs no other place")
     line = "ein hund läuft über die wiese ."
     code, trace, _ = s.request("POST", "/v1/trace", {"inputs": [line, sentence()], "options": {"k": 4}})

@@ -24,7 +24,9 @@ def run_in_new_environment():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = os.path.join(folder, "bin", "python")
-        subprocess.run([python, "-m", "pip", "-q", "--disable-pip-version-check", "install", *PACKAGES], check=True)
+        if subprocess.run([python, "-m", "pip", "-q", "--disable-pip-version-check", "install", *PACKAGES]).returncode:
+            print(f"skipped: pip does not get {' '.join(PACKAGES)}")
+            return 77
         return subprocess.run([python, *sys.argv], env={**os.environ, "RILL_TEST_LONG": ""}).returncode
 
 

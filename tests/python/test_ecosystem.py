@@ -50,6 +50,15 @@ class Progress(Case):
             self.model.decode(CAPTIONS[:1])
         self.assertEqual(out.getvalue(), "")
 
+    def test_a_loader_without_a_length(self) -> None:
+        class Loader(list[str]):
+            def __len__(self) -> int:
+                raise TypeError("a stream has no length")
+
+        for progress in (False, True):
+            with contextlib.redirect_stderr(io.StringIO()), self.model.stream(Loader(CAPTIONS[:2]), progress=progress) as stream:
+                self.assertEqual(sum(1 for _ in stream), 2)
+
     def test_without_the_package(self) -> None:
         with unittest.mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}):
             with self.assertRaisesRegex(ModuleNotFoundError, "^progress=True needs tqdm, which is not installed: pip install tqdm$"):

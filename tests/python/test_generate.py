@@ -74,6 +74,7 @@ class Generate(Case):
                 self.assertAlmostEqual(sum(logprobs) / len(ids), score, places=5)
             self.assertEqual(generate(model, texts, num_beams=3, forced_bos_token_id=17, output_scores=False).scores, [])
             self.assertRaisesRegex(ValueError, "the vocabulary has 420", generate, model, texts, forced_bos_token_id=420)
+            self.assertRaisesRegex(TypeError, "is for texts", generate, model, [rill.Request("ein")], forced_bos_token_id=17)
 
     def test_a_forced_language(self) -> None:
         """The token of a language, of a model that has a language for each input or a single one."""

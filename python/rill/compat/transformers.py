@@ -97,6 +97,8 @@ def _banned(model: Model, given: Any, free_first: bool) -> str:
 def _opened_by(model: Model, texts: list[str], token: int) -> tuple[list[str], bool]:
     """The inputs to decode for outputs that begin with `token`, and whether a scorer has to force the token."""
     _ids(model, "forced_bos_token_id", [token])
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("inputs: forced_bos_token_id is for texts")
     if model._recipe.settings.get("language_columns"):
         return [f"\t{model.id_to_token(token)}\t{text}" for text in texts], False
     opened, forced = model._opened, set()
