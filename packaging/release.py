@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -60,17 +61,30 @@ def run(*command):
     subprocess.run(command, cwd=ROOT, check=True)
 
 
+def metadata():
+    """PKG-INFO, without which PyPI refuses an sdist."""
+    project = read("pyproject.toml")
+    fields = {key: re.search('^%s = "(.*?)"' % key, project, re.M).group(1) for key in ("name", "description", "requires-python")}
+    return ("Metadata-Version: 2.1\nName: %(name)s\nVersion: {}\nSummary: %(description)s\nRequires-Python: %(requires-python)s\n"
+            "Description-Content-Type: text/markdown\n\n{}" % fields).format(version(), read("python/README.md"))
+
+
 def make_sdist():
-    """The files of HEAD, with times of its commit: the same bytes every time."""
+    """The files of HEAD and PKG-INFO, with times of its commit: the same bytes every time."""
     name = "rill_decoder-" + version()
     path = os.path.join(ROOT, "dist", name + ".tar.gz")
-    raw = subprocess.run(["git", "archive", "--format=tar", "--prefix=%s/" % name, "HEAD"], cwd=ROOT, stdout=subprocess.PIPE,
-                         check=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        info = os.path.join(folder, "PKG-INFO")
+        with open(info, "w", encoding="utf-8") as file:
+            file.write(metadata())
+        raw = subprocess.run(["git", "archive", "--format=tar", "--prefix=%s/" % name, "--add-file=" + info, "HEAD"], cwd=ROOT,
+                             stdout=subprocess.PIPE, check=True).stdout
     with open(path, "wb") as file:
         subprocess.run(["gzip", "-9n"], input=raw, stdout=file, check=True)
     with tarfile.open(path) as archive:
-        if name + "/pyproject.toml" not in archive.getnames():
-            raise SystemExit("release: the sdist has no pyproject.toml")
+        for wanted in ("pyproject.toml", "PKG-INFO"):
+            if "%s/%s" % (name, wanted) not in archive.getnames():
+                raise SystemExit("release: the sdist has no " + wanted)
 
 
 def write_components(wheels):

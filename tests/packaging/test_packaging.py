@@ -2,7 +2,7 @@
 
 usage: test_packaging.py ROOT lists|release|unit
   lists    the libraries that meson.build requires are those of debian/control, the Dockerfile, ./dev and the install page
-  release  release.py finds a version that disagrees, and a source that is missing
+  release  release.py finds a version that disagrees, and a source that is missing; PKG-INFO is as PyPI requires it
   unit     systemd accepts rill.service and rates it as well guarded
 """
 
@@ -14,6 +14,8 @@ import sys
 import tempfile
 
 ROOT = sys.argv[1]
+sys.path.insert(0, os.path.join(ROOT, "packaging"))
+import release  # noqa: E402
 
 
 def read(name):
@@ -69,6 +71,10 @@ def test_release():
     assert "debian/changelog has version 9.9.9" in complaints(changelog=lambda text: re.sub(r"\([^-]*-", "(9.9.9-", text, count=1))
     assert "not 4" in complaints(CITATION=lambda text: text.replace("  - type: unpublished", "  - kind: unpublished"))
     assert "CHANGELOG.md" in complaints(CHANGELOG=lambda text: "# Changelog\n\n## Soon\n")
+    head, _, text = release.metadata().partition("\n\n")
+    fields = dict(line.split(": ", 1) for line in head.splitlines())
+    assert fields["Metadata-Version"] and fields["Name"] == "rill-decoder" and fields["Version"] == release.version(), fields
+    assert text == read("python/README.md")
 
 
 def test_unit():
