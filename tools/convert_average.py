@@ -45,6 +45,12 @@ def check_files(first, folder):
                 raise Refused(f"{theirs}: not the same as {ours}: expected checkpoints of one training")
 
 
+def shortlist(folder):
+    """The file of translations that config.json names, in a list; or an empty list."""
+    options = read_json(os.path.join(folder, CONFIG)).get("rill", {}).get("options", {})
+    return [os.path.basename(str(options["shortlist"]).split(",")[0])] if options.get("shortlist") else []
+
+
 def add(sums, folder, tensors):
     for name in sorted(sums.keys() | tensors.keys()):
         shapes = [list(table[name].shape) if name in table else "no such tensor" for table in (sums, tensors)]
@@ -65,7 +71,7 @@ def convert(folders, out, kind):
         check_files(first, folder)
         add(sums, folder, read_weights(folder))
     os.makedirs(out, exist_ok=True)
-    for name in [CONFIG, *BESIDE]:
+    for name in [CONFIG, *BESIDE, *shortlist(first)]:
         source, target = os.path.join(first, name), os.path.join(out, name)
         if os.path.exists(source) and os.path.realpath(source) != os.path.realpath(target):
             shutil.copyfile(source, target)

@@ -18,11 +18,14 @@ BESIDE = ["generation_config.json", "vocab.json", "target_vocab.json", "source.s
 def read_json(path):
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            value = json.load(file)
     except FileNotFoundError as error:
         raise Refused(f"{path}: not there: expected a directory of Hugging Face's form") from error
     except ValueError as error:
         raise Refused(f"{path}: not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise Refused(f"{path}: expected a JSON object")
+    return value
 
 
 def read_state(path):

@@ -266,10 +266,19 @@ static int check_route(exchange *x, const char *method, const char *path, const 
     return 0;
 }
 
+/* The maximum size of the request's body. It is lower while the request has shown no API key, since anybody can send such bodies. */
+static int64_t max_body_bytes(const exchange *x)
+{
+    enum { KEYLESS_BYTES = 128 << 10 };
+    const int64_t most = x->server->options.max_body_bytes;
+    return x->lacks_key && most > KEYLESS_BYTES ? KEYLESS_BYTES : most;
+}
+
 static int refuse_large(exchange *x)
 {
-    return api_refuse(&x->request, 413, "too-large", "the maximum size of a request's body is %lld bytes",
-                      (long long)x->server->options.max_body_bytes);
+    return api_refuse(&x->request, 413, "too-large", "the maximum size of a request's body is %lld bytes%s",
+                      (long long)max_body_bytes(x),
+                      x->lacks_key ? " without the API key in the head or the query" : "");
 }
 
 /* Check the type of a body. curl labels any body as a form, so a body that begins like JSON is parsed as JSON. This does not apply to
@@ -317,7 +326,7 @@ static int check_head(exchange *x, const char *method, const char *path, const c
         return 0;
     if (!check_key(x) || !check_place(x)) return 0;
     const char *length = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    if (length && strtoll(length, NULL, 10) > x->server->options.max_body_bytes) return refuse_large(x);
+    if (length && strtoll(length, NULL, 10) > max_body_bytes(x)) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return 1;
     if (!x->server->is_draining) return check_type(x);
     api_refuse(r, 503, "stopping", "the server is stopping and accepts no requests");
@@ -328,7 +337,7 @@ static int check_head(exchange *x, const char *method, const char *path, const c
 /* Append bytes to the request's body. Returns 0 if the body is too large, or out of memory. */
 static int take_bytes(exchange *x, const char *bytes, size_t n)
 {
-    if (x->body_length + n > (size_t)x->server->options.max_body_bytes) return 0;
+    if (x->body_length + n > (size_t)max_body_bytes(x)) return 0;
     if (!cli_grow(&x->body, &x->body_capacity, x->body_length + n + 1, 1)) return 0;
     memcpy(x->body + x->body_length, bytes, n);
     x->body_length += n;

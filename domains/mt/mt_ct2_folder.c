@@ -278,6 +278,8 @@ static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_fil
 {
     for (size_t i = 0; i < sizeof spm_files / sizeof *spm_files; i++) {
         const char *source = spm_files[i].source, *target = spm_files[i].target;
+        /* only a package's metadata.json says that the file above belongs to this model */
+        if (source[0] == '.' && !rill_directory_has_file(directory, "../metadata.json")) continue;
         if (!is_spm(ctx, directory, source) || (target != NULL && !is_spm(ctx, directory, target))) continue;
         text->spm = source;
         text->target_spm = target;

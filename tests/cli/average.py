@@ -64,6 +64,12 @@ def averages():
     check("the means", [key for key in mean if not np.allclose(mean[key], original[key], rtol=1e-6, atol=0)], [])
     text = "Ein Hund schläft.\nWo ist der Bahnhof?\n"
     check("its outputs", run("decode", "-q", "-m", "mean", text=text), run("decode", "-q", "-m", MODEL, text=text))
+    checkpoint("listed", 0, rill={"options": {"shortlist": "lex.s2t,50,40"}})
+    with open("listed/lex.s2t", "w", encoding="utf-8") as file:
+        file.write("Hund dog 1\n")
+    shutil.copytree("listed", "listed2")
+    check("a shortlist", run("convert", "average", "listed", "listed2", "--out", "both")[0], 0)
+    check("a shortlist", os.path.exists("both/lex.s2t"), True)
     check("in 16 bits", run("convert", "average", "less", "more", "--type", "F16", "--out", "half")[0], 0)
     check("in 16 bits", {str(array.dtype) for array in read_safetensors("half/model.safetensors", None).values()}, {"float16"})
     check("bfloat16", np.array_equal(bfloat16(), np.float32([1.5, -2])), True)

@@ -43,7 +43,8 @@ done
 # --- results to the last byte for any schedule, thread order and number of workers; a run file can set the device too
 run "$rill" decode -m "$model" -v -k 5 -i text -o next --device cuda-host
 exits 0; says "captured as CUDA graphs"
-read -r direct captured replayed < <(sed -n 's/.*: \([0-9]*\) runs launched .*, \([0-9]*\) captured .*, \([0-9]*\) replayed.*/\1 \2 \3/p' err)
+counts='s/.*: \([0-9]*\) runs launched .*, \([0-9]*\) captured .*, \([0-9]*\) replayed.*/\1 \2 \3/p'
+read -r direct captured replayed < <(sed -n "$counts" err)
 verdict "$(good [ $((2 * ${replayed:-0})) -ge $((direct + captured)) ])" "a third of the runs are replays: $direct $captured $replayed"
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host -n 1
 exits 0; same device next

@@ -46,6 +46,9 @@ def keys(s):
                   f"another key, {key!r}, in {where}: {code} {body}")
     for key in (None, 3, ["secret word"], {"secret word": 1}, True):
         check(s.request("POST", "/translate", {**FIELDS, "api_key": key})[0] == 401, f"a key that is no text: {key}")
+    large = {**FIELDS, "api_key": "secret word", "note": "a" * 200000}
+    check(s.request("POST", "/translate", large)[0] == 413, "a large body that comes before its key")
+    check(s.request("POST", "/translate?api_key=secret+word", large)[0] != 413, "a large body after its key")
     code, body, _ = s.request("POST", "/translate", {**FIELDS, "api_key": "secret word"}, {"Authorization": "Bearer x"})
     check(code == 401, f"the header counts where there is one: {code} {body}")
     check(s.request("POST", "/v1/decode", {"input": "a", "api_key": "secret word"})[0] == 401, "other paths take the header alone")
