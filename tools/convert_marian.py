@@ -386,12 +386,12 @@ def convert(model, out, kind, vocabularies, pieces, positions):
         paths = [unpacked(path, work) for path in files.vocabularies]
         pieces = pieces or find_pieces(directory, paths)
         shortlist = unpacked(files.shortlist, work), files.counts
-        convert_files(files.model, unpacked(files.model, work), out, kind, paths, pieces, positions, shortlist, files.beam)
+        convert_files(files.model, unpacked(files.model, work), out, kind, paths, pieces, positions, shortlist, files.search)
     return [out]
 
 
-def convert_files(name, model, out, kind, vocabularies, pieces, positions, shortlist, beam):
-    """`name`: the model as the user knows it; `shortlist`: a lexicon or None, and its counts; `beam`: the beam size meant, or None."""
+def convert_files(name, model, out, kind, vocabularies, pieces, positions, shortlist, search):
+    """`name`: the model as the user knows it; `shortlist`: a lexicon or None, and its counts; `search`: as in Folder."""
     source, tensors = Source(model, name), {}
     check_options(source)
     norms, (first, layers) = check_norms(source), check_decoder(source)
@@ -416,6 +416,7 @@ def convert_files(name, model, out, kind, vocabularies, pieces, positions, short
     if lexicon is not None:
         copies.append((lexicon, os.path.basename(lexicon)))
         config["rill"]["options"] = {"shortlist": ",".join([os.path.basename(lexicon), *map(str, counts)])}
-    if isinstance(beam, int) and beam > 0:
-        config["num_beams"] = beam
+    config.update({key: value for key, value in search.items() if key != "word_penalty"})
+    if search.get("word_penalty"):
+        config["rill"].setdefault("options", {})["word_penalty"] = search["word_penalty"]
     write_model(out, config, tensors, file=name, kind=kind, documents=documents, copies=copies)

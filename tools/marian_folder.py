@@ -52,15 +52,24 @@ def first_of(value):
     return value[0] if isinstance(value, list) and value else value
 
 
+def number_of(config, options, key):
+    """A number of config*.yml; 0, as in Marian, where it is absent. Marian reads a bare `normalize` as 1."""
+    try:
+        number = float(options.get(key) or 0)
+        return int(number) if number == int(number) else number
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Refused(f"{config}: {key}: expected a number, found {options[key]!r}") from error
+
+
 class Folder:
-    """`model`, `vocabularies` (one or two), `shortlist`, `counts` (its F and B, if config*.yml has them) and `beam`; None where the folder
-    does not say. The user may name the model, for which config*.yml is not asked because it may be another's, and the vocabularies.
+    """`model`, `vocabularies` (one or two), `shortlist`, `counts` (its F and B, if config*.yml has them) and `search`, keys of config.json
+    (word_penalty among rill's options); None or empty where the folder does not say. The user may name the model, for which config*.yml is
+    not asked because it may be another's, and the vocabularies.
     """
 
     def __init__(self, directory, model=None, vocabularies=None):
         self.model, self.vocabularies = model, vocabularies
-        self.shortlist = self.beam = None
-        self.counts = []
+        self.shortlist, self.counts, self.search = None, [], {}
         config, options = None if model else find_one(directory, ["config*.yml"], "model"), {}
         if config is not None:
             with open(config, encoding="utf-8") as file:
@@ -84,7 +93,9 @@ class Folder:
             self.shortlist = named_file(directory, config, first_of(shortlist))
             if isinstance(shortlist, list) and not self.shortlist.endswith((".bin", ".bin" + ENDING)):
                 self.counts = [number for number in shortlist[1:3] if type(number) is int]
-        self.beam = options.get("beam-size")
+        if "beam-size" in options:
+            self.search = {"num_beams": number_of(config, options, "beam-size"), "length_penalty": number_of(config, options, "normalize"),
+                           "word_penalty": number_of(config, options, "word-penalty")}
 
     def read_names(self, directory):
         if not self.vocabularies:
@@ -98,7 +109,7 @@ class Folder:
         if len(lexicons) > 1:
             raise Refused(f"{directory}: {len(lexicons)} files match lex*.bin: leave the one of {os.path.basename(self.model)} there")
         if lexicons:
-            self.shortlist, self.beam = lexicons[0], FIREFOX_BEAM
+            self.shortlist, self.search = lexicons[0], {"num_beams": FIREFOX_BEAM}
 
 
 def unpacked(path, work):

@@ -266,7 +266,6 @@ static const struct {
     {"", "ydd", "Yiddish"},
     {"", "yue", "Cantonese"},
     {"", "zsm", "Malay"},
-    {"", "nob", "Norwegian Bokmål"},
     {"", "fil", "Filipino"},
 };
 

@@ -242,12 +242,15 @@ static rill_status handle_alone(rill_engine *e)
         if (v->out_of_memory(e, &e->items.item[slot])) return finish_with_found(e);
     const item *it = &e->items.item[slot];
     char message[256];
+    const int by_nodes = e->memory_limit.bytes == 0 || e->memory_limit.max_nodes == e->settings.max_nodes;
+    const int by_device = !by_nodes && e->settings.memory == 0;
     snprintf(message, sizeof message,
-             "the search holds %d states and needs %lld more at timestep %d; %s allows %d in all: raise it, or lower "
-             "beam-size",
+             "the search holds %d states and needs %lld more at timestep %d; %s allows %d in all: %s beam-size",
              e->hyps.n_nodes, (long long)memory_limit_max_nodes(e, slot), it->timestep,
-             e->settings.memory == 0 || e->memory_limit.max_nodes == e->settings.max_nodes ? "max-nodes" : "memory",
-             e->memory_limit.max_nodes);
+             by_nodes    ? "max-nodes"
+             : by_device ? "the device's free memory"
+                         : "memory",
+             e->memory_limit.max_nodes, by_device ? "lower" : "raise it, or lower");
     RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, RILL_ERR_INPUT, message));
     running_pop_last(&e->running, &e->items);
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, RILL_ERR_INPUT);

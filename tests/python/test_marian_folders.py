@@ -144,7 +144,9 @@ class Folders(unittest.TestCase):
             path.unlink()
         self.same(expected, self.convert("packed"))
         (self.folder / "config.intgemm8bitalpha.yml").write_text(CONFIG.replace("beam-size: 2", "beam-size: 1"))
-        self.same(expected, self.convert("named"))
+        config = json.loads((self.convert("named") / "config.json").read_text())
+        self.assertEqual(config.pop("length_penalty"), 0)
+        self.assertEqual(config, json.loads((expected / "config.json").read_text()))
         (self.folder / "config.intgemm8bitalpha.yml").unlink()
         packed = self.folder / (VOCABULARY + ".gz")
         shutil.copy(packed, self.folder / "trgvocab.deen.spm.gz")
@@ -154,6 +156,9 @@ class Folders(unittest.TestCase):
         (self.folder / "config.intgemm8bitalpha.yml").write_text(CONFIG)
         out = self.convert("two")
         self.assertEqual(json.loads((out / "config.json").read_text())["num_beams"], 2)
+        (self.folder / "config.intgemm8bitalpha.yml").write_text(CONFIG + "normalize: 0.6\nword-penalty: 0.2\n")
+        config = json.loads((self.convert("search") / "config.json").read_text())
+        self.assertEqual((config["length_penalty"], config["rill"]["options"]["word_penalty"]), (0.6, 0.2))
 
     def test_what_the_user_names_is_not_looked_for(self) -> None:
         expected = self.convert("plain")
