@@ -3,12 +3,18 @@
 usage: test_page_numbers.py ROOT"""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = sys.argv[1]
+# How many numbers of each page follow raw files: fewer are a rule that was lost. A new rule raises its page's.
+LEAST = {"README.md": 49, "docs/mt.md": 38, "docs/measurements/engine.md": 43, "docs/measurements/kernels.md": 64,
+         "docs/measurements/parsing.md": 118, "docs/measurements/scripting.md": 15, "docs/measurements/search.md": 363,
+         "docs/measurements/semantic-parsing.md": 100, "docs/measurements/serving.md": 50, "docs/measurements/translation.md": 221,
+         "docs/measurements/workers.md": 20}
 PAGE, RAW = "docs/measurements/semantic-parsing.md", "bench/results/semparse-geo-1t.json"
 
 
@@ -37,7 +43,8 @@ with tempfile.TemporaryDirectory() as work:
     shutil.copy(os.path.join(ROOT, "README.md"), work)
     page, raw = os.path.join(work, PAGE), os.path.join(work, RAW)
     code, said = figures(work, "--check")
-    assert code == 0 and f"{PAGE}: 100 of" in said, said
+    counts = {name: int(count) for name, count in re.findall(r"^(\S+): (\d+) of \d+ numbers", said, flags=re.M)}
+    assert code == 0 and {name: counts.get(name, 0) for name in LEAST if counts.get(name, 0) < LEAST[name]} == {}, said
 
     before = row(page, "| var-batch |")
     change(page, before, before.replace("21079", "21080"))
