@@ -11,7 +11,7 @@ import tempfile
 
 ROOT = sys.argv[1]
 # How many numbers of each page follow raw files: fewer are a rule that was lost. A new rule raises its page's.
-LEAST = {"README.md": 49, "docs/mt.md": 38, "docs/measurements/engine.md": 43, "docs/measurements/kernels.md": 64,
+LEAST = {"README.md": 48, "docs/mt.md": 38, "docs/measurements/engine.md": 43, "docs/measurements/kernels.md": 64,
          "docs/measurements/parsing.md": 118, "docs/measurements/scripting.md": 15, "docs/measurements/search.md": 363,
          "docs/measurements/semantic-parsing.md": 100, "docs/measurements/serving.md": 50, "docs/measurements/translation.md": 221,
          "docs/measurements/workers.md": 20}
