@@ -6,7 +6,7 @@
 #   demo   ./dev demo, and the README's first translation
 #   test   ./dev test
 #   pip    pip install . into an environment, and a translation from Python
-#   wheel  builds a wheel (./dev wheel), leaves it in dist/, and installs it in another bare system, which has no compiler
+#   wheel  builds a wheel (./dev wheel), leaves it and its LGPL library's source in dist/, and installs it where no compiler is
 #   deb    builds the packages, checks them with lintian, leaves them in dist/SUITE, and installs them in another bare system
 #   image  the steps of packaging/Dockerfile (debian12), the server and its health check, and the size
 # --in FOLDER: keep the bare system, as an archive, and the logs there. Needs root and mmdebstrap. Prints what each part installed and the
@@ -108,6 +108,7 @@ run_part() {
     mkdir -p "$repository/dist"
     cp "$system$home/rill/dist"/*.whl "$work/"
     cp "$work"/*.whl "$repository/dist/"
+    cp -r "$system$home/rill/dist/sources" "$repository/dist/"
     make_bare
     cp "$work"/*.whl "$system$home/"
     echo "== another bare system" && begin=$SECONDS

@@ -6,6 +6,7 @@ A table is shown as grids, charts and notes, which its function `show` makes fro
 import os
 import re
 import sys
+import traceback
 from html import escape
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
@@ -120,11 +121,12 @@ def results_of(raw):
 
 
 def pieces_of(table, raws):
-    """What a table shows, and the notes of its runs. A table whose raw files do not have what it needs says so."""
+    """What a table shows, and the notes of its runs. A table that cannot be made of its raw files says so, here and on stderr."""
     try:
         return table.show({part: results_of(raws.get(part)) for part in table.parts})
     except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
-        return [Note(f"Its raw files do not have what this table needs ({type(error).__name__}: {error}).")]
+        traceback.print_exc()
+        return [Note(f"This table cannot be made of its raw files ({type(error).__name__}: {error}).")]
 
 
 def conditions(raws):

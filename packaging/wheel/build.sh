@@ -47,4 +47,7 @@ LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip --wheel-dir dist "$prefix"
   { echo "build: a library of this system is in the wheel" >&2; exit 1; }
 abi3audit --strict dist/rill_decoder-*"$processor".whl
 twine check --strict dist/rill_decoder-*"$processor".whl
-ls -l dist/rill_decoder-*"$processor".whl
+# The LGPL asks whoever passes the library on for its source.
+mkdir -p dist/sources
+(cd "$place/sources" && cp libmicrohttpd_* "$root/dist/sources")
+ls -l dist/rill_decoder-*"$processor".whl dist/sources

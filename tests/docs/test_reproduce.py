@@ -144,7 +144,7 @@ def reported():
                                                                                               page)) <= {"http://www.w3.org/2000/svg"}
     assert paper_page.Chart("c", "x", "y", {"a": []}).text() == paper_page.Chart("c", "x", "y", {}).html() == []
     assert "mean little" in paper_page.text_of([table], {"a": {**raw, "machine": "m, load 7.5"}})
-    assert "does not" not in text and "do not have what" in paper_page.text_of([table], {"a": {**raw, "results": {}}})
+    assert "does not" not in text and "cannot be made" in paper_page.text_of([table], {"a": {**raw, "results": {}}})
     assert "failed: boom" in paper_page.text_of([table], {"a": {"failed": "boom", **{k: raw[k] for k in raw if k != "results"}}})
     assert "not measured yet" in paper_page.html_of([table], {"a": None})
     for every in reproduce.TABLES:  # nothing is measured, and each table says so
