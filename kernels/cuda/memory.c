@@ -125,7 +125,7 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 {
     cuda_session *cuda = get_cuda(s);
     cuda_subsets *l = &cuda->subset[idx];
-    const dev_slot_subset *subset = &s->subset[idx].slot[slot];
+    const dev_slot_subset *subset = dev_get_subset(s, idx, slot);
     if ((size_t)slot < l->count_capacity) release_range(l, slot);
     if (subset->n == 0) return RILL_OK;
     const size_t bytes = subset->n * sizeof *subset->id;

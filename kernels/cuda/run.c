@@ -157,13 +157,13 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
 static void make_subset(cuda_run *r, rill_vocab_subset subset)
 {
     const size_t idx = (size_t)subset - 1;
-    const dev_slot_subsets *subsets = &r->session->subset[idx];
     if (r->subset_first[idx] != NULL) return;
     r->subset_first[idx] = cuda_alloc_down(r, r->n_slots, sizeof(int32_t));
     r->subset_length[idx] = cuda_alloc_down(r, r->n_slots, sizeof(int32_t));
     for (size_t i = 0; i < r->session->n_slots; i++) {
-        r->subset_length[idx][i] = (int32_t)subsets->slot[i].n;
-        r->subset_first[idx][i] = subsets->slot[i].n > 0 ? r->cuda->subset[idx].first[i] : 0;
+        const size_t n = dev_get_subset(r->session, idx, (int32_t)i)->n;
+        r->subset_length[idx][i] = (int32_t)n;
+        r->subset_first[idx][i] = n > 0 ? r->cuda->subset[idx].first[i] : 0;
     }
 }
 

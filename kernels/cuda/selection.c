@@ -89,7 +89,7 @@ static int32_t action_symbol(const cuda_run *r, const dev_op *op, const int32_t 
         const int32_t v = action - dev_first_action(op);
         return v >= 0 && (size_t)v < op_symbols(r, op) ? v : -1;
     }
-    const dev_slot_subset *l = &r->session->subset[subset - 1].slot[slot[row]];
+    const dev_slot_subset *l = dev_get_subset(r->session, (size_t)subset - 1, slot[row]);
     size_t low = 0, high = l->n;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;

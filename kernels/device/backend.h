@@ -73,7 +73,7 @@ typedef struct dev_backend {
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
-    /* Called after a slot's vocabulary subset has changed. The new subset is session->subset[idx].slot[slot]. Its n is 0 if the slot no
+    /* Called after a slot's vocabulary subset has changed. The new subset is dev_get_subset(session, idx, slot). Its n is 0 if the slot no
      * longer has a subset; in this case the call must succeed. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
@@ -115,6 +115,7 @@ typedef struct dev_constant {
 typedef struct dev_matrix {
     size_t n, k;
     rill_weight_type type;
+    void *data; /* private data of the backend */
 } dev_matrix;
 
 typedef struct dev_table {
@@ -335,17 +336,8 @@ typedef struct dev_table_rows {
 typedef struct dev_slot_subset {
     size_t n, capacity; /* number of symbols; number for which `id` has memory */
     int32_t *id;
+    void *data; /* private data of the backend */
 } dev_slot_subset;
-
-typedef struct dev_slot_subsets {
-    dev_slot_subset *slot;
-    size_t capacity, count; /* number of slots allocated; of slots initialised */
-} dev_slot_subsets;
-
-typedef struct dev_counter {
-    int64_t calls, rows, launches;
-    double seconds, flops, bytes;
-} dev_counter;
 
 struct rill_session {
     rill_context *ctx;
@@ -353,8 +345,8 @@ struct rill_session {
     void *data; /* private data of the backend */
     /* [tables + 1] sizes of the tables; the last entry is that of the array of parent nodes, one int32 for each node */
     dev_table_rows *table;
-    dev_slot_subsets *subset; /* [subsets] vocabulary subsets of the network */
     size_t n_slots;
+    dev_slot_subset *subset; /* [slots, subsets] see dev_get_subset() */
     /* [slots] the slot's rows in the ragged tables: first row, rows allocated, rows in use */
     int32_t *first, *capacity, *units;
     /* allocator of rows in the ragged tables; a slot has the same rows in all of them */
@@ -364,11 +356,17 @@ struct rill_session {
     size_t moves_capacity;
     size_t n_threads;
     int profiling;
-    dev_counter *counter; /* [operations of all graphs] profile counters */
+    rill_op_profile *counter; /* [operations of all graphs] profiles */
     /* [threads, operations of all graphs] counters of each thread, in the same allocation as `counter` */
-    dev_counter *thread_counter;
+    rill_op_profile *thread_counter;
     size_t n_counters, counter_capacity;
 };
+
+/* Return the vocabulary subset number `idx`, counted from 0, of a slot. */
+static inline dev_slot_subset *dev_get_subset(const rill_session *s, size_t idx, int32_t slot)
+{
+    return &s->subset[(size_t)slot * s->network->n_subsets + idx];
+}
 
 /* Return the description of table number `idx`; if `idx` is the number of tables, that of the array of parent nodes. */
 const dev_table *dev_get_table(const rill_network *network, size_t idx);
@@ -504,7 +502,7 @@ void dev_profile_count(dev_block *b, size_t thread, const dev_op *op, double sec
 /* Add the counters of all threads to the session's counters, and reset them. */
 void dev_profile_sum(rill_session *session);
 
-/* --- building: network_parts.c, network.c, views.c, build_ops.c; not for backends --------------------------------- */
+/* --- building: network.c, views.c, build_ops.c; not for backends --------------------------------- */
 
 /* Append a zeroed element to an array of a network or graph. Returns its handle, counted from 1, or -1 after a failure. */
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size);

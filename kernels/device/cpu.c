@@ -58,48 +58,39 @@ static int32_t group_rows(const rill_device *device)
 
 static void free_weights(rill_context *ctx, cpu_weights *weights)
 {
-    rill_free(ctx, weights->memory, weights->bytes);
-    *weights = (cpu_weights){.memory = NULL};
+    if (weights != NULL) rill_free(ctx, weights, weights->bytes);
 }
 
-static cpu_network *open_network(rill_network *network)
+/* Pack weights [n, k], and reserve memory for biases. Returns NULL when out of memory. */
+static cpu_weights *pack_weights(rill_context *ctx, size_t n, size_t k, const float *from, size_t stride,
+                                 rill_weight_type type, size_t biases)
 {
-    if (network->data == NULL) network->data = rill_calloc(network->ctx, 1, sizeof(cpu_network));
-    if (network->data == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network");
-    return network->data;
+    const size_t header = dev_lines(sizeof(cpu_weights)), packed = dev_lines(dev_weight_bytes(n, k, type));
+    const size_t bytes = header + packed + dev_lines(biases * sizeof(float));
+    cpu_weights *made = rill_alloc(ctx, bytes);
+    if (made == NULL) return NULL;
+    char *memory = (char *)made + header;
+    *made = (cpu_weights){.bytes = bytes, .bias = biases > 0 ? (float *)(void *)(memory + packed) : NULL};
+    /* packing can fail only if a size overflows */
+    (void)rill_gemm_pack_f32(&made->w, n, k, from, stride, dev_dtype(type), memory);
+    return made;
 }
 
 static void add_matrix(rill_network *network, size_t idx, const float *w, size_t stride)
 {
-    const dev_matrix *matrix = &network->matrix[idx];
-    const size_t n = matrix->n, k = matrix->k, bytes = dev_weight_bytes(n, k, matrix->type);
-    cpu_network *cpu = open_network(network);
-    if (cpu == NULL) return;
-    if (bytes == 0) {
+    dev_matrix *matrix = &network->matrix[idx];
+    const size_t n = matrix->n, k = matrix->k;
+    if (dev_weight_bytes(n, k, matrix->type) == 0) {
         dev_network_fail(network, RILL_ERR_FORMAT, "weights of %zu x %zu: too large", n, k);
         return;
     }
-    void *memory = rill_alloc(network->ctx, bytes);
-    if (memory == NULL || rill_grow(network->ctx, (void **)&cpu->matrix, &cpu->capacity, idx + 1, sizeof *cpu->matrix,
-                                    "a network") != RILL_OK) {
-        rill_free(network->ctx, memory, bytes);
-        dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: weights of %zu x %zu", n, k);
-        return;
-    }
-    cpu_weights *to = &cpu->matrix[idx];
-    *to = (cpu_weights){.memory = memory, .bytes = bytes};
-    /* packing can fail only if a size overflows */
-    (void)rill_gemm_pack_f32(&to->w, n, k, w, stride, dev_dtype(matrix->type), memory);
-    cpu->n = idx + 1;
+    matrix->data = pack_weights(network->ctx, n, k, w, stride, matrix->type, 0);
+    if (matrix->data == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: weights of %zu x %zu", n, k);
 }
 
 static void close_network(rill_network *network)
 {
-    cpu_network *cpu = network->data;
-    if (cpu == NULL) return;
-    for (size_t i = 0; i < cpu->n; i++) free_weights(network->ctx, &cpu->matrix[i]);
-    rill_free(network->ctx, cpu->matrix, cpu->capacity * sizeof *cpu->matrix);
-    rill_free(network->ctx, cpu, sizeof *cpu);
+    for (size_t i = 0; i < network->n_matrices; i++) free_weights(network->ctx, network->matrix[i].data);
 }
 
 /* Add the bytes that one symbol of a vocabulary subset takes besides its id: its bias and its packed row of weights. */
@@ -144,9 +135,7 @@ static rill_status open_session(rill_session *s, int threads)
     cpu_session *cpu = s->data = rill_calloc(s->ctx, 1, sizeof *cpu);
     if (cpu == NULL) return rill_fail_memory(s->ctx, sizeof *cpu, "a session");
     cpu->table = rill_calloc(s->ctx, network->n_tables + 1, sizeof *cpu->table);
-    cpu->subset = rill_calloc(s->ctx, network->n_subsets, sizeof *cpu->subset);
-    if (cpu->table == NULL || cpu->subset == NULL)
-        return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cpu->table, "a session");
+    if (cpu->table == NULL) return rill_fail_memory(s->ctx, (network->n_tables + 1) * sizeof *cpu->table, "a session");
     return start_threads(s, threads);
 }
 
@@ -159,12 +148,8 @@ static void close_session(rill_session *s)
     rill_free(s->ctx, cpu->pool_memory, cpu->pool_bytes);
     for (size_t i = 0; cpu->table != NULL && i <= network->n_tables; i++)
         rill_free(s->ctx, cpu->table[i], s->table[i].capacity * dev_get_table(network, i)->ld * sizeof(float));
-    for (size_t i = 0; cpu->subset != NULL && i < network->n_subsets; i++) {
-        for (size_t slot = 0; slot < cpu->subset[i].count; slot++) free_weights(s->ctx, &cpu->subset[i].slot[slot]);
-        rill_free(s->ctx, cpu->subset[i].slot, cpu->subset[i].capacity * sizeof *cpu->subset[i].slot);
-    }
+    for (size_t i = 0; i < s->n_slots * network->n_subsets; i++) free_weights(s->ctx, s->subset[i].data);
     rill_free(s->ctx, cpu->table, (network->n_tables + 1) * sizeof *cpu->table);
-    rill_free(s->ctx, cpu->subset, network->n_subsets * sizeof *cpu->subset);
     rill_free(s->ctx, cpu->run_memory, cpu->run_memory_capacity);
     rill_free(s->ctx, cpu->scratch, cpu->scratch_capacity);
     rill_free(s->ctx, cpu->scratch_busy, s->n_threads * sizeof *cpu->scratch_busy);
@@ -198,45 +183,30 @@ static rill_status read_rows(const rill_session *s, size_t idx, size_t first, si
     return RILL_OK;
 }
 
-static rill_status grow_slots(rill_session *s, size_t idx)
-{
-    cpu_subset *subset = &((cpu_session *)s->data)->subset[idx];
-    const rill_status status = rill_grow(s->ctx, (void **)&subset->slot, &subset->capacity, s->n_slots,
-                                         sizeof *subset->slot, "lists of slots");
-    for (; status == RILL_OK && subset->count < s->n_slots; subset->count++)
-        subset->slot[subset->count] = (cpu_weights){.memory = NULL};
-    return status;
-}
-
 /* Make the output-layer weights of a slot's vocabulary subset: gather and pack the weight rows of its symbols, and gather
  * their biases. The slot's old weights are freed first; an empty subset gets no new ones. */
 static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
 {
     const dev_vocab_subset *def = &s->network->subset[idx];
-    const dev_slot_subset *ids = &s->subset[idx].slot[slot];
+    dev_slot_subset *ids = dev_get_subset(s, idx, slot);
     cpu_session *cpu = s->data;
-    if ((size_t)slot < cpu->subset[idx].count) free_weights(s->ctx, &cpu->subset[idx].slot[slot]);
+    free_weights(s->ctx, ids->data);
+    ids->data = NULL;
     if (def->rows == 0 || ids->n == 0) return RILL_OK;
     const dev_constant *rows = &s->network->constant[def->rows - 1];
-    const size_t n = ids->n, width = rows->width, packed = dev_lines(dev_weight_bytes(n, width, def->type));
-    if (packed == 0)
+    const size_t n = ids->n, width = rows->width;
+    if (dev_weight_bytes(n, width, def->type) == 0)
         return rill_fail(s->ctx, RILL_ERR_MEMORY, "vocabulary subset %s: too many symbols, %zu", def->name, n);
-    cpu_weights made = {.bytes = packed + (def->bias != 0 ? dev_lines(n * sizeof(float)) : 0)};
-    rill_status status = grow_slots(s, idx);
-    if (status == RILL_OK)
-        status = rill_grow(s->ctx, (void **)&cpu->scratch, &cpu->scratch_capacity, n * width * sizeof(float), 1,
-                           "scratch memory");
+    const rill_status status = rill_grow(s->ctx, (void **)&cpu->scratch, &cpu->scratch_capacity,
+                                         n * width * sizeof(float), 1, "scratch memory");
     if (status != RILL_OK) return status;
-    made.memory = rill_alloc(s->ctx, made.bytes);
-    if (made.memory == NULL) return rill_fail_memory(s->ctx, made.bytes, def->name);
     float *gathered = (float *)(void *)cpu->scratch;
     for (size_t i = 0; i < n; i++)
         memcpy(gathered + i * width, rows->data + (size_t)ids->id[i] * width, width * sizeof *gathered);
-    (void)rill_gemm_pack_f32(&made.w, n, width, gathered, width, dev_dtype(def->type), made.memory);
-    if (def->bias != 0) made.bias = (float *)(void *)((char *)made.memory + packed);
-    for (size_t i = 0; made.bias != NULL && i < n; i++)
-        made.bias[i] = s->network->constant[def->bias - 1].data[ids->id[i]];
-    cpu->subset[idx].slot[slot] = made;
+    cpu_weights *made = ids->data = pack_weights(s->ctx, n, width, gathered, width, def->type, def->bias != 0 ? n : 0);
+    if (made == NULL) return rill_fail_memory(s->ctx, n * width * sizeof *gathered, def->name);
+    for (size_t i = 0; made->bias != NULL && i < n; i++)
+        made->bias[i] = s->network->constant[def->bias - 1].data[ids->id[i]];
     return RILL_OK;
 }
 
@@ -325,12 +295,6 @@ static void carve_run(cpu_run *r, rill_carver *c, size_t **dealt, int32_t **sort
     *dealt = rill_carve(c, spans, sizeof **dealt);
     r->span_begin = rill_carve(c, spans + 1, sizeof *r->span_begin);
     r->path_entries = rill_carve(c, p->n_paths, sizeof *r->path_entries);
-    r->legal = rill_carve(c, p->n_ops, sizeof *r->legal);
-    for (size_t i = 0; i < p->n_ops; i++) {
-        const size_t words = cpu_legal_words(&r->d, &p->op[i]);
-        uint64_t *legal = rill_carve(c, words, sizeof *legal);
-        if (c->base != NULL) r->legal[i] = words > 0 ? legal : NULL;
-    }
     if (!ordered) r->d.order = NULL;
 }
 
@@ -426,8 +390,6 @@ static rill_status prepare_run(cpu_run *r)
     status = dev_measure_run(&r->d);
     if (status != RILL_OK) return status;
     choose_spans(r);
-    for (size_t i = 0; i < p->n_ops; i++)
-        if (r->legal[i] != NULL) cpu_make_legal(&r->d, &p->op[i], r->legal[i]);
     if (r->d.order != NULL) {
         const dev_index_space *space = &p->space[p->scan_space - 1];
         dev_sort_by_length(r->d.n, r->d.arguments->columns[space->column - 1], sorted);

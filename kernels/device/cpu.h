@@ -18,35 +18,22 @@ typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;
 
-/* The packed weights of a matrix or of one slot's vocabulary subset, and the subset's biases, in one allocation. */
+/* The data of a matrix (dev_matrix.data) or of one slot's vocabulary subset (dev_slot_subset.data): one allocation of this struct, the
+ * packed weights, and the subset's biases. */
 typedef struct cpu_weights {
     rill_weights w;
-    float *bias; /* biases of the subset's symbols; NULL: there are none */
-    void *memory;
-    size_t bytes;
+    float *bias;  /* biases of the subset's symbols; NULL: there are none */
+    size_t bytes; /* size of the allocation */
 } cpu_weights;
-
-/* the CPU's data of a network (rill_network.data) */
-typedef struct cpu_network {
-    cpu_weights *matrix; /* [n] packed weights of each matrix */
-    size_t n, capacity;
-} cpu_network;
-
-/* The weights of one vocabulary subset, for every slot (input in flight). */
-typedef struct cpu_subset {
-    cpu_weights *slot;
-    size_t capacity, count; /* number of slots allocated; number of slots initialised */
-} cpu_subset;
 
 /* the CPU's data of a session (rill_session.data) */
 typedef struct cpu_session {
     rill_pool *pool; /* pool of the session's threads; NULL: there is one thread */
     void *pool_memory;
     size_t pool_bytes;
-    void **table;       /* [tables + 1] rows of each table; the last one has the parent node of each node */
-    cpu_subset *subset; /* [subsets] weights of each vocabulary subset */
-    char *run_memory;   /* memory of the arrays of the current run */
-    char *scratch;      /* working memory of the blocks that run at the same time; also used to pack weights */
+    void **table;     /* [tables + 1] rows of each table; the last one has the parent node of each node */
+    char *run_memory; /* memory of the arrays of the current run */
+    char *scratch;    /* working memory of the blocks that run at the same time; also used to pack weights */
     size_t run_memory_capacity, scratch_capacity;
     atomic_flag *scratch_busy; /* [threads] which parts of `scratch` are in use; each thread takes a free one */
 } cpu_session;
@@ -57,9 +44,6 @@ typedef struct cpu_run {
     const rill_kernels *kernels;
     size_t *span_begin; /* [spans + 1] position in the run of each span's first row */
     size_t n_spans;
-    /* [operations] bit sets of legal symbols, numbered as the operation numbers its symbols. NULL: the operation numbers symbols like
-     * actions, so it reads the host's bit sets directly */
-    uint64_t **legal;
     size_t *path_entries; /* [paths] number of entries (nodes) for which a block has memory */
     int parallel_ops; /* 1: there is a single span, and each operation uses the thread pool; 0: threads run whole spans */
     /* of one thread's scratch memory: offset of the GEMMs' working memory, offset of other working memory, total bytes */
@@ -128,17 +112,17 @@ static inline const float *cpu_constant_row(const cpu_run *run, rill_constant co
 
 static inline const rill_weights *cpu_matrix(const cpu_run *run, rill_matrix matrix)
 {
-    return &((const cpu_network *)run->d.network->data)->matrix[matrix - 1].w;
+    return &((const cpu_weights *)run->d.network->matrix[matrix - 1].data)->w;
 }
 
 /* Return the vocabulary subset of a slot. cpu_slot_weights() returns its weights, if the subset has weights. */
 static inline const dev_slot_subset *cpu_slot_subset(const cpu_run *run, rill_vocab_subset subset, int32_t slot)
 {
-    return &run->d.session->subset[subset - 1].slot[slot];
+    return dev_get_subset(run->d.session, (size_t)subset - 1, slot);
 }
 static inline const cpu_weights *cpu_slot_weights(const cpu_run *run, rill_vocab_subset subset, int32_t slot)
 {
-    return &run->cpu->subset[subset - 1].slot[slot];
+    return cpu_slot_subset(run, subset, slot)->data;
 }
 
 /* Return how many adjacent rows, from r on, have the same slot. */
@@ -162,10 +146,5 @@ void cpu_op_run(cpu_block *b, const dev_op *op);
 size_t cpu_choices_work_bytes(const cpu_run *run, const dev_op *op);
 void cpu_best(cpu_block *b, const dev_op *op);
 void cpu_mix(cpu_block *b, const dev_op *op);
-
-/* cpu_legal_words() returns the size of cpu_run.legal for one operation, in 64-bit words. 0: the operation reads the host's bit sets of
- * legal actions directly. cpu_make_legal() computes cpu_run.legal from the host's bit sets. */
-size_t cpu_legal_words(const dev_run *run, const dev_op *op);
-void cpu_make_legal(const dev_run *run, const dev_op *op, uint64_t *legal);
 
 #endif

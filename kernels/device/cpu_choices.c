@@ -2,8 +2,7 @@
  * an ensemble.
  *
  * If rows are in the run's order, results are written directly to the host. Legal sets are by action; if an operation's
- * symbols have other numbers (an offset, or a vocabulary subset), the sets are renumbered: once for the run, or per row
- * of a subset.
+ * symbols have other numbers (an offset, or a vocabulary subset), each row gets a renumbered copy of its set.
  * Sections: groups · legal sets · picks · tags · choices · ensembles · working memory. */
 #include <math.h>
 #include <string.h>
@@ -39,59 +38,55 @@ static int has_legal_sets(const rill_selection *s)
     return s != NULL && s->legal != NULL && s->legal_set != NULL;
 }
 
+/* Return a word of a legal set, in which no action beyond its words is legal. */
+static uint64_t legal_word(const rill_selection *s, int32_t set, size_t word)
+{
+    return word < s->legal_words ? s->legal[(size_t)set * s->legal_words + word] : 0;
+}
+
 static int is_legal(const rill_selection *s, int32_t set, size_t action)
 {
-    if (action / 64 >= s->legal_words) return 0;
-    return (int)(s->legal[(size_t)set * s->legal_words + action / 64] >> (action % 64) & 1);
+    return (int)(legal_word(s, set, action / 64) >> (action % 64) & 1);
 }
 
-static size_t count_sets(const dev_run *r)
+/* Return 1 if an operation can read the host's sets where they are: its symbols are numbered like actions, and the sets have a bit for
+ * every symbol. */
+static int reads_host_sets(const rill_selection *s, const dev_op *op)
 {
-    const int32_t *set = r->arguments->selection->legal_set;
-    int32_t sets = 0;
-    for (size_t i = 0; i < r->n; i++)
-        if (set[i] >= sets) sets = set[i] + 1;
-    return (size_t)sets;
+    return dev_op_subset(op) == 0 && dev_first_action(op) == 0 && s->legal_words >= bitset_words(op->width);
 }
 
-/* Return the words of the bit sets that must be renumbered; 0: none. The host's sets are used directly if symbols are numbered like actions
- * and the sets have a bit for every symbol. */
-size_t cpu_legal_words(const dev_run *r, const dev_op *op)
+static size_t max_group_symbols(const cpu_run *r, const dev_op *op)
 {
-    const rill_selection *s = r->arguments->selection;
-    if (!has_legal_sets(s) || !dev_makes_choices(op) || dev_op_subset(op) != 0) return 0;
-    if (op->kind == RILL_OP_BEST && op->as.best.tag_column != 0) return 0;
-    const size_t words = bitset_words(op->width);
-    return dev_first_action(op) == 0 && s->legal_words >= words ? 0 : count_sets(r) * words;
+    const size_t max = dev_op_subset(op) != 0 ? r->d.max_subset[dev_op_subset(op)] : op->width;
+    return max > 0 ? max : 1;
 }
 
-void cpu_make_legal(const dev_run *r, const dev_op *op, uint64_t *legal)
+/* Return the bytes of a group's legal sets, for at most `rows` rows. */
+static size_t legal_bytes(const cpu_run *r, const dev_op *op, size_t rows)
 {
-    const rill_selection *s = r->arguments->selection;
-    const size_t symbols = op->width, words = bitset_words(symbols);
-    const size_t first = (size_t)dev_first_action(op), sets = count_sets(r);
-    memset(legal, 0, sets * words * sizeof *legal);
-    for (size_t set = 0; set < sets; set++)
-        for (size_t v = 0; v < symbols; v++)
-            if (is_legal(s, (int32_t)set, first + v)) legal[set * words + v / 64] |= UINT64_C(1) << (v % 64);
+    const rill_selection *s = r->d.arguments->selection;
+    if (!has_legal_sets(s)) return 0;
+    const size_t words = reads_host_sets(s, op) ? 0 : bitset_words(max_group_symbols(r, op));
+    return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * words * sizeof(uint64_t));
 }
 
-static size_t legal_bytes(const cpu_run *r, size_t rows, size_t listed)
+/* Copy the legal set of each row, so that bit i stands for symbol i of the group. */
+static void copy_legal_sets(const cpu_group *g, const rill_selection *s, int32_t *index, uint64_t *legal, size_t words)
 {
-    if (!has_legal_sets(r->d.arguments->selection)) return 0;
-    return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * bitset_words(listed) * sizeof(uint64_t));
-}
-
-/* Make one legal set for each row, in which bit i stands for position i of the vocabulary subset. */
-static void make_subset_legal(const cpu_group *g, const rill_selection *s, int32_t *index, uint64_t *legal,
-                              size_t words)
-{
+    const size_t shift = (size_t)g->first_action % 64;
     memset(legal, 0, g->rows * words * sizeof *legal);
-    for (size_t r = 0; r < g->rows; r++) {
-        const int32_t set = s->legal_set[dev_host_row(&g->b->d, g->space, g->first + r)];
-        index[r] = set >= 0 ? (int32_t)r : -1;
-        for (size_t i = 0; set >= 0 && i < g->symbols; i++)
-            if (is_legal(s, set, (size_t)g->id[i])) legal[r * words + i / 64] |= UINT64_C(1) << (i % 64);
+    for (size_t r = 0; r < g->rows; r++, legal += words) {
+        const int32_t set = index[r];
+        if (set < 0) continue;
+        index[r] = (int32_t)r;
+        for (size_t i = 0; g->id != NULL && i < g->symbols; i++)
+            if (is_legal(s, set, (size_t)g->id[i])) legal[i / 64] |= UINT64_C(1) << (i % 64);
+        for (size_t i = 0; g->id == NULL && i < words; i++) {
+            const size_t word = (size_t)g->first_action / 64 + i;
+            legal[i] = legal_word(s, set, word) >> shift;
+            if (shift > 0) legal[i] |= legal_word(s, set, word + 1) << (64 - shift);
+        }
     }
 }
 
@@ -100,19 +95,16 @@ static void set_group_legal(const cpu_group *g, size_t *used, rill_best *best)
     const rill_selection *s = g->b->run->d.arguments->selection;
     if (!has_legal_sets(s)) return;
     int32_t *index = cpu_alloc_work(g->b, used, g->rows, sizeof *index);
-    best->legal_index = index;
-    if (g->id != NULL) {
-        const size_t words = bitset_words(g->symbols);
-        uint64_t *legal = cpu_alloc_work(g->b, used, g->rows * words, sizeof *legal);
-        make_subset_legal(g, s, index, legal, words);
-        best->legal = legal;
-        best->ld_legal = words;
-        return;
-    }
     for (size_t r = 0; r < g->rows; r++) index[r] = s->legal_set[dev_host_row(&g->b->d, g->space, g->first + r)];
-    const uint64_t *own_legal = g->b->run->legal[g->op - g->b->run->d.graph->op];
-    best->legal = own_legal != NULL ? own_legal : s->legal;
-    best->ld_legal = own_legal != NULL ? bitset_words(g->symbols) : s->legal_words;
+    best->legal_index = index;
+    best->legal = s->legal;
+    best->ld_legal = s->legal_words;
+    if (reads_host_sets(s, g->op)) return;
+    const size_t words = bitset_words(g->symbols);
+    uint64_t *legal = cpu_alloc_work(g->b, used, g->rows * words, sizeof *legal);
+    copy_legal_sets(g, s, index, legal, words);
+    best->legal = legal;
+    best->ld_legal = words;
 }
 
 /* --- picks -------------------------------------------------------------------------------------------------------- */
@@ -340,12 +332,6 @@ typedef struct mixture {
     rill_best args;
 } mixture;
 
-static size_t mix_max_symbols(const cpu_run *r, const dev_op *op)
-{
-    const size_t max = dev_op_subset(op) != 0 ? r->d.max_subset[dev_op_subset(op)] : op->width;
-    return max > 0 ? max : 1;
-}
-
 static size_t mix_max_choices(const cpu_run *r)
 {
     const int32_t max = r->d.arguments->selection->max_choices;
@@ -354,10 +340,9 @@ static size_t mix_max_choices(const cpu_run *r)
 
 static size_t mix_work_bytes(const cpu_run *r, const dev_op *op)
 {
-    const size_t rows = r->d.layout.max_rows[op->space], best = mix_max_choices(r), symbols = mix_max_symbols(r, op);
+    const size_t rows = r->d.layout.max_rows[op->space], best = mix_max_choices(r), symbols = max_group_symbols(r, op);
     return dev_lines(rows * dev_padded(symbols) * sizeof(float)) + 2 * dev_lines(rows * best * sizeof(float)) +
-           2 * dev_lines(rows * sizeof(float)) + dev_lines(rows) +
-           legal_bytes(r, rows, op->as.mix.vocab_subset[0] != 0 ? symbols : 0);
+           2 * dev_lines(rows * sizeof(float)) + dev_lines(rows) + legal_bytes(r, op, rows);
 }
 
 static void lay_out_mixture(mixture *m, const cpu_group *g)
@@ -366,7 +351,7 @@ static void lay_out_mixture(mixture *m, const cpu_group *g)
     size_t used = 0;
     m->g = g;
     m->n_best = mix_max_choices(run);
-    m->ld = dev_padded(mix_max_symbols(run, g->op));
+    m->ld = dev_padded(max_group_symbols(run, g->op));
     m->x = cpu_alloc_work(g->b, &used, g->rows * m->ld, sizeof *m->x);
     m->log_norm = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->log_norm);
     m->action = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->action);
@@ -495,13 +480,12 @@ void cpu_mix(cpu_block *b, const dev_op *op)
 static size_t best_work_bytes(const cpu_run *r, const dev_op *op)
 {
     const rill_selection *s = r->d.arguments->selection;
-    const size_t rows = r->d.layout.max_rows[op->space],
-                 listed = op->as.best.vocab_subset != 0 ? r->d.max_subset[op->as.best.vocab_subset] : 0;
+    const size_t rows = r->d.layout.max_rows[op->space];
     const size_t n_choices = s != NULL && s->max_choices > 0 && op->as.best.tag_column == 0 ? (size_t)s->max_choices
                                                                                             : 1;
     return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * sizeof(float)) +
            dev_lines(rows * n_choices * sizeof(int32_t)) + dev_lines(rows * n_choices * sizeof(float)) +
-           legal_bytes(r, rows, listed);
+           legal_bytes(r, op, rows);
 }
 
 size_t cpu_choices_work_bytes(const cpu_run *r, const dev_op *op)

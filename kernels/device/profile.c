@@ -33,7 +33,7 @@ static cost count_product(dev_block *b, const dev_op *op)
     const int32_t *slot = dev_index_entries(b, op->slot);
     cost all = {0};
     for (size_t r = 0, n; r < rows; r += n) {
-        const size_t symbols = b->run->session->subset[subset - 1].slot[slot[r]].n;
+        const size_t symbols = dev_get_subset(b->run->session, (size_t)subset - 1, slot[r])->n;
         for (n = 1; r + n < rows && slot[r + n] == slot[r];) n++;
         const cost one = symbols > 0 ? product_cost(symbols, network->constant[weights->rows - 1].width, weights->type,
                                                     (double)n)
@@ -101,7 +101,7 @@ void dev_profile_count(dev_block *b, size_t thread, const dev_op *op, double sec
     const dev_run *r = b->run;
     rill_session *s = r->session;
     const size_t number = first_counter(r->network, r->graph) + (size_t)(op - r->graph->op);
-    dev_counter *c = &s->thread_counter[thread * s->n_counters + number];
+    rill_op_profile *c = &s->thread_counter[thread * s->n_counters + number];
     const cost done = op_cost(b, op);
     c->calls++;
     c->rows += (int64_t)done.rows;
@@ -114,7 +114,7 @@ void dev_profile_count(dev_block *b, size_t thread, const dev_op *op, double sec
 void dev_profile_sum(rill_session *s)
 {
     for (size_t i = 0; i < s->n_threads * s->n_counters; i++) {
-        dev_counter *to = &s->counter[i % s->n_counters], *from = &s->thread_counter[i];
+        rill_op_profile *to = &s->counter[i % s->n_counters], *from = &s->thread_counter[i];
         to->calls += from->calls;
         to->rows += from->rows;
         to->launches += from->launches;
@@ -127,6 +127,16 @@ void dev_profile_sum(rill_session *s)
 
 /* --- queries ------------------------------------------------------------------------------------------------------ */
 
+static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *op)
+{
+    rill_weight_type type = RILL_WEIGHT_F32;
+    if (op->kind == RILL_OP_SCAN) type = network->matrix[op->as.scan.recurrent - 1].type;
+    if (op->kind == RILL_OP_PRODUCT)
+        type = op->as.product.vocab_subset != 0 ? network->subset[op->as.product.vocab_subset - 1].type
+                                                : network->matrix[op->as.product.matrix - 1].type;
+    return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
+}
+
 rill_status rill_session_profile(rill_session *s, int on)
 {
     s->profiling = 0;
@@ -138,37 +148,19 @@ rill_status rill_session_profile(rill_session *s, int on)
     if (status != RILL_OK) return status;
     s->thread_counter = s->counter + s->n_counters;
     memset(s->counter, 0, all * sizeof *s->counter);
+    rill_op_profile *to = s->counter;
+    for (const dev_graph *p = s->network->graph; p < s->network->graph + s->network->n_graphs; p++)
+        for (const dev_op *op = p->op; op < p->op + p->n_ops; op++)
+            *to++ = (rill_op_profile){
+                .program = p->name, .operation = op->name, .arithmetic = op_arithmetic(s->network, op)};
     s->profiling = s->n_counters > 0;
     return RILL_OK;
 }
 
-static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *op)
-{
-    rill_weight_type type = RILL_WEIGHT_F32;
-    if (op->kind == RILL_OP_SCAN) type = network->matrix[op->as.scan.recurrent - 1].type;
-    if (op->kind == RILL_OP_PRODUCT)
-        type = op->as.product.vocab_subset != 0 ? network->subset[op->as.product.vocab_subset - 1].type
-                                                : network->matrix[op->as.product.matrix - 1].type;
-    return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
-}
-
 int rill_session_profile_row(const rill_session *s, int32_t i, rill_op_profile *out)
 {
-    const dev_graph *p = s->network->graph;
-    size_t op_index = i >= 0 ? (size_t)i : SIZE_MAX;
-    if (op_index >= s->n_counters) return 0;
-    const dev_counter *c = &s->counter[op_index];
-    for (; op_index >= p->n_ops; p++) op_index -= p->n_ops;
-    const dev_op *op = &p->op[op_index];
-    *out = (rill_op_profile){.program = p->name,
-                             .operation = op->name,
-                             .calls = c->calls,
-                             .rows = c->rows,
-                             .launches = c->launches,
-                             .seconds = c->seconds,
-                             .flops = c->flops,
-                             .bytes = c->bytes};
-    out->arithmetic = op_arithmetic(s->network, op);
+    if (i < 0 || (size_t)i >= s->n_counters) return 0;
+    *out = s->counter[i];
     return 1;
 }
 

@@ -85,12 +85,13 @@ static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_len
 /* Return the number of symbols in the longest vocabulary subset among the slots of an operation's rows. */
 static size_t max_subset_size(const dev_run *r, const dev_op *op)
 {
-    const dev_slot_subsets *subsets = &r->session->subset[dev_op_subset(op) - 1];
     size_t count, max = 0;
     const int32_t *slot = column_entries(r, op->slot, &count);
-    for (size_t i = 0; i < count; i++)
-        if (slot[i] >= 0 && (size_t)slot[i] < subsets->count && subsets->slot[slot[i]].n > max)
-            max = subsets->slot[slot[i]].n;
+    for (size_t i = 0; i < count; i++) {
+        if (slot[i] < 0 || (size_t)slot[i] >= r->session->n_slots) continue;
+        const size_t n = dev_get_subset(r->session, (size_t)dev_op_subset(op) - 1, slot[i])->n;
+        if (n > max) max = n;
+    }
     return max;
 }
 

@@ -81,10 +81,8 @@ rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_
     s->network = network;
     s->n_threads = 1;
     s->table = rill_calloc(ctx, network->n_tables + 1, sizeof *s->table);
-    s->subset = rill_calloc(ctx, network->n_subsets, sizeof *s->subset);
     rill_status status = RILL_OK;
-    if (s->table == NULL || s->subset == NULL)
-        status = rill_fail_memory(ctx, (network->n_tables + 1) * sizeof *s->table, "a session");
+    if (s->table == NULL) status = rill_fail_memory(ctx, (network->n_tables + 1) * sizeof *s->table, "a session");
     if (status == RILL_OK) status = network->device->backend->session_open(s, threads);
     if (status == RILL_OK)
         *out = s;
@@ -93,21 +91,14 @@ rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_
     return status;
 }
 
-static void free_subsets(rill_session *s, dev_slot_subsets *subsets)
-{
-    for (size_t i = 0; i < subsets->count; i++)
-        rill_free(s->ctx, subsets->slot[i].id, subsets->slot[i].capacity * sizeof *subsets->slot[i].id);
-    rill_free(s->ctx, subsets->slot, subsets->capacity * sizeof *subsets->slot);
-}
-
 void rill_session_close(rill_session *s)
 {
     if (s == NULL) return;
     const rill_network *network = s->network;
     network->device->backend->session_close(s);
-    for (size_t i = 0; s->subset != NULL && i < network->n_subsets; i++) free_subsets(s, &s->subset[i]);
+    for (size_t i = 0; i < s->n_slots * network->n_subsets; i++)
+        rill_free(s->ctx, s->subset[i].id, s->subset[i].capacity * sizeof *s->subset[i].id);
     rill_free(s->ctx, s->table, (network->n_tables + 1) * sizeof *s->table);
-    rill_free(s->ctx, s->subset, network->n_subsets * sizeof *s->subset);
     rill_columns_free(s->ctx, &s->slot_memory);
     rill_free(s->ctx, s->moves, s->moves_capacity);
     rill_free(s->ctx, s->counter, s->counter_capacity * sizeof *s->counter);
@@ -157,17 +148,10 @@ static rill_status add_slots(rill_session *s, size_t slots)
     const rill_array columns[] = {RILL_ARRAY(s->first),
                                   RILL_ARRAY(s->capacity),
                                   RILL_ARRAY(s->units),
-                                  {&s->ranges.free, 2 * sizeof *s->ranges.free}};
+                                  {&s->ranges.free, 2 * sizeof *s->ranges.free},
+                                  {&s->subset, s->network->n_subsets * sizeof *s->subset}};
     rill_status status = grow_tables(s, RILL_TABLE_SLOTS, slots);
-    if (status == RILL_OK) status = rill_columns_grow(s->ctx, &s->slot_memory, slots + 1, columns, 4, "slots");
-    for (size_t i = 0; i < s->network->n_subsets && status == RILL_OK; i++) {
-        dev_slot_subsets *subsets = &s->subset[i];
-        status = rill_grow(s->ctx, (void **)&subsets->slot, &subsets->capacity, slots, sizeof *subsets->slot,
-                           "lists of slots");
-        if (status != RILL_OK) break;
-        memset(subsets->slot + subsets->count, 0, (slots - subsets->count) * sizeof *subsets->slot);
-        subsets->count = slots;
-    }
+    if (status == RILL_OK) status = rill_columns_grow(s->ctx, &s->slot_memory, slots + 1, columns, 5, "slots");
     if (status == RILL_OK) s->n_slots = slots;
     return status;
 }
@@ -267,7 +251,7 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
  * count only slots in use; otherwise the slot keeps that memory for its next subset. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
-    dev_slot_subset *l = &s->subset[idx].slot[slot];
+    dev_slot_subset *l = dev_get_subset(s, idx, slot);
     l->n = 0;
     (void)get_backend(s)->set_subset(s, idx, slot);
     if (s->network->subset[idx].rows == 0) return;
@@ -292,7 +276,7 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "vocabulary subset %d of slot %d does not exist", (int)subset,
                          (int)slot);
     const dev_vocab_subset *def = &s->network->subset[subset - 1];
-    dev_slot_subset *to = &s->subset[subset - 1].slot[slot];
+    dev_slot_subset *to = dev_get_subset(s, (size_t)subset - 1, slot);
     const size_t count = (size_t)n, n_vocab = def->rows != 0 ? s->network->constant[def->rows - 1].rows : INT32_MAX;
     to->n = 0;
     for (size_t i = 0; i < count; i++)
@@ -318,5 +302,5 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
 int32_t rill_session_vocab_subset_size(const rill_session *s, rill_vocab_subset subset, int32_t slot)
 {
     if (subset < 1 || (size_t)subset > s->network->n_subsets || slot < 0 || (size_t)slot >= s->n_slots) return 0;
-    return (int32_t)s->subset[subset - 1].slot[slot].n;
+    return (int32_t)dev_get_subset(s, (size_t)subset - 1, slot)->n;
 }
