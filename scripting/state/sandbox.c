@@ -142,6 +142,13 @@ void script_push_copy(lua_State *L, int depth)
     }
 }
 
+int script_raw_field(lua_State *L, int index, const char *key)
+{
+    index = lua_absindex(L, index);
+    lua_pushstring(L, key);
+    return lua_rawget(L, index);
+}
+
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n)
 {
     lua_createtable(L, n, 0);
@@ -194,6 +201,33 @@ const char *script_nearest(const char *word, const char *const *names, size_t n)
             if (strcmp(names[i], renamed[r].now) == 0) return names[i];
     }
     return rill_nearest(word, names, n);
+}
+
+static void raise_unknown_key(lua_State *L, const char *key, const char *const *names, size_t n, const char *table)
+{
+    const char *near = script_nearest(key, names, n);
+    if (near != NULL) luaL_error(L, "%s: unknown key \"%s\": did you mean \"%s\"?", table, key, near);
+    luaL_Buffer list;
+    luaL_buffinit(L, &list);
+    for (size_t i = 0; i < n; i++) {
+        luaL_addstring(&list, i == 0 ? "" : i + 1 < n ? ", " : " or ");
+        luaL_addstring(&list, names[i]);
+    }
+    luaL_pushresult(&list);
+    luaL_error(L, "%s: unknown key \"%s\": expected %s", table, key, lua_tostring(L, -1));
+}
+
+void script_check_keys(lua_State *L, int index, const char *const *names, size_t n, const char *table)
+{
+    for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 2)) {
+        size_t i = 0;
+        if (lua_type(L, -2) != LUA_TSTRING)
+            luaL_error(L, "%s: a key must be a string, not %s", table, luaL_tolstring(L, -2, NULL));
+        lua_pushfstring(L, "%s: a key", table);
+        const char *key = script_text(L, -3, lua_tostring(L, -1));
+        while (i < n && strcmp(names[i], key) != 0) i++;
+        if (i == n) raise_unknown_key(L, key, names, n, table);
+    }
 }
 
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word)

@@ -170,6 +170,10 @@ void script_name_add(lua_State *L, const char *kind, const char *name);
  * similar. */
 const char *script_nearest(const char *word, const char *const *names, size_t n);
 
+/* Raise if the table at `index`, an absolute one, has a key that is not one of n names. Otherwise a value under a misspelt key would
+ * silently be ignored. `table`: what the table is, for the message. */
+void script_check_keys(lua_State *L, int index, const char *const *names, size_t n, const char *table);
+
 /* Return the name in rill.names[kind] that is most similar to `word`, or NULL. */
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word);
 /* If the value at `index` is a number that is whole and in [min, max], store it and return 1; else return 0. */
@@ -178,6 +182,8 @@ int script_whole_number(lua_State *L, int index, lua_Integer min, lua_Integer ma
 const char *script_text(lua_State *L, int index, const char *what);
 /* Replace each NUL in the string on top of the stack by "?", so that a message shows the whole string. */
 void script_replace_zeros(lua_State *L);
+/* Push the field `key` of the table at `index`, without metamethods. Returns its Lua type. */
+int script_raw_field(lua_State *L, int index, const char *key);
 /* Push a list of integers. */
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
 /* Push a list with the names of all settings. */

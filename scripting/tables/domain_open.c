@@ -229,11 +229,19 @@ static void read_state_need(lua_State *L, script_model *m)
     lua_pop(L, 1);
 }
 
+/* As push_field(). Raises unless the value is nil or has this Lua type, which `expected` names. */
+static int push_typed_field(lua_State *L, const char *name, int type, const char *expected)
+{
+    const int found = push_field(L, name);
+    if (found != LUA_TNIL && found != type)
+        luaL_error(L, "%s: %s was expected, not a %s", name, expected, luaL_typename(L, -1));
+    return found;
+}
+
 static int boolean_field(lua_State *L, const char *name)
 {
-    const int type = push_field(L, name), value = lua_toboolean(L, -1);
-    if (type != LUA_TNIL && type != LUA_TBOOLEAN)
-        luaL_error(L, "%s: true or false was expected, not a %s", name, luaL_typename(L, -1));
+    push_typed_field(L, name, LUA_TBOOLEAN, "true or false");
+    const int value = lua_toboolean(L, -1);
     lua_pop(L, 1);
     return value;
 }
@@ -241,10 +249,8 @@ static int boolean_field(lua_State *L, const char *name)
 /* Read the list `limited_phases` into a bit set. */
 static void read_limited_phases(lua_State *L, script_model *m)
 {
-    int type = push_field(L, "limited_phases");
-    if (type != LUA_TNIL && type != LUA_TTABLE)
-        luaL_error(L, "limited_phases: a list of phases, from 0, was expected, not a %s", luaL_typename(L, -1));
-    lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 0;
+    const int type = push_typed_field(L, "limited_phases", LUA_TTABLE, "a list of phases, from 0,");
+    const lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 0;
     for (lua_Integer i = 1; i <= n; i++, lua_pop(L, 1)) {
         lua_geti(L, -1, i);
         m->info.max_choices_phases |= UINT32_C(1) << read_integer_in(L, -1, "limited_phases", 0, m->info.phases - 1);
@@ -255,14 +261,10 @@ static void read_limited_phases(lua_State *L, script_model *m)
 /* Return a registry reference of the string in this field of the model information, or of `otherwise` if the field is missing. */
 static int text_field(lua_State *L, const char *name, const char *otherwise)
 {
-    int type = push_field(L, name);
-    if (type != LUA_TNIL && type != LUA_TSTRING)
-        luaL_error(L, "%s: a text was expected, not a %s", name, luaL_typename(L, -1));
-    if (type == LUA_TSTRING) script_text(L, -1, name);
-    if (type == LUA_TNIL) {
-        lua_pop(L, 1);
+    if (push_typed_field(L, name, LUA_TSTRING, "a text") == LUA_TSTRING)
+        script_text(L, -1, name);
+    else
         lua_pushstring(L, otherwise);
-    }
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
@@ -270,34 +272,18 @@ const char *const domain_info_names[DOMAIN_INFO_NAMES] = {
     "actions",    "end_action", "max_length",      "phases",       "limited_phases", "state",
     "node_bytes", "slot_bytes", "slot_unit_bytes", "unnormalised", "description",    "separator"};
 
-static int unknown_field(lua_State *L, const char *name)
-{
-    const char *near = script_nearest(name, domain_info_names, DOMAIN_INFO_NAMES);
-    if (near != NULL) return luaL_error(L, "unknown field \"%s\" of a model: did you mean \"%s\"?", name, near);
-    return luaL_error(
-        L,
-        "unknown field \"%s\" of a model: expected actions, end_action, max_length, phases, "
-        "limited_phases, state, node_bytes, slot_bytes, slot_unit_bytes, unnormalised, description or separator",
-        name);
-}
-
-static void check_fields(lua_State *L)
+static void check_info(lua_State *L)
 {
     if (lua_isnil(L, STACK_INFO)) return;
     if (!lua_istable(L, STACK_INFO))
         luaL_error(L, "the second result must be a table {actions =, max_length =, ...}, not a %s",
                    luaL_typename(L, STACK_INFO));
-    for (lua_pushnil(L); lua_next(L, STACK_INFO); lua_pop(L, 1)) {
-        size_t i = 0;
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "a field of a model") : "?";
-        while (i < DOMAIN_INFO_NAMES && strcmp(domain_info_names[i], key) != 0) i++;
-        if (i == DOMAIN_INFO_NAMES) unknown_field(L, key);
-    }
+    script_check_keys(L, STACK_INFO, domain_info_names, DOMAIN_INFO_NAMES, "the second result");
 }
 
 static void read_info(lua_State *L, script_model *m)
 {
-    check_fields(L);
+    check_info(L);
     domain_push(L, m->domain->declared);
     m->info.end_action = -1;
     read_actions(L, m);

@@ -225,15 +225,12 @@ static void read_note(lua_State *L, const char *function, int details, rill_inpu
 /* Read the fields `size`, `max_length` and `note` of the table of details about an input. The table may be nil. */
 static void read_details(lua_State *L, const char *function, int details, rill_input *input)
 {
+    static const char *const keys[] = {"size", "max_length", "note"};
     if (lua_isnil(L, details)) return;
     if (!lua_istable(L, details))
         luaL_error(L, "%s: the description of an input must be a table {size =, max_length =, note =}, not a %s",
                    function, luaL_typename(L, details));
-    for (lua_pushnil(L); lua_next(L, details); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "a field of an input") : "?";
-        if (strcmp(key, "size") != 0 && strcmp(key, "max_length") != 0 && strcmp(key, "note") != 0)
-            luaL_error(L, "%s: unknown field \"%s\" of an input: expected size, max_length or note", function, key);
-    }
+    script_check_keys(L, details, keys, 3, lua_pushfstring(L, "%s: the description of an input", function));
     lua_Integer size = detail(L, function, details, "size", DOMAIN_MAX_SIZE);
     if (size > 0) input->size = size;
     input->max_length = (int32_t)detail(L, function, details, "max_length", INT32_MAX);

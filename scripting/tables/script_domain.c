@@ -67,26 +67,13 @@ static rill_option_type entry_type(lua_State *L, int kept, const char *argument)
     return RILL_OPTION_TEXT;
 }
 
-/* Check that the options entry on top of the stack is a table without unknown keys. */
-static void check_option_keys(lua_State *L)
+/* Convert the options entry on top of the stack to a rill_option row. The option's name is checked when the domain is registered. */
+static void read_entry(lua_State *L, int kept, rill_option *row)
 {
     static const char *const keys[] = {"name", "argument", "type", "default", "help"};
     if (!lua_istable(L, -1))
         luaL_error(L, "rill.domain: options: {name = \"NAME\", ...} was expected, not a %s", luaL_typename(L, -1));
-    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "rill.domain: options: a key")
-                                                         : "a value without a name";
-        size_t i = 0;
-        while (i < sizeof keys / sizeof *keys && strcmp(keys[i], key) != 0) i++;
-        if (i == sizeof keys / sizeof *keys)
-            luaL_error(L, "rill.domain: options: name, argument, type, default or help was expected, not %s", key);
-    }
-}
-
-/* Convert the options entry on top of the stack to a rill_option row. The option's name is checked when the domain is registered. */
-static void read_entry(lua_State *L, int kept, rill_option *row)
-{
-    check_option_keys(L);
+    script_check_keys(L, lua_gettop(L), keys, sizeof keys / sizeof *keys, "rill.domain: options");
     *row = (rill_option){.kind = RILL_OPTION_MODEL, .min = -HUGE_VAL, .max = HUGE_VAL};
     row->name = entry_text(L, kept, "name", NULL);
     row->argument = entry_text(L, kept, "argument", "");
@@ -148,7 +135,7 @@ enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 /* A field that a declaration may have. */
 typedef struct field {
     const char *name;
-    int type;     /* Lua type of the field's value; LUA_TNIL: any type */
+    int type;     /* Lua type of the field's value */
     int function; /* index in domain_function; -1: the field is no function */
     int styles;
 } field;
@@ -172,40 +159,11 @@ static const field fields[] = {
     {"tokenize", LUA_TFUNCTION, DOMAIN_TOKENIZE, ANY},
     {"options", LUA_TTABLE, -1, ANY},
 };
-/* the entry for all fields with model information, which domain_open() checks */
-static const field info_field = {NULL, LUA_TNIL, -1, ANY};
-
-/* Return the name of field i, in the order in which messages list the fields; `options` is the last one. */
+/* all fields: those above, and model information, which domain_open() checks */
 enum { OWN_FIELDS = sizeof fields / sizeof *fields, FIELDS = OWN_FIELDS + DOMAIN_INFO_NAMES };
-static const char *field_name(int i)
+static void list_fields(const char *names[FIELDS])
 {
-    if (i < OWN_FIELDS - 1) return fields[i].name;
-    return i < FIELDS - 1 ? domain_info_names[i - (OWN_FIELDS - 1)] : "options";
-}
-
-static const field *find_field(const char *name)
-{
-    for (int i = 0; i < OWN_FIELDS; i++)
-        if (strcmp(fields[i].name, name) == 0) return &fields[i];
-    for (int i = 0; i < DOMAIN_INFO_NAMES; i++)
-        if (strcmp(domain_info_names[i], name) == 0) return &info_field;
-    return NULL;
-}
-
-static int unknown_field(lua_State *L, const char *name)
-{
-    const char *names[FIELDS];
-    for (int i = 0; i < FIELDS; i++) names[i] = field_name(i);
-    const char *near = script_nearest(name, names, FIELDS);
-    if (near != NULL) return luaL_error(L, "rill.domain: unknown field \"%s\": did you mean \"%s\"?", name, near);
-    luaL_Buffer list;
-    luaL_buffinit(L, &list);
-    for (int i = 0; i < FIELDS; i++) {
-        luaL_addstring(&list, i > 0 ? " " : "");
-        luaL_addstring(&list, names[i]);
-    }
-    luaL_pushresult(&list);
-    return luaL_error(L, "rill.domain: unknown field \"%s\": expected one of %s", name, lua_tostring(L, -1));
+    for (int i = 0; i < FIELDS; i++) names[i] = i < OWN_FIELDS ? fields[i].name : domain_info_names[i - OWN_FIELDS];
 }
 
 /* --- declaration -------------------------------------------------------------------------------------------------- */
@@ -214,21 +172,27 @@ enum { STACK_GIVEN = 1, STACK_DECLARED, STACK_DOMAIN }; /* stack indexes */
 
 static const char domain_type[] = "rill.domain";
 
-/* Read one field of the declaration. Its key and value are on top of the stack. */
-static void take_field(lua_State *L, script_domain *d, int *ways)
+/* Store the declaration's functions in *d, and its other values in the table of declared fields. Returns the interfaces that its fields
+ * belong to. */
+static int take_fields(lua_State *L, script_domain *d)
 {
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "rill.domain: a key") : NULL;
-    const field *f = key != NULL ? find_field(key) : NULL;
-    if (f == NULL) unknown_field(L, luaL_tolstring(L, -2, NULL));
-    if (f->type != LUA_TNIL && lua_type(L, -1) != f->type)
-        luaL_error(L, "rill.domain: %s is a %s; a %s was expected", key, luaL_typename(L, -1),
-                   lua_typename(L, f->type));
-    *ways |= f->styles;
-    lua_pushvalue(L, -1);
-    if (f->function >= 0)
-        d->function[f->function] = luaL_ref(L, LUA_REGISTRYINDEX);
-    else
-        lua_setfield(L, STACK_DECLARED, key);
+    int ways = 0;
+    for (const field *f = fields; f < fields + OWN_FIELDS; f++) {
+        const int type = script_raw_field(L, STACK_GIVEN, f->name), is_given = type != LUA_TNIL;
+        if (is_given && type != f->type)
+            luaL_error(L, "rill.domain: %s is a %s; a %s was expected", f->name, luaL_typename(L, -1),
+                       lua_typename(L, f->type));
+        if (is_given) ways |= f->styles;
+        if (is_given && f->function >= 0)
+            d->function[f->function] = luaL_ref(L, LUA_REGISTRYINDEX);
+        else
+            lua_setfield(L, STACK_DECLARED, f->name); /* has no effect if the field is not given */
+    }
+    for (int i = 0; i < DOMAIN_INFO_NAMES; i++) {
+        script_raw_field(L, STACK_GIVEN, domain_info_names[i]);
+        lua_setfield(L, STACK_DECLARED, domain_info_names[i]);
+    }
+    return ways;
 }
 
 static const char *declared_text(lua_State *L, const char *name, const char *otherwise)
@@ -304,8 +268,10 @@ static int declare(lua_State *L)
     for (int i = 0; i < DOMAIN_FUNCTIONS; i++) d->function[i] = LUA_NOREF;
     luaL_setmetatable(L, domain_type);
 
-    int ways = 0;
-    for (lua_pushnil(L); lua_next(L, STACK_GIVEN); lua_settop(L, STACK_DOMAIN + 1)) take_field(L, d, &ways);
+    const char *names[FIELDS];
+    list_fields(names);
+    script_check_keys(L, STACK_GIVEN, names, FIELDS, "rill.domain");
+    const int ways = take_fields(L, d);
     if (lua_getfield(L, STACK_DECLARED, "name") == LUA_TNIL) luaL_error(L, "rill.domain: name = \"...\" is missing");
     fill_table(L, d);
     check_functions(L, d, ways);
@@ -344,7 +310,9 @@ void script_open_domains(lua_State *L)
     lua_pushcfunction(L, domain_name);
     lua_setfield(L, -2, "__tostring");
     lua_pop(L, 1);
-    for (int i = 0; i < FIELDS; i++) script_name_add(L, "domain", field_name(i));
+    const char *names[FIELDS];
+    list_fields(names);
+    for (int i = 0; i < FIELDS; i++) script_name_add(L, "domain", names[i]);
     lua_pushcfunction(L, declare);
     lua_setfield(L, -2, "domain");
 }

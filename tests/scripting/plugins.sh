@@ -175,9 +175,10 @@ refused_options '{ name = "aa", argument = "A" }' \
   'bad.lua:1: rill.domain: options: a list { {name = "NAME", ...}, ... } was expected, not a table with the key "'
 refused_options '{ aa = { argument = "A" } }' 'was expected, not a table with the key "aa"'
 refused_options '{ nil, { name = "aa" }, [9] = 3 }' "a list without gaps was expected"
-refused_options '{ { name = "aa", argumnt = "A" } }' "bad.lua:1: rill.domain: options: name, argument,"
-refused_options '{ { name = "aa", argumnt = "A" } }' "default or help was expected, not argumnt"
-refused_options '{ { "aa", argument = "A" } }' "or help was expected, not a value without a name"
+refused_options '{ { name = "aa", zzzz = "A" } }' \
+  'unknown key "zzzz": expected name, argument, type, default or help'
+refused_options '{ { name = "aa", argumnt = "A" } }' 'bad.lua:1: rill.domain: options: unknown key "argumnt": did you mean "argument"?'
+refused_options '{ { "aa", argument = "A" } }' "rill.domain: options: a key must be a string, not 1"
 refused_options '{ { name = "aa", argument = "A", type = "number", default = "many" } }' \
   'bad.lua:1: rill.domain: options: aa: the default "many" is not a number'
 refused_options '{ { name = "aa", default = 1 } }' "aa: the default of a switch must be true or false"
