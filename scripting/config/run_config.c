@@ -204,6 +204,8 @@ void script_open_config(lua_State *L)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
+/* Read a configuration by calling the function own.READER with the topmost `arguments` values of the stack. *out: the configuration;
+ * unchanged after a failure. Raises Lua errors. */
 static rill_status create_config(lua_State *L, const char *reader, int arguments, rill_script_config **out)
 {
     rill_status status = script_internal_call(L, reader, arguments, 1);
@@ -218,25 +220,15 @@ static rill_status create_config(lua_State *L, const char *reader, int arguments
         lua_pop(L, 1);
     }
     if (lua_getfield(L, table_index, "budget") != LUA_TNIL)
-        status = script_budget_create(L, lua_gettop(L), &o->config.budget, &o->config.budget_user);
-    if (status >= 0 && lua_getfield(L, table_index, "cube_key") != LUA_TNIL)
-        status = script_cube_key_create(L, lua_gettop(L), &o->config.cube_key, &o->config.cube_key_user);
+        script_budget_create(L, -1, &o->config.budget, &o->config.budget_user);
+    if (lua_getfield(L, table_index, "cube_key") != LUA_TNIL)
+        script_cube_key_create(L, -1, &o->config.cube_key, &o->config.cube_key_user);
     lua_settop(L, table_index + 1);
     lua_insert(L, table_index);
     lua_setiuservalue(L, table_index, 1);
     o->reference = luaL_ref(L, LUA_REGISTRYINDEX);
-    if (status < 0)
-        rill_script_config_free(&o->config);
-    else
-        *out = &o->config;
-    return status;
-}
-
-/* Read a configuration by calling own.read() with the topmost `arguments` values of the stack. *out: the configuration; unchanged after a
- * failure. Raises Lua errors. */
-static rill_status take_config(lua_State *L, int arguments, rill_script_config **out)
-{
-    return create_config(L, "read", arguments, out);
+    *out = &o->config;
+    return RILL_OK;
 }
 
 void rill_script_config_free(rill_script_config *config)
@@ -264,7 +256,7 @@ static rill_status take_point(lua_State *L, rill_script_config **out)
     lua_settop(L, 7);
     rill_script_config_free(*out);
     *out = NULL;
-    return take_config(L, 3, out);
+    return create_config(L, "read", 3, out);
 }
 
 /* --- results of the script ---------------------------------------------------------------------------------------- */

@@ -32,39 +32,14 @@ static size_t list_keys(const script_declaration *d, const char **keys)
     return n;
 }
 
-/* Raise if the key at `index` is unknown. Otherwise a function under a misspelt key would silently never be called. */
-static void check_key(lua_State *L, const script_declaration *d, int index)
+static void check_declaration(lua_State *L, const script_declaration *d)
 {
     const char *keys[MAX_DECLARATION_KEYS];
-    size_t n = list_keys(d, keys);
-    if (lua_type(L, index) != LUA_TSTRING)
-        luaL_error(L, "rill.%s: a key must be a string, not %s", d->word, luaL_tolstring(L, index, NULL));
-    const char *key = script_text(L, index, lua_pushfstring(L, "rill.%s: a key", d->word));
-    lua_pop(L, 1);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(keys[i], key) == 0) return;
-    const char *near = script_nearest(key, keys, n);
-    if (near != NULL) luaL_error(L, "rill.%s: unknown key \"%s\": did you mean \"%s\"?", d->word, key, near);
-    luaL_error(L, "rill.%s: unknown key \"%s\"", d->word, key);
-}
-
-static void check_keys(lua_State *L, const script_declaration *d)
-{
     if (lua_type(L, 1) != LUA_TTABLE)
         luaL_error(L, "rill.%s: a table was expected, as in rill.%s{ name = \"mine\", %s = function ... end }", d->word,
                    d->word, d->functions[0]);
     lua_settop(L, 1);
-    lua_pushnil(L);
-    while (lua_next(L, 1)) {
-        lua_pop(L, 1);
-        check_key(L, d, 2);
-    }
-}
-
-static int raw_field(lua_State *L, const char *key)
-{
-    lua_pushstring(L, key);
-    return lua_rawget(L, 1);
+    script_check_keys(L, 1, keys, list_keys(d, keys), lua_pushfstring(L, "rill.%s", d->word));
 }
 
 /* Read and push the name that a table declares. It must not contain ':' or ',', which separate names and arguments on command lines. */
@@ -72,7 +47,7 @@ static const char *read_name(lua_State *L, const script_declaration *d)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
     size_t length;
-    if (raw_field(L, "name") != LUA_TSTRING) luaL_error(L, "rill.%s: name = \"...\" is missing", d->word);
+    if (script_raw_field(L, 1, "name") != LUA_TSTRING) luaL_error(L, "rill.%s: name = \"...\" is missing", d->word);
     const char *name = lua_tolstring(L, -1, &length);
     if (length == 0 || strspn(name, allowed) != length)
         luaL_error(L, "rill.%s: the name \"%s\" must be made of a-z, 0-9, - and _", d->word, name);
@@ -85,7 +60,7 @@ static const char *read_name(lua_State *L, const script_declaration *d)
 static const char *read_text(lua_State *L, const script_declaration *d, const char *key, const char *otherwise)
 {
     size_t length;
-    int type = raw_field(L, key);
+    int type = script_raw_field(L, 1, key);
     if (type == LUA_TNIL) return lua_pushstring(L, otherwise);
     if (type != LUA_TSTRING)
         luaL_error(L, "rill.%s: %s must be a string, not a %s", d->word, key, luaL_typename(L, -1));
@@ -97,7 +72,7 @@ static const char *read_text(lua_State *L, const script_declaration *d, const ch
 
 static int read_function(lua_State *L, const script_declaration *d, const char *key, int mandatory)
 {
-    int type = raw_field(L, key);
+    int type = script_raw_field(L, 1, key);
     if (type == LUA_TNIL && !mandatory) {
         lua_pop(L, 1);
         return LUA_NOREF;
@@ -111,7 +86,7 @@ static int read_function(lua_State *L, const script_declaration *d, const char *
 static int32_t read_number(lua_State *L, const script_declaration *d)
 {
     lua_Integer value = 0;
-    const int type = raw_field(L, d->number_key), is_switch = d->max_number == 1;
+    const int type = script_raw_field(L, 1, d->number_key), is_switch = d->max_number == 1;
     if (is_switch && type != LUA_TBOOLEAN && type != LUA_TNIL)
         luaL_error(L, "rill.%s: %s must be true or false", d->word, d->number_key);
     if (is_switch)
@@ -200,7 +175,7 @@ static int declare(lua_State *L)
 {
     const script_declaration *d = lua_touserdata(L, lua_upvalueindex(1));
     const char *text[TEXTS] = {NULL, "", NULL};
-    check_keys(L, d);
+    check_declaration(L, d);
     text[NAME] = read_name(L, d);
     if (d->has_arguments) text[ARGUMENTS] = read_text(L, d, "arguments", "");
     text[SUMMARY] = read_text(L, d, "summary", lua_pushfstring(L, "declared in %s", script_from_lua(L)->path));
@@ -279,31 +254,12 @@ script_table *script_declare_function(lua_State *L, int index, const script_decl
     return t;
 }
 
-/* Make the instance of a function without a declaration; runs in a protected call. Arguments: the function, the declaration of its kind,
- * and where to store the instance. */
-static int make_function_instance(lua_State *L)
+void *script_function_make(lua_State *L, int index, const script_declaration *declaration)
 {
-    script_table *t = script_declare_function(L, 1, lua_touserdata(L, 2));
+    script_table *t = script_declare_function(L, index, declaration);
+    lua_pop(L, 2);
     t->as.function_instance = (script_instance){t, LUA_NOREF};
-    *(void **)lua_touserdata(L, 3) = &t->as.function_instance;
-    return 0;
-}
-
-rill_status script_function_make(lua_State *L, int index, const script_declaration *declaration, void **user)
-{
-    rill_script *s = script_from_lua(L);
-    int function = lua_absindex(L, index);
-    s->raised_status = RILL_OK;
-    lua_pushcfunction(L, make_function_instance);
-    lua_pushvalue(L, function);
-    lua_pushlightuserdata(L, (void *)declaration);
-    lua_pushlightuserdata(L, user);
-    int code = lua_pcall(L, 3, 0, 0);
-    if (code == LUA_OK) return RILL_OK;
-    rill_status status = code == LUA_ERRMEM || s->raised_status == RILL_ERR_MEMORY ? RILL_ERR_MEMORY : RILL_ERR_PLUGIN;
-    rill_fail(s->ctx, status, "the function %s: %s", declaration->word, lua_tostring(L, -1));
-    lua_pop(L, 1);
-    return status;
+    return &t->as.function_instance;
 }
 
 /* --- instances ---------------------------------------------------------------------------------------------------- */
@@ -337,6 +293,7 @@ static int make_value(lua_State *L)
         lua_pop(L, 1);
     }
     m->instance->value = luaL_ref(L, LUA_REGISTRYINDEX);
+    if (t->declaration->instance_start != NULL) t->declaration->instance_start(L, m->instance);
     return 0;
 }
 

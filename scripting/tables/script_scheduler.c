@@ -52,55 +52,36 @@ typedef struct order {
     int32_t count;
 } order;
 
-static void check_order_count(lua_State *L, const order *o, lua_Unsigned count)
-{
-    if (count > (lua_Unsigned)o->n)
-        luaL_error(L, "choose returned %I indexes for %d items", (LUAI_UACINT)count, (int)o->n);
-}
-
-/* Add the index on top of the stack to the order of items, and pop it. */
-static void add_index(lua_State *L, order *o)
-{
-    int is_integer;
-    const lua_Integer x = lua_tointegerx(L, -1, &is_integer);
-    if (!is_integer || x < 1 || x > o->n)
-        luaL_error(L, "choose returned %s: an index is a whole number in 1..%d", luaL_tolstring(L, -1, NULL),
-                   (int)o->n);
-    lua_pop(L, 1);
-    o->index[o->count++] = (int32_t)x - 1;
-}
-
-static void take_array(lua_State *L, order *o)
-{
-    const array *a = array_check(L, script_from_lua(L), -1);
-    double local[ARRAY_LOCAL];
-    check_order_count(L, o, (lua_Unsigned)a->n);
-    const double *index = array_doubles(L, a, local);
-    while (o->count < a->n) {
-        lua_pushnumber(L, index[o->count]);
-        add_index(L, o);
-    }
-}
-
-static void take_table(lua_State *L, order *o)
-{
-    const lua_Unsigned count = lua_rawlen(L, -1);
-    check_order_count(L, o, count);
-    while (o->count < (int32_t)count) {
-        lua_rawgeti(L, -1, o->count + 1);
-        add_index(L, o);
-    }
-}
-
+/* Read the indexes of items that choose() returned, in a table or an array. */
 static void take_order(lua_State *L, void *out)
 {
-    if (script_array_is(L, -1))
-        take_array(L, out);
-    else if (lua_istable(L, -1))
-        take_table(L, out);
-    else
+    order *o = out;
+    double local[ARRAY_LOCAL];
+    const double *index = NULL; /* the elements of an array; NULL: choose() returned a table */
+    lua_Unsigned count = 0;
+    if (script_array_is(L, -1)) {
+        const array *a = array_check(L, script_from_lua(L), -1);
+        index = array_doubles(L, a, local);
+        count = (lua_Unsigned)a->n;
+    } else if (lua_istable(L, -1)) {
+        count = lua_rawlen(L, -1);
+    } else {
         luaL_error(L, "choose returned a %s: a table or array of item indexes, most preferred first, was expected",
                    luaL_typename(L, -1));
+    }
+    if (count > (lua_Unsigned)o->n)
+        luaL_error(L, "choose returned %I indexes for %d items", (LUAI_UACINT)count, (int)o->n);
+    for (; o->count < (int32_t)count; lua_pop(L, 1)) {
+        lua_Integer x;
+        if (index != NULL)
+            lua_pushnumber(L, index[o->count]);
+        else
+            lua_rawgeti(L, -1, o->count + 1);
+        if (!script_whole_number(L, -1, 1, o->n, &x))
+            luaL_error(L, "choose returned %s: an index is a whole number in 1..%d", luaL_tolstring(L, -1, NULL),
+                       (int)o->n);
+        o->index[o->count++] = (int32_t)x - 1;
+    }
 }
 
 typedef struct amount {
@@ -229,10 +210,10 @@ static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *bu
     return RILL_OK;
 }
 
-rill_status script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user)
+void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user)
 {
     *fn = call_budget;
-    return script_function_make(L, index, &budget_declaration, user);
+    *user = script_function_make(L, index, &budget_declaration);
 }
 
 /* --- declaring ---------------------------------------------------------------------------------------------------- */

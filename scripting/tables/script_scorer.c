@@ -531,31 +531,21 @@ static double check_bonus(lua_State *L, int index, int may_lack, const char *wha
     return value;
 }
 
-/* Call the script's max_bonus() and store its results, which stay constant for this instance. Runs in a protected call. */
-static int find_max_bonus(lua_State *L)
+/* Call the script's max_bonus(), if it has one, and store its results, which stay constant for this instance. */
+static void find_max_bonus(lua_State *L, script_instance *instance)
 {
-    scorer_instance *self = lua_touserdata(L, 1);
+    scorer_instance *self = (scorer_instance *)instance;
+    if (self->base.table->function[MAX_BONUS_FUNCTION] == LUA_NOREF) return;
     lua_rawgeti(L, LUA_REGISTRYINDEX, self->base.table->function[MAX_BONUS_FUNCTION]);
     lua_rawgeti(L, LUA_REGISTRYINDEX, self->base.value);
     lua_call(L, 1, 2);
     self->max_bonus = check_bonus(L, -2, 0, "actions");
     self->max_end_bonus = check_bonus(L, -1, 1, "the end");
-    return 0;
 }
 
 static rill_status create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
-    rill_status status = script_instance_create(table, ctx, arguments, self);
-    if (status < 0 || table->max_bonus == NULL) return status;
-    const script_table *t = ((script_instance *)*self)->table;
-    status = script_protect(t->script, find_max_bonus, *self);
-    if (status >= 0) return status;
-    if (status != RILL_ERR_MEMORY)
-        rill_fail(ctx, status, "%s %s with arguments \"%s\": %s", t->declaration->word, t->name,
-                  arguments != NULL ? arguments : "", rill_error(ctx));
-    script_instance_destroy(*self);
-    *self = NULL;
-    return status;
+    return script_instance_create(table, ctx, arguments, self);
 }
 
 static double scorer_max_bonus(const void *self, double *end)
@@ -589,6 +579,7 @@ const script_declaration script_scorer_declaration = {
     .number_key = "state",
     .max_number = 256,
     .instance_size = sizeof(scorer_instance),
+    .instance_start = find_max_bonus,
     .instance_finish = free_scorer_instance,
     .publish = publish,
 };
@@ -659,10 +650,10 @@ static const script_declaration key_declaration = {
     .instance_size = sizeof(script_instance),
 };
 
-rill_status script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user)
+void script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user)
 {
     *fn = call_cube_key;
-    return script_function_make(L, index, &key_declaration, user);
+    *user = script_function_make(L, index, &key_declaration);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------- */

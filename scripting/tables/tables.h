@@ -27,13 +27,13 @@ const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifier
 const rill_sched_view *script_sched_view_check(lua_State *L, int index);
 
 /* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view and
- * returns a number (0: no limit), or nil for the configured value. `user` belongs to the script. Raises nothing. */
-rill_status script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
+ * returns a number (0: no limit), or nil for the configured value. `user` belongs to the script. Raises Lua errors. */
+void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
 /* Make a callback for the option cube_key from the Lua function at `index`, which gets the hypotheses and returns an
  * array of numbers: hypotheses with equal numbers are one class of cube pruning. `user` belongs to the script.
- * Raises nothing. */
-rill_status script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
+ * Raises Lua errors. */
+void script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 
 /* Return the name of the domain object at `index`, or NULL if the value is not the result of rill.domain{}. */
 const char *script_domain_name(lua_State *L, int index);
@@ -54,6 +54,8 @@ typedef struct script_declaration {
     const char *number_key;
     int32_t max_number;   /* maximum value of the key number_key */
     size_t instance_size; /* bytes of an instance, a struct whose first member is script_instance */
+    /* called in a protected call when the instance's value exists; may raise; NULL: nothing is left to do */
+    void (*instance_start)(lua_State *L, script_instance *instance);
     /* frees memory that the instance holds in addition; NULL: there is none */
     void (*instance_finish)(script_instance *instance);
     /* fills the plugin's struct (rill_heuristic ...) and registers it; NULL: plugins of this kind are not registered */
@@ -99,9 +101,9 @@ void script_declaration_open(lua_State *L, const script_declaration *declaration
  * for one function return the same script_table. Pushes two values, of which the upper one is the object. Raises Lua errors. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *declaration);
 
-/* Make an instance of the Lua function at `index`, for a kind that has no plugin struct. *user: the instance, to be passed to
- * script_instance_call(); it belongs to the script. Raises nothing. */
-rill_status script_function_make(lua_State *L, int index, const script_declaration *declaration, void **user);
+/* Make an instance of the Lua function at `index`, for a kind that has no plugin struct. The instance, to be passed to
+ * script_instance_call(), belongs to the script. Raises Lua errors. */
+void *script_function_make(lua_State *L, int index, const script_declaration *declaration);
 
 /* Return the script_table of the object at `index`, which a declaration returned; NULL if the value is no such object. */
 script_table *script_table_get(lua_State *L, int index);
