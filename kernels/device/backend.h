@@ -45,7 +45,7 @@ typedef struct dev_backend {
      *   RILL_OK · RILL_ERR_OPTION (no such device; says why) · RILL_ERR_MEMORY */
     rill_status (*open)(rill_device *device, const char *name);
     void (*close)(rill_device *device); /* closes the device; device->data may be NULL */
-    /* returns how many hypotheses fill the device, see rill_device_group_rows() */
+    /* returns how many hypotheses fill the device, see rill_device_group_rows(); NULL: any number does */
     int32_t (*group_rows)(const rill_device *device);
     /* returns the bytes of the device's memory that are free; NULL: the device has no memory of its own */
     size_t (*free_bytes)(const rill_device *device);
@@ -78,7 +78,7 @@ typedef struct dev_backend {
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
     /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which arguments->async_group must allow; then
-     * collect() waits for them. */
+     * collect() waits for them. collect is NULL if they never do. */
     rill_status (*run)(rill_session *session, const struct dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
     /* returns the limits that rill_runner_limits() returns */
@@ -529,8 +529,15 @@ typedef struct dev_builder {
     const char *operation;
 } dev_builder;
 
-/* Record a failure in the network, with the message "graph G, operation N (WORD): ...". */
-void dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Record a failure in the network, with the message "graph G, operation N (WORD): ...". Returns -1, as dev_network_fail() does. */
+int32_t dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Check that a handle is in 1..count. `kind` names what it stands for, `what` the operand that it belongs to (NULL: none), in messages.
+ * Returns 0 if it is not, or if the network has failed. */
+int dev_check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what);
+
+/* Check that an index space exists, as dev_check_handle() does. */
+int dev_check_space(const dev_builder *b, rill_index_space space);
 
 /* Return 1 if `space` equals `from` or is derived from it, else 0. */
 int dev_is_derived(const dev_graph *graph, rill_index_space space, rill_index_space from);

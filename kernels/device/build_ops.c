@@ -77,9 +77,7 @@ static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, ril
     b->op->space = space;
     b->op->slot = b->op->position = b->op->out = DEV_NO_INDEX;
     if (op != NULL) memcpy(&b->op->as, op, infos[kind].bytes);
-    if (space >= 0 && (size_t)space <= p->n_spaces) return 1;
-    dev_build_fail(b, "index space %d does not exist", (int)space);
-    return 0;
+    return dev_check_space(b, space);
 }
 
 static int is_ragged(const dev_graph *p, rill_index_space space)
@@ -97,11 +95,7 @@ static void check_activation(const dev_builder *b, rill_activation activation)
  * not. */
 static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_subset subset, rill_column slot)
 {
-    if (b->network->status != RILL_OK) return NULL;
-    if (subset < 1 || (size_t)subset > b->network->n_subsets) {
-        dev_build_fail(b, "vocabulary subset %d does not exist", (int)subset);
-        return NULL;
-    }
+    if (!dev_check_handle(b, subset, b->network->n_subsets, "vocabulary subset", NULL)) return NULL;
     b->op->slot = dev_column_index(b, b->op->space, slot, "slot of the list");
     return b->network->status == RILL_OK ? &b->network->subset[subset - 1] : NULL;
 }
@@ -111,10 +105,8 @@ static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_sub
 /* Return the constant of a handle; NULL if the handle is 0 (none) or invalid. `what` names it in the message. */
 static const dev_constant *check_constant(const dev_builder *b, rill_constant constant, const char *what)
 {
-    if (b->network->status != RILL_OK || constant == 0) return NULL;
-    if (constant > 0 && (size_t)constant <= b->network->n_constants) return &b->network->constant[constant - 1];
-    dev_build_fail(b, "%s: constant %d does not exist", what, (int)constant);
-    return NULL;
+    if (constant == 0 || !dev_check_handle(b, constant, b->network->n_constants, "constant", what)) return NULL;
+    return &b->network->constant[constant - 1];
 }
 
 /* Check a constant that all rows share: it must have one row of `width` floats. */
@@ -219,10 +211,8 @@ static size_t view_width(const dev_builder *b, const rill_view *view)
 
 static const dev_matrix *check_matrix(const dev_builder *b, rill_matrix matrix)
 {
-    if (b->network->status != RILL_OK) return NULL;
-    if (matrix >= 1 && (size_t)matrix <= b->network->n_matrices) return &b->network->matrix[matrix - 1];
-    dev_build_fail(b, "matrix %d does not exist", (int)matrix);
-    return NULL;
+    if (!dev_check_handle(b, matrix, b->network->n_matrices, "matrix", NULL)) return NULL;
+    return &b->network->matrix[matrix - 1];
 }
 
 /* --- row operations ----------------------------------------------------------------------------------------------- */
@@ -447,8 +437,7 @@ void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space sp
         dev_build_fail(&b, "%zu heads of width %zu: invalid", op->heads, op->width);
     if ((op->path != 0) + (op->slot != 0) + (op->own_units != 0) != 1)
         dev_build_fail(&b, "set exactly one of path, slot and own");
-    if (network->status == RILL_OK && op->path != 0 && (op->path < 1 || (size_t)op->path > b.graph->n_paths))
-        dev_build_fail(&b, "path %d does not exist", (int)op->path);
+    if (op->path != 0) (void)dev_check_handle(&b, op->path, b.graph->n_paths, "path", NULL);
     build_operands(&b, (const size_t[]){width, out}, 1, 0);
     check_attended_kind(&b, ATTEND_keys, kind, "keys");
     check_attended_kind(&b, ATTEND_values, kind, "values");

@@ -48,12 +48,6 @@ static void close_device(rill_device *device)
     rill_free(device->ctx, device->data, sizeof(cpu_device));
 }
 
-static int32_t group_rows(const rill_device *device)
-{
-    (void)device;
-    return 0;
-}
-
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 static void free_weights(rill_context *ctx, cpu_weights *weights)
@@ -413,12 +407,6 @@ static rill_status run_graph(rill_session *s, const dev_graph *graph, const rill
     return RILL_OK;
 }
 
-static rill_status collect(rill_session *s, int32_t group)
-{
-    (void)s, (void)group;
-    return RILL_OK;
-}
-
 static rill_status measure_limits(const rill_session *s, rill_limits *out)
 {
     /* larger than the caches of one core, so that the loop reads from shared cache or memory */
@@ -441,7 +429,6 @@ static rill_status measure_limits(const rill_session *s, rill_limits *out)
 const dev_backend dev_cpu = {.abi = DEV_ABI,
                              .open = open_device,
                              .close = close_device,
-                             .group_rows = group_rows,
                              .weight_types = 1 << RILL_WEIGHT_F32 | 1 << RILL_WEIGHT_BF16 | 1 << RILL_WEIGHT_INT8,
                              .add_matrix = add_matrix,
                              .network_close = close_network,
@@ -453,5 +440,4 @@ const dev_backend dev_cpu = {.abi = DEV_ABI,
                              .read = read_rows,
                              .set_subset = set_subset,
                              .run = run_graph,
-                             .collect = collect,
                              .limits = measure_limits};

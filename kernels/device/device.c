@@ -155,7 +155,7 @@ void rill_device_close(rill_device *device)
 
 int32_t rill_device_group_rows(const rill_device *device)
 {
-    return device->backend->group_rows(device);
+    return device->backend->group_rows != NULL ? device->backend->group_rows(device) : 0;
 }
 
 int64_t rill_device_free_bytes(const rill_device *device)

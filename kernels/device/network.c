@@ -22,18 +22,31 @@ int32_t dev_network_fail(rill_network *network, rill_status status, const char *
     return -1;
 }
 
-void dev_build_fail(const dev_builder *b, const char *format, ...)
+int32_t dev_build_fail(const dev_builder *b, const char *format, ...)
 {
     char what[300];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    if (b->op != NULL)
-        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s, operation %zu (%s): %s", b->graph->name,
-                         b->graph->n_ops, b->operation, what);
-    else
-        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s: %s: %s", b->graph->name, b->operation, what);
+    if (b->op == NULL)
+        return dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s: %s: %s", b->graph->name, b->operation, what);
+    return dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s, operation %zu (%s): %s", b->graph->name,
+                            b->graph->n_ops, b->operation, what);
+}
+
+int dev_check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what)
+{
+    if (b->network->status != RILL_OK) return 0;
+    if (handle >= 1 && (size_t)handle <= count) return 1;
+    dev_build_fail(b, "%s%s%s %d does not exist", what != NULL ? what : "", what != NULL ? ": " : "", kind,
+                   (int)handle);
+    return 0;
+}
+
+int dev_check_space(const dev_builder *b, rill_index_space space)
+{
+    return space == RILL_ROWS || dev_check_handle(b, space, b->graph->n_spaces, "index space", NULL);
 }
 
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size)
@@ -232,35 +245,23 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
     return handle;
 }
 
-static dev_graph *find_graph(rill_network *network, rill_graph graph)
+/* Begin a part of a graph whose rows belong to the index space `parent`. *b is for checks outside of any operation: its messages have
+ * `what` instead of an operation's name. Returns 0 if the graph or the space does not exist. */
+static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
+                      const char *what)
 {
-    return check_handle(network, graph, network->n_graphs, 0, "graph") ? &network->graph[graph - 1] : NULL;
-}
-
-/* Make a builder for checks outside of any operation. Its messages have `what` instead of an operation's name. */
-static dev_builder make_builder(rill_network *network, dev_graph *graph, const char *what)
-{
-    return (dev_builder){.network = network, .graph = graph, .operation = what};
-}
-
-static int check_space(const dev_builder *b, rill_index_space space)
-{
-    if (b->network->status != RILL_OK) return 0;
-    if (space >= 0 && (size_t)space <= b->graph->n_spaces) return 1;
-    dev_build_fail(b, "index space %d does not exist", (int)space);
-    return 0;
+    if (!check_handle(network, graph, network->n_graphs, 0, "graph")) return 0;
+    *b = (dev_builder){.network = network, .graph = &network->graph[graph - 1], .operation = what};
+    return dev_check_space(b, parent);
 }
 
 static rill_index_space add_space(rill_network *network, rill_graph graph, dev_index_space space, const char *what)
 {
-    dev_graph *p = find_graph(network, graph);
-    if (p == NULL) return -1;
-    const dev_builder b = make_builder(network, p, what);
-    if (!check_space(&b, space.parent)) return -1;
-    if (space.parent != RILL_ROWS && p->space[space.parent - 1].kind == DEV_SPACE_DISTINCT) {
-        dev_build_fail(&b, "no index space can be derived from one of distinct values");
-        return -1;
-    }
+    dev_builder b;
+    if (!begin_part(&b, network, graph, space.parent, what)) return -1;
+    dev_graph *p = b.graph;
+    if (space.parent != RILL_ROWS && p->space[space.parent - 1].kind == DEV_SPACE_DISTINCT)
+        return dev_build_fail(&b, "no index space can be derived from one of distinct values");
     space.index = dev_column_index(&b, space.parent, space.column, "the column");
     if (network->status != RILL_OK) return -1;
     space.ragged_index = (int32_t)p->n_ragged;
@@ -293,14 +294,11 @@ rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph
 
 rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent, const char *what)
 {
-    dev_graph *p = find_graph(network, graph);
-    if (p == NULL) return -1;
-    const dev_builder b = make_builder(network, p, what);
-    if (!check_space(&b, parent)) return -1;
-    if (parent != RILL_ROWS && p->space[parent - 1].kind != DEV_SPACE_RAGGED) {
-        dev_build_fail(&b, "columns must belong to the run's rows or to units");
-        return -1;
-    }
+    dev_builder b;
+    if (!begin_part(&b, network, graph, parent, what)) return -1;
+    dev_graph *p = b.graph;
+    if (parent != RILL_ROWS && p->space[parent - 1].kind != DEV_SPACE_RAGGED)
+        return dev_build_fail(&b, "columns must belong to the run's rows or to units");
     const int32_t handle = DEV_APPEND(network, p, column, n_columns, column_capacity);
     if (handle < 0) return handle;
     p->column[handle - 1] = (dev_column){.space = parent};
@@ -310,14 +308,10 @@ rill_column rill_column_input(rill_network *network, rill_graph graph, rill_inde
 
 rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index_space parent, size_t width)
 {
-    dev_graph *p = find_graph(network, graph);
-    if (p == NULL) return -1;
-    const dev_builder b = make_builder(network, p, "a tensor");
-    if (!check_space(&b, parent)) return -1;
-    if (width < 1 || width > INT32_MAX) {
-        dev_build_fail(&b, "%zu floats: invalid size", width);
-        return -1;
-    }
+    dev_builder b;
+    if (!begin_part(&b, network, graph, parent, "a tensor")) return -1;
+    dev_graph *p = b.graph;
+    if (width < 1 || width > INT32_MAX) return dev_build_fail(&b, "%zu floats: invalid size", width);
     const int32_t handle = DEV_APPEND(network, p, tensor, n_tensors, tensor_capacity);
     if (handle > 0)
         p->tensor[handle - 1] = (dev_tensor){.space = parent, .width = width, .first_op = -1, .last_op = -1};
@@ -326,16 +320,17 @@ rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index
 
 void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table table, rill_column slot)
 {
-    dev_graph *p = find_graph(network, graph);
-    if (p == NULL || !check_handle(network, table, network->n_tables, 0, "table")) return;
-    const dev_builder b = make_builder(network, p, "the input of its successor");
+    dev_builder b;
+    if (!begin_part(&b, network, graph, RILL_ROWS, "the input of its successor") ||
+        !check_handle(network, table, network->n_tables, 0, "table"))
+        return;
     if (network->table[table - 1].kind != RILL_TABLE_RAGGED) {
         dev_build_fail(&b, "table %s is not ragged", network->table[table - 1].name);
         return;
     }
     const dev_prefetch expected = {.table = table - 1, .slot = dev_column_index(&b, RILL_ROWS, slot, "slot")};
-    const int32_t handle = DEV_APPEND(network, p, prefetch, n_prefetches, prefetch_capacity);
-    if (handle > 0) p->prefetch[handle - 1] = expected;
+    const int32_t handle = DEV_APPEND(network, b.graph, prefetch, n_prefetches, prefetch_capacity);
+    if (handle > 0) b.graph->prefetch[handle - 1] = expected;
 }
 
 /* --- memory of tensors -------------------------------------------------------------------------------------------- */

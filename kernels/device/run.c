@@ -248,5 +248,6 @@ rill_status rill_session_collect(rill_session *s, int32_t group)
 {
     if (group < 0 || group >= DEV_GROUPS)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "group %d does not exist", (int)group);
-    return s->network->device->backend->collect(s, group);
+    const dev_backend *backend = s->network->device->backend;
+    return backend->collect != NULL ? backend->collect(s, group) : RILL_OK;
 }

@@ -32,23 +32,10 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
     return r->end - count;
 }
 
-/* Return the index of the first free range that begins at `row` or after it. */
-static size_t find_range(const dev_ranges *r, int32_t row)
-{
-    size_t low = 0, high = r->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (r->free[middle].first < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
 {
-    size_t index = find_range(r, first);
+    size_t index = 0; /* of the first free range after this one */
+    while (index < r->count && r->free[index].first < first) index++;
     if (count <= 0) return;
     if (index > 0 && r->free[index - 1].first + r->free[index - 1].count == first) {
         index--;
@@ -285,16 +272,11 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
                              "vocabulary subset %s: symbol %d is not larger than the "
                              "previous one",
                              def->name, (int)symbols[i]);
-    if (n > 0 && to->capacity < count) {
-        rill_free(s->ctx, to->id, to->capacity * sizeof *to->id);
-        to->capacity = 0;
-        to->id = rill_alloc(s->ctx, count * sizeof *to->id);
-        if (to->id == NULL) return rill_fail_memory(s->ctx, count * sizeof *to->id, def->name);
-        to->capacity = count;
-    }
+    rill_status status = rill_grow(s->ctx, (void **)&to->id, &to->capacity, count, sizeof *to->id, def->name);
+    if (status != RILL_OK) return status;
     if (n > 0) memcpy(to->id, symbols, count * sizeof *symbols);
     to->n = count;
-    const rill_status status = get_backend(s)->set_subset(s, (size_t)subset - 1, slot);
+    status = get_backend(s)->set_subset(s, (size_t)subset - 1, slot);
     if (status != RILL_OK) to->n = 0;
     return status;
 }

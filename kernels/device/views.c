@@ -117,18 +117,11 @@ int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_s
 int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what)
 {
     dev_graph *p = b->graph;
-    if (b->network->status != RILL_OK) return DEV_NO_INDEX;
-    if (column < 1 || (size_t)column > p->n_columns) {
-        dev_build_fail(b, "%s: column %d does not exist", what, (int)column);
-        return DEV_NO_INDEX;
-    }
+    if (!dev_check_handle(b, column, p->n_columns, "column", what)) return DEV_NO_INDEX;
     const dev_column *c = &p->column[column - 1];
-    for (rill_index_space s = space; s != c->space; s = dev_get_space(p, s)->parent) {
-        if (s == RILL_ROWS || dev_get_space(p, s)->kind == DEV_SPACE_DISTINCT) {
-            dev_build_fail(b, "%s: column %s has no entries for these rows", what, c->name);
-            return DEV_NO_INDEX;
-        }
-    }
+    for (rill_index_space s = space; s != c->space; s = dev_get_space(p, s)->parent)
+        if (s == RILL_ROWS || dev_get_space(p, s)->kind == DEV_SPACE_DISTINCT)
+            return dev_build_fail(b, "%s: column %s has no entries for these rows", what, c->name);
     return dev_add_index(b->network, p,
                          (dev_index){.kind = DEV_INDEX_COLUMN, .space = space, .a = column - 1, .b = c->n_writes});
 }
@@ -138,10 +131,8 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
 static int32_t own_index(const dev_builder *b, rill_index_space space, const char *what)
 {
     const dev_index_space_kind kind = dev_get_space(b->graph, space)->kind;
-    if (kind != DEV_SPACE_DISTINCT && kind != DEV_SPACE_RAGGED) {
-        fail_view(b, "%s: rows of this index space have no number", what);
-        return DEV_NO_INDEX;
-    }
+    if (kind != DEV_SPACE_DISTINCT && kind != DEV_SPACE_RAGGED)
+        return dev_build_fail(b, "%s: rows of this index space have no number", what);
     return dev_add_index(b->network, b->graph, (dev_index){.kind = DEV_INDEX_OWN, .space = space});
 }
 
@@ -151,14 +142,6 @@ static int32_t row_number_index(const dev_builder *b, rill_index_space space, ri
 }
 
 /* --- checks ------------------------------------------------------------------------------------------------------- */
-
-/* Check that a view's handle is in 1..count. `kind` names what the handle stands for, `what` the operand, in messages. */
-static int check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what)
-{
-    if (handle >= 1 && (size_t)handle <= count) return 1;
-    dev_build_fail(b, "%s: %s %d does not exist", what, kind, (int)handle);
-    return 0;
-}
 
 static int check_width(const dev_builder *b, const rill_view *view, size_t have, size_t width, const char *what)
 {
@@ -183,7 +166,7 @@ static int build_tensor_view(const dev_builder *b, rill_index_space space, dev_o
                              size_t width, int use, const char *what)
 {
     dev_graph *p = b->graph;
-    if (!check_handle(b, view->source, p->n_tensors, "tensor", what)) return 0;
+    if (!dev_check_handle(b, view->source, p->n_tensors, "tensor", what)) return 0;
     dev_tensor *tensor = &p->tensor[view->source - 1];
     if (!check_width(b, view, tensor->width, width, what) || !mark_used(b, tensor, use, what)) return 0;
     to->base = DEV_BASE_TENSOR;
@@ -204,7 +187,7 @@ static int build_tensor_view(const dev_builder *b, rill_index_space space, dev_o
 static int build_table_view(const dev_builder *b, rill_index_space space, dev_operand *to, const rill_view *view,
                             size_t width, int use, const char *what)
 {
-    if (!check_handle(b, view->source, b->network->n_tables, "table", what)) return 0;
+    if (!dev_check_handle(b, view->source, b->network->n_tables, "table", what)) return 0;
     const dev_table *table = &b->network->table[view->source - 1];
     if (!check_width(b, view, table->width, width, what)) return 0;
     if ((use & RILL_OUT) && table->kind == RILL_TABLE_HOST)
@@ -227,7 +210,7 @@ static int build_table_view(const dev_builder *b, rill_index_space space, dev_op
 static int build_constant_view(const dev_builder *b, rill_index_space space, dev_operand *to, const rill_view *view,
                                size_t width, int use, const char *what)
 {
-    if (!check_handle(b, view->source, b->network->n_constants, "constant", what)) return 0;
+    if (!dev_check_handle(b, view->source, b->network->n_constants, "constant", what)) return 0;
     if (!check_width(b, view, b->network->constant[view->source - 1].width, width, what)) return 0;
     if (use & RILL_OUT) return fail_view(b, "%s: constants cannot be written", what);
     to->base = DEV_BASE_CONSTANT;
