@@ -240,7 +240,7 @@ static int push_integers(lua_State *L)
 
 static int store(lua_State *L)
 {
-    script_array_store(L, 1, ARRAY_U8, bench_data(L)->keep, bench_data(L)->n, ARRAY_CELLS);
+    script_array_store(L, 1, ARRAY_U8, bench_data(L)->keep, bench_data(L)->n, ARRAY_CELLS, NULL);
     return 0;
 }
 
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
     print_command("bench_script_arrays", argc, argv);
     printf("machine: %s, %ld processors, load %.2f\n\n", m.model, m.processors, m.load);
     if (t.json != NULL) fprintf(t.json, "{\n  \"machine\": \"%s\", \"load\": %.2f,\n  \"results\": [", m.model, m.load);
-    if (rill_context_create(&t.ctx, NULL) < 0 || script_create(&t.s, t.ctx, "bench.lua", NULL) < 0) return 1;
+    if (rill_context_create(&t.ctx, NULL) < 0 || script_make(&t.s, t.ctx, "bench.lua", NULL) < 0) return 1;
     for (size_t i = 0; i < COUNT(sizes); i++) run_size(&t, sizes[i]);
     script_destroy(t.s);
     rill_context_destroy(t.ctx);

@@ -6,7 +6,7 @@
 #include "native/native.h"
 #include "rill/file.h"
 
-static const script_part PARTS[] = {
+const script_part script_parts[] = {
     {script_open_libraries, NULL},
     {script_open_arrays, script_watch_free},
     {script_open_array_arithmetic, NULL},
@@ -22,11 +22,6 @@ static const script_part PARTS[] = {
     {script_protect_rill, NULL},
     {NULL, NULL},
 };
-
-rill_status script_create(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options)
-{
-    return script_make(out, ctx, path, options, PARTS);
-}
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
@@ -79,7 +74,7 @@ rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const ch
 {
     *out = NULL;
     rill_script *s;
-    rill_status status = script_create(&s, ctx, name, options);
+    rill_status status = script_make(&s, ctx, name, options);
     if (status < 0) return status;
     chunk c = {s, text, length};
     skip_bom_and_shebang(&c);

@@ -128,21 +128,10 @@ void array_check_writable(lua_State *L, const array *a)
     if (!a->writable) luaL_error(L, "this array can only be read; a:copy() makes a writable copy");
 }
 
-/* Return the index of the first invalid element of x[0, n); n: all are valid. Elements are either marks (type ARRAY_U8), which must be 0 or
- * 1, or widths (other types), which must be at least 0. NaN is never valid. */
-static int32_t find_invalid_mark(const double *x, int32_t n, array_type type)
-{
-    int32_t i = 0;
-    if (type == ARRAY_U8)
-        while (i < n && (x[i] == 0 || x[i] == 1)) i++;
-    else
-        while (i < n && x[i] >= 0) i++;
-    return i;
-}
-
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name)
 {
-    const int32_t pos = find_invalid_mark(x, n, type);
+    int32_t pos = 0;
+    while (pos < n && (type == ARRAY_U8 ? x[pos] == 0 || x[pos] == 1 : x[pos] >= 0)) pos++; /* NaN is never valid */
     char value[32];
     if (pos == n) return;
     rill_print(value, sizeof value, "%.14g", x[pos]);

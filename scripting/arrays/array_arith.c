@@ -205,49 +205,37 @@ static void assign_same(const array *to, const array *from)
 }
 
 /* Assign the operand, broadcast if necessary, to the elements of `to`. Raises if their lengths do not fit, or if NaN
- * would be stored as an integer. */
-static void assign(lua_State *L, const rill_script *s, const array *to, operand *from)
+ * would be stored as an integer. `marks`: the name of the field if the elements are marks or widths, all of which are checked before any is
+ * assigned; else NULL. */
+static void assign(lua_State *L, const rill_script *s, const array *to, operand *from, const char *marks)
 {
     double buffer[ARRAY_BLOCK + ARRAY_PAD];
+    const int is_mask = from->a != NULL && from->a->type == ARRAY_U8, is_checked = marks != NULL && !is_mask;
     if (from->a != NULL && from->a->level == ARRAY_CELLS && to->level == ARRAY_ITEMS)
         raise_size_mismatch(L, from->a, to->n, to->level);
     fit_operand(L, from, to->n, to->level);
     script_charge(L, to->n);
-    if (from->a != NULL && !from->spread && from->a->type == to->type) {
+    if (from->a != NULL && !from->spread && from->a->type == to->type && !is_checked) {
         assign_same(to, from->a);
         return;
     }
-    for (int32_t pos = 0; pos < to->n; pos += ARRAY_BLOCK) {
-        int32_t n = to->n - pos < ARRAY_BLOCK ? to->n - pos : ARRAY_BLOCK;
-        const double *x = operand_block(from, s, pos, n, buffer);
-        if ((to->type == ARRAY_I32 || to->type == ARRAY_I64) && has_nan(x, n))
-            luaL_error(L, "NaN cannot be stored in an array of %s", array_type_names[to->type]);
-        array_narrow(to, pos, n, x);
-    }
+    for (int is_writing = !is_checked; is_writing <= 1; is_writing++)
+        for (int32_t pos = 0; pos < to->n; pos += ARRAY_BLOCK) {
+            const int32_t n = to->n - pos < ARRAY_BLOCK ? to->n - pos : ARRAY_BLOCK;
+            const double *x = operand_block(from, s, pos, n, buffer);
+            if (is_writing && (to->type == ARRAY_I32 || to->type == ARRAY_I64) && has_nan(x, n))
+                luaL_error(L, "NaN cannot be stored in an array of %s", array_type_names[to->type]);
+            if (is_writing)
+                array_narrow(to, pos, n, x);
+            else
+                array_check_marks(L, to->type, x, n, marks);
+        }
 }
 
 /* --- assignment ---------------------------------------------------------------------------------------------------- */
 
-void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name)
-{
-    double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
-    operand o;
-    /* return: script_array_store() will refuse the value */
-    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return;
-    if (o.a != NULL && o.a->type == ARRAY_U8) return;
-    const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
-                     (o.a->n == n && o.a->level <= level);
-    const int32_t all = o.a == NULL ? 1 : fits ? o.a->n : 0;
-    script_charge(L, all);
-    x[0] = o.number;
-    for (int32_t from = 0; from < all; from += ARRAY_BLOCK) {
-        const int32_t part = all - from < ARRAY_BLOCK ? all - from : ARRAY_BLOCK;
-        if (o.a != NULL) array_widen(o.a, from, part, x);
-        array_check_marks(L, type, x, part, name);
-    }
-}
-
-void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level)
+void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
+                        const char *marks)
 {
     const rill_script *s = script_from_lua(L);
     const array to = {data, s->frame.stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
@@ -255,7 +243,7 @@ void script_array_store(lua_State *L, int index, array_type type, void *data, in
     array_check_fits(L, s, n, level);
     if (!operand_try(L, s, index, 1, &x))
         luaL_error(L, "a number, a boolean or an array was expected, not a %s", luaL_typename(L, index));
-    assign(L, s, &to, &x);
+    assign(L, s, &to, &x, marks);
 }
 
 /* a:set(x): assign x to every element of the array, and return the array. */
@@ -264,10 +252,8 @@ static int set_all(lua_State *L)
     const rill_script *s = script_from_lua(L);
     array *a = array_check(L, s, 1);
     array_check_writable(L, a);
-    if (a->writable == ARRAY_MARKS)
-        script_array_check_marks(L, 2, a->type, a->n, a->level, a->type == ARRAY_U8 ? "a mark" : "a width");
     operand x = operand_read(L, s, 2, 1);
-    assign(L, s, a, &x);
+    assign(L, s, a, &x, a->writable != ARRAY_MARKS ? NULL : a->type == ARRAY_U8 ? "a mark" : "a width");
     lua_settop(L, 1);
     return 1;
 }
@@ -363,24 +349,7 @@ static double raise_to(double x, double y)
     } while (0)
 #define EACH_MASK(condition) EACH((condition) ? 1.0 : 0.0)
 
-/* Compute an operation that yields a mask. The mask's elements are written as the doubles 0 and 1. */
-static void compute_mask(operation op, const double *x, const double *y, double *restrict out, int32_t n)
-{
-    switch (op) {
-    case OP_LT: EACH_MASK(x[i] < y[i]); break;
-    case OP_LE: EACH_MASK(x[i] <= y[i]); break;
-    case OP_GT: EACH_MASK(x[i] > y[i]); break;
-    case OP_GE: EACH_MASK(x[i] >= y[i]); break;
-    case OP_EQ: EACH_MASK(x[i] == y[i]); break;
-    case OP_NE: EACH_MASK(x[i] != y[i]); break;
-    case OP_AND: EACH((x[i] != 0 ? 1.0 : 0.0) * (y[i] != 0 ? 1.0 : 0.0)); break;
-    case OP_OR: EACH_MASK((x[i] != 0 ? 1.0 : 0.0) + (y[i] != 0 ? 1.0 : 0.0) > 0); break;
-    case OP_XOR: EACH(fabs((x[i] != 0 ? 1.0 : 0.0) - (y[i] != 0 ? 1.0 : 0.0))); break;
-    case OP_NOT: EACH_MASK(x[i] == 0); break;
-    default: break;
-    }
-}
-
+/* Compute an operation. The elements of a mask are written as the doubles 0 and 1. */
 static void compute(operation op, const double *x, const double *y, const double *z, double *restrict out, int32_t n)
 {
     switch (op) {
@@ -409,7 +378,17 @@ static void compute(operation op, const double *x, const double *y, const double
             out[i] = x[i] != 0 ? yes : no;
         }
         break;
-    default: compute_mask(op, x, y, out, n); break;
+    case OP_LT: EACH_MASK(x[i] < y[i]); break;
+    case OP_LE: EACH_MASK(x[i] <= y[i]); break;
+    case OP_GT: EACH_MASK(x[i] > y[i]); break;
+    case OP_GE: EACH_MASK(x[i] >= y[i]); break;
+    case OP_EQ: EACH_MASK(x[i] == y[i]); break;
+    case OP_NE: EACH_MASK(x[i] != y[i]); break;
+    case OP_AND: EACH((x[i] != 0 ? 1.0 : 0.0) * (y[i] != 0 ? 1.0 : 0.0)); break;
+    case OP_OR: EACH_MASK((x[i] != 0 ? 1.0 : 0.0) + (y[i] != 0 ? 1.0 : 0.0) > 0); break;
+    case OP_XOR: EACH(fabs((x[i] != 0 ? 1.0 : 0.0) - (y[i] != 0 ? 1.0 : 0.0))); break;
+    case OP_NOT: EACH_MASK(x[i] == 0); break;
+    case OP_COUNT: break;
     }
 }
 
@@ -432,28 +411,20 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
 
 /* Apply a logical operation (and, or, xor, not) to masks, byte by byte and without conversion to doubles; this is the most frequent case.
  * Returns 0 if the operation is not logical or an operand is not a mask; else 1. */
-static int run_bytes(operation op, const operand *in, const array *out)
+static int run_bytes(operation op, const operand *in, const array *result)
 {
     const int count = operations[op].operands;
     if (op < OP_AND || op > OP_NOT) return 0;
     for (int i = 0; i < count; i++)
         if (in[i].a == NULL || in[i].spread || in[i].a->type != ARRAY_U8) return 0;
     const uint8_t *x = in[0].a->data, *y = in[count - 1].a->data;
-    uint8_t *restrict mask = out->data;
-    const int32_t n = out->n;
+    uint8_t *restrict out = result->data;
+    const int32_t n = result->n;
     switch (op) {
-    case OP_AND:
-        for (int32_t i = 0; i < n; i++) mask[i] = (x[i] != 0) & (y[i] != 0);
-        break;
-    case OP_OR:
-        for (int32_t i = 0; i < n; i++) mask[i] = (x[i] | y[i]) != 0;
-        break;
-    case OP_XOR:
-        for (int32_t i = 0; i < n; i++) mask[i] = (x[i] != 0) ^ (y[i] != 0);
-        break;
-    default:
-        for (int32_t i = 0; i < n; i++) mask[i] = x[i] == 0;
-        break;
+    case OP_AND: EACH((x[i] != 0) & (y[i] != 0)); break;
+    case OP_OR: EACH((x[i] | y[i]) != 0); break;
+    case OP_XOR: EACH((x[i] != 0) ^ (y[i] != 0)); break;
+    default: EACH(x[i] == 0); break;
     }
     return 1;
 }

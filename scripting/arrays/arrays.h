@@ -25,7 +25,7 @@ typedef enum array_level {
 typedef enum array_writing {
     ARRAY_READ_ONLY,
     ARRAY_ANY, /* any number in the type's range */
-    /* marks or widths (script_array_check_marks()): a mask accepts 0 and 1, other types accept numbers >= 0 */
+    /* marks or widths (script_array_store()): a mask accepts 0 and 1, other types accept numbers >= 0 */
     ARRAY_MARKS,
 } array_writing;
 
@@ -47,12 +47,10 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
 
 /* Assign the value at `index` (a number, a boolean or an array) to data[0, n). A number, or an array of items, is repeated for all elements
  * or all cells of each item. Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would be stored as
- * an integer. */
-void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level);
-
-/* Raise unless the value at `index` can be assigned to marks (type ARRAY_U8: 0 and 1) or to widths (other types: >= 0). NaN is invalid for
- * both. `name`: the field that is assigned, for the message. All other errors are left to script_array_store(). */
-void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name);
+ * an integer. `marks`: NULL, or the name of the field that is assigned, whose elements are marks (type ARRAY_U8: 0 and 1) or widths (other
+ * types: >= 0); then other values raise. */
+void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
+                        const char *marks);
 
 /* --- arrays whose elements C reads ------------------------------------------------------------------------------------ */
 

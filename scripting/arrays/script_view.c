@@ -1,33 +1,37 @@
 /* Views: userdata that give scripts access to engine structs during one call (arrays.h).
  *
- * The functions of a view are closures with these upvalues: 1 the metatable, which identifies the class; 2 the class; 3 the method's
- * number or, for __index and __newindex, a table from names to fields (their index) and methods. */
+ * The registry has the metatable of each class under the class's address. The functions of a view are closures with these upvalues: 1 the
+ * class; 2 the method's number or, for __index and __newindex, a table from names to fields (their index) and methods. */
 #include <string.h>
 
 #include "arrays.h"
 
-enum { METATABLE = 1, CLASS, NUMBER_OR_NAMES };
+enum { CLASS = 1, NUMBER_OR_NAMES };
 
 static const script_view_class *view_class(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(CLASS));
 }
 
-static const script_view *check_live_view(lua_State *L, const script_view *view, const char *word)
+const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind)
 {
+    const script_view *view = lua_touserdata(L, index);
+    int same = 0;
+    if (view != NULL && lua_getmetatable(L, index)) {
+        lua_rawgetp(L, LUA_REGISTRYINDEX, kind);
+        same = lua_rawequal(L, -1, -2);
+        lua_pop(L, 2);
+    }
+    if (!same) luaL_typeerror(L, index, kind->word);
     if (view->stamp != script_from_lua(L)->frame.stamp)
         luaL_error(L, "%s of a call that is over, or interrupted by this one: rill.array(a) keeps a copy of an array",
-                   word);
+                   kind->word);
     return view;
 }
 
 const script_view *script_view_self(lua_State *L)
 {
-    const script_view *view = lua_touserdata(L, 1);
-    if (view == NULL || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(METATABLE)))
-        luaL_typeerror(L, 1, view_class(L)->word);
-    lua_pop(L, 1);
-    return check_live_view(L, view, view_class(L)->word);
+    return script_view_check(L, 1, view_class(L));
 }
 
 int script_view_number(lua_State *L)
@@ -50,19 +54,6 @@ int script_view_range(lua_State *L)
     lua_pushinteger(L, offset[0] + 1);
     lua_pushinteger(L, offset[1]);
     return 2;
-}
-
-const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind)
-{
-    const script_view *view = lua_touserdata(L, index);
-    int same = 0;
-    if (view != NULL && lua_getmetatable(L, index)) {
-        lua_rawgetp(L, LUA_REGISTRYINDEX, kind);
-        same = lua_rawequal(L, -1, -2);
-        lua_pop(L, 2);
-    }
-    if (!same) luaL_typeerror(L, index, kind->word);
-    return check_live_view(L, view, kind->word);
 }
 
 void script_view_push(lua_State *L, const script_view_class *kind, void *data, const void *call)
@@ -137,8 +128,8 @@ static int set(lua_State *L)
     if (!is_field || f->writing != ARRAY_MARKS)
         return luaL_error(L, "%s.%s is read-only", kind->word, lua_tostring(L, 2));
     const int32_t n = field_length(script_from_lua(L), kind, f, view);
-    script_array_check_marks(L, 3, f->type, n, f->level, lua_pushfstring(L, "%s.%s", kind->variable, f->name));
-    script_array_store(L, 3, f->type, field_data(f, view), n, f->level);
+    script_array_store(L, 3, f->type, field_data(f, view), n, f->level,
+                       lua_pushfstring(L, "%s.%s", kind->variable, f->name));
     return 0;
 }
 
@@ -155,7 +146,7 @@ void script_view_advance(const script_view_class *kind, void *data, int32_t item
 
 /* --- metatables --------------------------------------------------------------------------------------------------- */
 
-static void push_names(lua_State *L, const script_view_class *kind, int metatable)
+static void push_names(lua_State *L, const script_view_class *kind)
 {
     lua_newtable(L);
     for (int i = 0; kind->fields[i].name != NULL; i++) {
@@ -165,10 +156,9 @@ static void push_names(lua_State *L, const script_view_class *kind, int metatabl
     }
     for (const script_view_method *method = kind->methods; method != NULL && method->name != NULL; method++) {
         script_name_add(L, kind->word, method->name);
-        lua_pushvalue(L, metatable);
         lua_pushlightuserdata(L, (void *)kind);
         lua_pushinteger(L, method->number);
-        lua_pushcclosure(L, method->function, 3);
+        lua_pushcclosure(L, method->function, 2);
         lua_setfield(L, -2, method->name);
     }
 }
@@ -177,14 +167,12 @@ void script_view_open(lua_State *L, const script_view_class *kind)
 {
     static const luaL_Reg functions[] = {{"__index", get}, {"__newindex", set}, {NULL, NULL}};
     lua_newtable(L);
-    int metatable = lua_gettop(L);
-    lua_pushvalue(L, metatable);
     lua_pushlightuserdata(L, (void *)kind);
-    push_names(L, kind, metatable);
-    luaL_setfuncs(L, functions, 3);
+    push_names(L, kind);
+    luaL_setfuncs(L, functions, 2);
     lua_pushstring(L, kind->word);
-    lua_setfield(L, metatable, "__name");
+    lua_setfield(L, -2, "__name");
     lua_pushboolean(L, 0);
-    lua_setfield(L, metatable, "__metatable");
+    lua_setfield(L, -2, "__metatable");
     lua_rawsetp(L, LUA_REGISTRYINDEX, kind);
 }

@@ -175,31 +175,26 @@ static int own_is_heuristic(lua_State *L)
  * function; functions are registered first. The string at index 2 is the expected kind. */
 static int find_declared_name(lua_State *L)
 {
-    static const struct {
-        const char *word;
-        /* declaration used for a Lua function of this kind; NULL: a function alone cannot be of this kind */
-        const script_declaration *function_declaration;
-    } kinds[] = {{"heuristic", &script_heuristic_declaration},
-                 {"scorer", &script_scorer_declaration},
-                 {"scheduler", &script_scheduler_declaration},
-                 {"domain", NULL}};
+    /* declarations that make a plugin of a Lua function alone, by script_kind; a domain cannot be made of one */
+    static const script_declaration *const declarations[] = {&script_heuristic_declaration, &script_scorer_declaration,
+                                                             &script_scheduler_declaration, NULL};
     char native[SCRIPT_NAME_MAX];
+    const char *word = lua_tostring(L, 2), *name = NULL;
     script_kind kind = SCRIPT_HEURISTIC;
-    while (strcmp(kinds[kind].word, lua_tostring(L, 2)) != 0) kind++;
-    const char *word = kinds[kind].word, *name = kind == SCRIPT_DOMAIN ? script_domain_name(L, 1) : NULL;
+    while (kind < SCRIPT_DOMAIN && strcmp(declarations[kind]->word, word) != 0) kind++;
+    if (kind == SCRIPT_DOMAIN) name = script_domain_name(L, 1);
     const script_table *t = script_table_get(L, 1);
     if (script_native_is(L, 1)) {
         script_native_register(L, 1, kind, native);
         name = native;
     }
-    if (name == NULL && lua_isfunction(L, 1) && kinds[kind].function_declaration != NULL)
-        t = script_declare_function(L, 1, kinds[kind].function_declaration);
+    if (name == NULL && lua_isfunction(L, 1) && declarations[kind] != NULL)
+        t = script_declare_function(L, 1, declarations[kind]);
     if (t != NULL && t->declaration->kind != kind)
         return luaL_error(L, "a %s was expected, not %s %s", word, t->declaration->word, t->name);
     if (name == NULL && t == NULL)
         return luaL_error(L, "a %s was expected, not a %s: write \"NAME:ARGUMENTS\", {\"NAME\", ARGUMENTS...}%s", word,
-                          luaL_typename(L, 1),
-                          kinds[kind].function_declaration != NULL ? ", a function, or a declared object" : "");
+                          luaL_typename(L, 1), declarations[kind] != NULL ? ", a function, or a declared object" : "");
     lua_pushstring(L, t != NULL ? t->name : name);
     return 1;
 }
@@ -274,7 +269,7 @@ void script_config_lua_add(lua_State *L, const luaL_Reg *functions)
 static void push_own(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key);
-    const int is_complete = lua_getfield(L, -1, "is_complete") != LUA_TNIL;
+    const int is_complete = lua_getfield(L, -1, "apply") != LUA_TNIL; /* the last function of the last file */
     lua_pop(L, 1);
     if (is_complete) return;
     for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
@@ -284,8 +279,6 @@ static void push_own(lua_State *L)
         lua_pushvalue(L, -2);
         lua_call(L, 1, 0);
     }
-    lua_pushboolean(L, 1);
-    lua_setfield(L, -2, "is_complete");
 }
 
 /* Insert the function own.NAME below the topmost `arguments` values of the stack. */
@@ -306,7 +299,7 @@ rill_status script_internal_call(lua_State *L, const char *name, int arguments, 
     int text = lua_rawgeti(L, -1, 1) == LUA_TSTRING;
     lua_rawgeti(L, -2, 2);
     if (!text) return luaL_error(L, "%s", lua_tostring(L, -1));
-    rill_status status = script_config_fail(script_from_lua(L), lua_tostring(L, -2), lua_tostring(L, -1));
+    rill_status status = rill_script_config_refuse(script_from_lua(L), lua_tostring(L, -2), lua_tostring(L, -1));
     lua_pop(L, 3);
     return status;
 }
@@ -340,7 +333,7 @@ int script_config_line(rill_script *s, const char *text, size_t length, const ch
 }
 
 /* Find the line of `key` in the script's file, and record a message with it. If the file cannot be read, the message has no line. */
-rill_status script_config_fail(rill_script *s, const char *key, const char *sentence)
+rill_status rill_script_config_refuse(rill_script *s, const char *key, const char *sentence)
 {
     char line[32] = "", why[SCRIPT_MESSAGE_MAX];
     rill_text text = {.ctx = s->ctx};
@@ -352,9 +345,4 @@ rill_status script_config_fail(rill_script *s, const char *key, const char *sent
     if (line_number > 0) snprintf(line, sizeof line, ":%d", line_number);
     rill_text_clear(&text);
     return rill_fail(s->ctx, RILL_ERR_OPTION, "%s%s: %s%s%s", s->path, line, key, key[0] != '\0' ? ": " : "", why);
-}
-
-rill_status rill_script_config_refuse(rill_script *script, const char *key, const char *why)
-{
-    return script_config_fail(script, key, why);
 }

@@ -461,6 +461,6 @@ void rill_script_config_locate_error(rill_script *script, const rill_script_conf
             found = strstr(message, entry->name) != NULL && !entry_works(ctx, (script_kind)kind, entry);
             if (found) snprintf(key, sizeof key, keys[kind], (int)i + 1);
         }
-    if (found) script_config_fail(script, key, message);
+    if (found) rill_script_config_refuse(script, key, message);
     rill_fail(ctx, status, "%s", found ? rill_error(ctx) : message);
 }

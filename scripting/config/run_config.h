@@ -20,16 +20,8 @@ void script_config_lua_add(lua_State *L, const luaL_Reg *functions);
  * a Lua error. */
 rill_status script_internal_call(lua_State *L, const char *name, int arguments, int results);
 
-/* Record the message "FILE:LINE: KEY: sentence", with the line if it can be found. Returns RILL_ERR_OPTION. */
-rill_status script_config_fail(rill_script *s, const char *key, const char *sentence);
-
 /* Return the line of the Lua source that sets a key ("options.k", "heuristics[2]") of the returned table. If no line sets it, return the
  * line of the nearest enclosing key; 0: unknown. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
-
-/* --- script_load.c ------------------------------------------------------------------------------------------------ */
-
-/* Create a script with all modules of scripting/ open, without running a file. */
-rill_status script_create(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options);
 
 #endif

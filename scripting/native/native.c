@@ -441,11 +441,7 @@ static void open_refusal(lua_State *L)
                                       {"__call", refuse_sandboxed},  {"__pairs", refuse_sandboxed},
                                       {"__len", refuse_sandboxed},   {NULL, NULL}};
     lua_newtable(L);
-    lua_newtable(L);
-    luaL_setfuncs(L, events, 0);
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_setmetatable(L, -2);
+    script_set_metatable(L, events);
     lua_setfield(L, -2, "ffi");
 }
 

@@ -108,17 +108,14 @@ static const void *read_pointer(const place *p)
     return lua_touserdata(p->L, p->index);
 }
 
+/* Return the engine struct of a view. Scripts pass the view `rows` for both rows* and modifiers*. */
 static const void *read_struct(const place *p)
 {
-    rill_modifiers *modifiers;
-    const rill_scorer_rows *rows;
-    switch (p->type) {
-    case SIGNATURE_CANDIDATES: return script_candidates_check(p->L, p->index);
-    case SIGNATURE_SCHED_VIEW: return script_sched_view_check(p->L, p->index);
-    default: /* rows* or modifiers*: scripts pass the view `rows` for both */
-        rows = script_rows_check(p->L, p->index, &modifiers);
-        return p->type == SIGNATURE_MODIFIERS ? (const void *)modifiers : rows;
-    }
+    const script_view_class *kind = p->type == SIGNATURE_CANDIDATES   ? &script_candidates_class
+                                    : p->type == SIGNATURE_SCHED_VIEW ? &script_sched_view_class
+                                                                      : &script_rows_class;
+    const script_view *view = script_view_check(p->L, p->index, kind);
+    return p->type == SIGNATURE_MODIFIERS ? (const void *)script_rows_modifiers(view) : view->data;
 }
 
 static const void *read_array(const place *p, int constant)

@@ -350,17 +350,10 @@ static int refuse_field(lua_State *L)
     return luaL_error(L, "cannot assign rill.%s: the table rill is read-only", luaL_tolstring(L, 2, NULL));
 }
 
-/* Give the table on top of the stack a protected metatable, in which `missing` handles reading an absent field, and `refuse` handles
- * assigning one. */
-static void set_protected_metatable(lua_State *L, lua_CFunction missing, lua_CFunction refuse)
+void script_set_metatable(lua_State *L, const luaL_Reg *functions)
 {
-    lua_createtable(L, 0, 3);
-    lua_pushcfunction(L, missing);
-    lua_setfield(L, -2, "__index");
-    if (refuse != NULL) {
-        lua_pushcfunction(L, refuse);
-        lua_setfield(L, -2, "__newindex");
-    }
+    lua_newtable(L);
+    luaL_setfuncs(L, functions, 0);
     lua_pushliteral(L, "protected");
     lua_setfield(L, -2, "__metatable");
     lua_setmetatable(L, -2);
@@ -416,18 +409,20 @@ void script_open_names(lua_State *L)
 
 void script_protect_rill(lua_State *L)
 {
-    set_protected_metatable(L, missing_field, refuse_field);
+    static const luaL_Reg functions[] = {{"__index", missing_field}, {"__newindex", refuse_field}, {NULL, NULL}};
+    script_set_metatable(L, functions);
     lua_setglobal(L, "rill");
 }
 
 void script_open_libraries(lua_State *L)
 {
+    static const luaL_Reg functions[] = {{"__index", missing_global}, {NULL, NULL}};
     open_standard(L, script_from_lua(L)->options.unsafe);
     lua_pushglobaltable(L);
     script_open_guards(L);
     lua_pushcfunction(L, print);
     lua_setfield(L, -2, "print");
-    set_protected_metatable(L, missing_global, NULL);
+    script_set_metatable(L, functions);
     lua_pop(L, 1);
     open_rill(L);
 }

@@ -249,7 +249,7 @@ void script_destroy(rill_script *s)
 {
     if (s == NULL) return;
     if (s->main != NULL) lua_close(s->main);
-    for (const script_part *part = s->parts; part->open != NULL; part++)
+    for (const script_part *part = script_parts; part->open != NULL; part++)
         if (part->close != NULL) part->close(s);
     script_heap_free(s);
     rill_free(s->ctx, s->path, s->path_size);
@@ -261,12 +261,11 @@ static int open_state(lua_State *L)
     script_open_limits(L);
     lua_pushboolean(L, 0); /* create the registry entry now, so that no memory is needed when it is set */
     lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
-    for (const script_part *part = script_from_lua(L)->parts; part->open != NULL; part++) part->open(L);
+    for (const script_part *part = script_parts; part->open != NULL; part++) part->open(L);
     return 0;
 }
 
-rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options,
-                        const script_part *parts)
+rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options)
 {
     rill_script_options own = {0};
     if (options != NULL) {
@@ -277,7 +276,6 @@ rill_status script_make(rill_script **out, rill_context *ctx, const char *path, 
     rill_script *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a script");
     s->ctx = ctx;
-    s->parts = parts;
     s->result = LUA_NOREF;
     s->stride = SCRIPT_STRIDE;
     s->options = own;

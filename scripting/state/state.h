@@ -28,8 +28,7 @@ typedef struct script_native script_native;
 typedef struct script_block script_block;
 typedef struct script_chunk script_chunk;
 
-/* Functions that open and close one module of scripting/ in a script's state. state/ depends on no other module, so
- * the caller of script_make() passes the list of modules. */
+/* Functions that open and close one module of scripting/ in a script's state. */
 typedef struct script_part {
     /* adds the module's functions to the table `rill`, which is on top of the stack. Called in the order of the list; may raise a Lua
      * error */
@@ -37,6 +36,9 @@ typedef struct script_part {
     /* frees the module's data after the Lua state has been closed; NULL: there is no data to free */
     void (*close)(rill_script *s);
 } script_part;
+/* All modules, in the order in which they are opened; the last entry has open == NULL. Defined in script_load.c, because state/ depends on
+ * no other module. */
+extern const script_part script_parts[];
 
 enum { SCRIPT_HEAP_CLASSES = 92, SCRIPT_DEFAULT_MEMORY = 256 << 20 };
 
@@ -96,11 +98,12 @@ struct rill_script {
     int array_metatable; /* registry reference of the arrays' metatable */
     /* address of the arrays' metatable, by which a value is recognised as an array without a look-up */
     const void *array_mark;
-    script_table *tables;      /* list of plugins (tables of functions) that this script registered */
-    int domains;               /* number of domains registered by rill.domain{} */
-    script_native *native;     /* data of rill.ffi; NULL in a sandbox */
-    rill_status raised_status; /* status that was passed to the latest script_raise() */
-    const script_part *parts;
+    script_table *tables; /* list of plugins (tables of functions) that this script registered */
+    int domains;          /* number of domains registered by rill.domain{} */
+    /* the call of a domain's score() in progress (domain_run.c); NULL: none */
+    const struct rows_call *score_call;
+    script_native *native;      /* data of rill.ffi; NULL in a sandbox */
+    rill_status raised_status;  /* status that was passed to the latest script_raise() */
     struct script_watch *watch; /* masks created and used so far (arrays/array.c); NULL: masks are not watched */
     /* called at the end of an engine call if masks are watched. `counts`: 1: count the masks made in the call; 0: the call failed, so its
      * masks are not counted */
@@ -109,10 +112,8 @@ struct rill_script {
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
 
-/* Create a Lua state with the modules in `parts` open, without running the script. `parts` ends with open == NULL
- * and must outlive the state. */
-rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options,
-                        const script_part *parts);
+/* Create a Lua state with all modules open, without running the script. */
+rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options);
 void script_destroy(rill_script *s);
 
 /* Return the script that owns the Lua state; L may be any of its coroutines. */
@@ -184,6 +185,8 @@ const char *script_text(lua_State *L, int index, const char *what);
 void script_replace_zeros(lua_State *L);
 /* Push the field `key` of the table at `index`, without metamethods. Returns its Lua type. */
 int script_raw_field(lua_State *L, int index, const char *key);
+/* Give the table on top of the stack a metatable with these functions, which scripts cannot access. */
+void script_set_metatable(lua_State *L, const luaL_Reg *functions);
 /* Push a list of integers. */
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
 /* Push a list with the names of all settings. */

@@ -342,27 +342,6 @@ static int new_table(lua_State *L)
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-/* Create the metatable of the tables `rows` that step() and score() get. It has one method, answer(), which finds
- * the model through a userdata that is cleared when the model is closed. Scripts cannot access the metatable: by setting
- * its field __gc they would get finalizers, to which the limits do not apply. */
-static void make_rows_type(lua_State *L, script_model *m)
-{
-    m->handle_target = lua_newuserdatauv(L, sizeof *m->handle_target, 0);
-    *m->handle_target = m;
-    lua_pushvalue(L, -1);
-    m->handle = luaL_ref(L, LUA_REGISTRYINDEX);
-    lua_createtable(L, 0, 2);
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_createtable(L, 0, 1);
-    lua_pushvalue(L, -3);
-    lua_pushcclosure(L, domain_rows_answer, 1);
-    lua_setfield(L, -2, "answer");
-    lua_setfield(L, -2, "__index");
-    m->rows = luaL_ref(L, LUA_REGISTRYINDEX);
-    lua_pop(L, 1);
-}
-
 static int open_model(lua_State *L)
 {
     open_call *call = lua_touserdata(L, STACK_CALL);
@@ -375,7 +354,6 @@ static int open_model(lua_State *L)
     m->states = new_table(L);
     m->starts = new_table(L);
     m->texts = new_table(L);
-    if (m->domain->by_rows) make_rows_type(L, m);
     return 0;
 }
 
@@ -388,7 +366,7 @@ rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_
     m->domain = d;
     m->script = d->script;
     m->self = m->description = m->separator = m->names = m->ids = LUA_NOREF;
-    m->states = m->starts = m->texts = m->rows = m->handle = LUA_NOREF;
+    m->states = m->starts = m->texts = LUA_NOREF;
     open_call call = {.m = m, .options = options};
     rill_status status = domain_protect(m, "open", open_model, &call);
     if (status >= 0) status = call.refused;
@@ -413,8 +391,7 @@ static int close_model(lua_State *L)
 static int release_references(lua_State *L)
 {
     const script_model *m = lua_touserdata(L, 1);
-    const int references[] = {m->self,   m->description, m->separator, m->names, m->ids,
-                              m->states, m->starts,      m->texts,     m->rows,  m->handle};
+    const int references[] = {m->self, m->description, m->separator, m->names, m->ids, m->states, m->starts, m->texts};
     for (size_t i = 0; i < sizeof references / sizeof *references; i++) luaL_unref(L, LUA_REGISTRYINDEX, references[i]);
     return 0;
 }
@@ -436,7 +413,6 @@ void domain_close(void *self)
         domain_protect_deferred(m, "close", close_model, m);
         log_late(m);
     }
-    if (m->handle != LUA_NOREF) *m->handle_target = NULL;
     domain_protect_deferred(m, "close", release_references, m);
     rill_columns_free(ctx, &m->choices);
     rill_free(ctx, m->seen, (size_t)m->info.actions);

@@ -38,9 +38,10 @@ static void describe_input(const script_model *m, char *out, size_t size)
 static rill_status call_protected(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
+    const struct rows_call *outer = m->script->score_call;
     m->slot = -1;
     rill_status status = script_protect(m->script, fn, call);
-    m->score_call = NULL;
+    m->script->score_call = outer;
     if (status >= 0) return status;
     char input[160];
     describe_input(m, input, sizeof input);
@@ -181,6 +182,8 @@ typedef struct rows_call {
     const rill_rows *rows;
     const rill_score_request *request; /* the score() request; NULL in a call of step() */
     rill_score_result *out;
+    const void
+        *table; /* address of the table `rows` that the script's score() got, by which rows:answer() recognises it */
 } rows_call;
 
 /* Write the choices that the model holds to row `row` of the result. */
@@ -382,7 +385,7 @@ static void push_column(lua_State *L, const char *name, const int32_t *data, int
 }
 
 /* Push the table `rows`, the argument of the script's step() and score(). Its fields are arrays over the engine's memory. */
-static void push_rows(lua_State *L, const script_model *m, const rill_rows *rows)
+static void push_rows(lua_State *L, const rill_rows *rows)
 {
     lua_createtable(L, 0, 8);
     lua_pushinteger(L, rows->n);
@@ -395,8 +398,7 @@ static void push_rows(lua_State *L, const script_model *m, const rill_rows *rows
     push_column(L, "action", rows->action, rows->n);
     push_column(L, "slot", rows->slot, rows->n);
     push_column(L, "depth", rows->depth, rows->n);
-    domain_push(L, m->rows);
-    lua_setmetatable(L, -2);
+    luaL_setmetatable(L, DOMAIN_ROWS);
 }
 
 static int has_one_slot(const rill_rows *rows)
@@ -412,23 +414,23 @@ static int step_by_rows(lua_State *L)
     script_model *m = call->m;
     if (has_one_slot(call->rows)) m->slot = call->rows->slot[0];
     domain_push_method(L, m, DOMAIN_STEP);
-    push_rows(L, m, call->rows);
+    push_rows(L, call->rows);
     lua_call(L, 2, 0);
     return 0;
 }
 
 static int score_by_rows(lua_State *L)
 {
-    const rows_call *call = lua_touserdata(L, 1);
+    rows_call *call = lua_touserdata(L, 1);
     script_model *m = call->m;
     const rill_rows *rows = call->rows;
     rill_score_result *out = call->out;
     if (has_one_slot(rows)) m->slot = rows->slot[0];
     for (int32_t i = 0; i < rows->n; i++) out->count[i] = -1;
     domain_push_method(L, m, DOMAIN_SCORE);
-    push_rows(L, m, rows);
-    m->score_call = call;
-    m->score_call_rows = lua_topointer(L, -1);
+    push_rows(L, rows);
+    call->table = lua_topointer(L, -1);
+    m->script->score_call = call;
     lua_call(L, 2, 0);
     for (int32_t i = 0; i < rows->n; i++) {
         if (out->count[i] >= 0) continue;
@@ -441,10 +443,10 @@ static int score_by_rows(lua_State *L)
 
 int domain_rows_answer(lua_State *L)
 {
-    script_model *m = *(script_model **)lua_touserdata(L, lua_upvalueindex(1));
-    if (m == NULL || m->score_call == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != m->score_call_rows)
+    const rows_call *call = script_from_lua(L)->score_call;
+    if (call == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != call->table)
         return luaL_error(L, "rows:answer() can only be called on the rows of the score() in progress");
-    const rows_call *call = m->score_call;
+    script_model *m = call->m;
     lua_Integer row = luaL_checkinteger(L, 2);
     if (row < 1 || row > call->rows->n)
         return luaL_error(L, "rows:answer(): row %I is not one of 1 to %d", (LUAI_UACINT)row, (int)call->rows->n);
@@ -476,5 +478,5 @@ rill_status domain_step(void *self, const rill_rows *rows)
 rill_status domain_score(void *self, const rill_rows *rows, const rill_score_request *score_request,
                          rill_score_result *out)
 {
-    return protect_rows(self, "score", score_all, score_by_rows, &(rows_call){self, rows, score_request, out});
+    return protect_rows(self, "score", score_all, score_by_rows, &(rows_call){self, rows, score_request, out, NULL});
 }

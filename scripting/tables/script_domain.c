@@ -310,6 +310,15 @@ void script_open_domains(lua_State *L)
     lua_pushcfunction(L, domain_name);
     lua_setfield(L, -2, "__tostring");
     lua_pop(L, 1);
+    luaL_newmetatable(L, DOMAIN_ROWS);
+    lua_newtable(L);
+    lua_pushcfunction(L, domain_rows_answer);
+    lua_setfield(L, -2, "answer");
+    lua_setfield(L, -2, "__index");
+    /* scripts cannot access the metatable: by setting its field __gc they would get finalizers, to which the limits do not apply */
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 1);
     const char *names[FIELDS];
     list_fields(names);
     for (int i = 0; i < FIELDS; i++) script_name_add(L, "domain", names[i]);

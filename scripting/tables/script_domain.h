@@ -43,7 +43,7 @@ typedef struct script_domain {
     int by_rows; /* 1: the domain declares encode, step and score; 0: start, advance and choices */
 } script_domain;
 
-/* One opened model. The int members from self to handle are registry references; they are LUA_NOREF until they are created. */
+/* One opened model. The int members from self to texts are registry references; they are LUA_NOREF until they are created. */
 typedef struct script_model {
     const script_domain *domain;
     rill_script *script;
@@ -53,14 +53,9 @@ typedef struct script_model {
     int description, separator;
     /* names: table from action + 1 to the action's name; ids: table from names to actions. LUA_NOREF: actions have no names */
     int names, ids;
-    int states; /* table from node + 1 to the state that advance() returned */
-    int starts; /* table from slot + 1 to the state that start() returned */
-    int texts;  /* table from slot + 1 to the input's text */
-    int rows;   /* metatable of the tables `rows` that the script's step() and score() get */
-    /* userdata with a pointer to this struct, for methods of Lua objects that may outlive the model; the pointer becomes NULL when the
-     * model is closed */
-    int handle;
-    struct script_model **handle_target;
+    int states;      /* table from node + 1 to the state that advance() returned */
+    int starts;      /* table from slot + 1 to the state that start() returned */
+    int texts;       /* table from slot + 1 to the input's text */
     int64_t *inputs; /* [inputs_capacity] id of the input in each slot */
     size_t inputs_capacity;
 
@@ -74,9 +69,6 @@ typedef struct script_model {
     int has_last;         /* 1: some choice is RILL_LAST, the last action of its hypothesis */
 
     /* The members below belong to calls in progress. */
-    const struct rows_call *score_call; /* the call of score() in progress; NULL: none */
-    /* address of the table `rows` that was passed to the script's score(), by which rows:answer() recognises it */
-    const void *score_call_rows;
     int32_t slot;       /* slot of the current row or input; -1: none */
     script_late failed; /* failure in a callback that cannot return a status; a later callback returns it */
 } script_model;
@@ -112,7 +104,9 @@ int32_t domain_find_action(void *self, const char *text, size_t length);
 rill_status domain_tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n);
 
-/* Implements the method rows:answer(row, choices, last). Upvalue 1 is the model's `handle`. */
+/* Metatable of the tables `rows` that the script's step() and score() get. domain_rows_answer() is its method rows:answer(row, choices,
+ * last). */
+#define DOMAIN_ROWS "rill.domain.rows"
 int domain_rows_answer(lua_State *L);
 
 /* Run fn(call) in a protected call. If it fails, the message names the domain, the engine's call (`what`) and the input. */

@@ -51,9 +51,8 @@ static void require_value(lua_State *L)
 static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level, const char *name)
 {
     require_value(L);
-    script_array_check_marks(L, 2, ARRAY_U8, n, level, name);
     uint8_t *mask = lua_newuserdatauv(L, (size_t)n, 0);
-    script_array_store(L, 2, ARRAY_U8, mask, n, level);
+    script_array_store(L, 2, ARRAY_U8, mask, n, level, name);
     return mask;
 }
 
@@ -78,7 +77,7 @@ static int method_narrow(lua_State *L)
     const rill_candidates *b = script_view_self(L)->data;
     require_value(L);
     int32_t *width = lua_newuserdatauv(L, (size_t)b->n * sizeof *width, 0);
-    script_array_store(L, 2, ARRAY_I32, width, b->n, ARRAY_ITEMS);
+    script_array_store(L, 2, ARRAY_I32, width, b->n, ARRAY_ITEMS, NULL);
     for (int32_t i = 0; i < b->n; i++)
         if (width[i] < b->width[i]) b->width[i] = width[i] > 0 ? width[i] : 0;
     return 0;
@@ -90,12 +89,7 @@ static const script_view_method methods[] = {{"range", script_view_range, 0},
                                              {"halt", method_halt, 0},
                                              {NULL, NULL, 0}};
 
-static const script_view_class candidates_class = {"candidates", "b", fields, methods, 0};
-
-rill_candidates *script_candidates_check(lua_State *L, int index)
-{
-    return script_view_check(L, index, &candidates_class)->data;
-}
+const script_view_class script_candidates_class = {"candidates", "b", fields, methods, 0};
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
@@ -122,7 +116,7 @@ static rill_status call_script(const script_instance *self, rill_candidates *b)
 {
     rill_script *s = self->table->script;
     script_frame frame = script_begin(s, b->offset, b->n);
-    rill_status status = script_instance_call(self, 0, &candidates_class, b, NULL, script_refuse_array,
+    rill_status status = script_instance_call(self, 0, &script_candidates_class, b, NULL, script_refuse_array,
                                               (void *)"assign the marks, as in b.keep = mask");
     script_end(s, frame);
     return status == RILL_OK ? check_widths(self, b) : status;
@@ -142,7 +136,7 @@ static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
     *id = one.item_id[i];
     one.n = 1;
     one.offset = offset;
-    script_view_advance(&candidates_class, &one, i, first);
+    script_view_advance(&script_candidates_class, &one, i, first);
     return call_script(c->self, &one);
 }
 
@@ -190,6 +184,6 @@ const script_declaration script_heuristic_declaration = {
 
 void script_open_heuristics(lua_State *L)
 {
-    script_view_open(L, &candidates_class);
+    script_view_open(L, &script_candidates_class);
     script_declaration_open(L, &script_heuristic_declaration);
 }

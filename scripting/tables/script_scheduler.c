@@ -37,12 +37,7 @@ static const script_view_field fields[] = {
     {.name = NULL}};
 #undef MEMBER
 
-static const script_view_class sched_view_class = {"sched_view", "f", fields, NULL, offsetof(rill_sched_view, n)};
-
-const rill_sched_view *script_sched_view_check(lua_State *L, int index)
-{
-    return script_view_check(L, index, &sched_view_class)->data;
-}
+const script_view_class script_sched_view_class = {"sched_view", "f", fields, NULL, offsetof(rill_sched_view, n)};
 
 /* --- results, on top of the stack ------------------------------------------------------------------------------------ */
 
@@ -137,7 +132,7 @@ static rill_status call_script_scheduler(const script_instance *self, int which,
 {
     rill_script *s = self->table->script;
     script_frame frame = script_begin(s, NULL, 0);
-    rill_status status = script_instance_call(self, which, &sched_view_class, (void *)f, NULL, take, out);
+    rill_status status = script_instance_call(self, which, &script_sched_view_class, (void *)f, NULL, take, out);
     script_end(s, frame);
     return status < 0 ? fail_scheduler_call(self, status, which, f) : RILL_OK;
 }
@@ -251,6 +246,6 @@ const script_declaration script_scheduler_declaration = {
 
 void script_open_schedulers(lua_State *L)
 {
-    script_view_open(L, &sched_view_class);
+    script_view_open(L, &script_sched_view_class);
     script_declaration_open(L, &script_scheduler_declaration);
 }

@@ -259,7 +259,7 @@ static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, 
     *out = (row_numbers){0, &out->single, 0};
     if (all && script_array_is(L, index)) {
         double *memory = lua_newuserdatauv(L, (size_t)c->rows->n * sizeof *memory, 0);
-        script_array_store(L, index, ARRAY_F64, memory, c->rows->n, ARRAY_CELLS);
+        script_array_store(L, index, ARRAY_F64, memory, c->rows->n, ARRAY_CELLS, NULL);
         *out = (row_numbers){1, memory, 0};
     } else if (kind == NO_NUMBER) {
         out->single = luaL_checknumber(L, index);
@@ -428,13 +428,11 @@ static const script_view_method methods[] = {
     {NULL, NULL, 0},
 };
 
-static const script_view_class rows_class = {"rows", "rows", fields, methods, 0};
+const script_view_class script_rows_class = {"rows", "rows", fields, methods, 0};
 
-const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifiers **modifiers)
+rill_modifiers *script_rows_modifiers(const script_view *rows)
 {
-    const script_view *view = script_view_check(L, index, &rows_class);
-    *modifiers = ((const scorer_call *)view->call)->modifiers;
-    return view->data;
+    return ((const scorer_call *)rows->call)->modifiers;
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
@@ -465,8 +463,8 @@ static rill_status call_script_scorer(scorer_call *c)
     rill_status status = find_items(c);
     if (status < 0) return status;
     script_frame frame = script_begin(s, c->self->offset, c->items);
-    status = script_instance_call(&c->self->base, SCORE_FUNCTION, &rows_class, (void *)c->rows, c, script_refuse_array,
-                                  (void *)"change scores by rows:add() and similar methods");
+    status = script_instance_call(&c->self->base, SCORE_FUNCTION, &script_rows_class, (void *)c->rows, c,
+                                  script_refuse_array, (void *)"change scores by rows:add() and similar methods");
     script_end(s, frame);
     return status;
 }
@@ -489,7 +487,7 @@ static rill_status call_script_scorer_for_item(void *user, int32_t i, int64_t *i
     f->first = end;
     rows.n = end - first;
     rows.item_id += first;
-    script_view_advance(&rows_class, &rows, 0, first);
+    script_view_advance(&script_rows_class, &rows, 0, first);
     rows.hyp_node += first;
     rows.text += first;
     rows.text_length += first;
@@ -660,7 +658,7 @@ void script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **use
 
 void script_open_scorers(lua_State *L)
 {
-    script_view_open(L, &rows_class);
+    script_view_open(L, &script_rows_class);
     script_view_open(L, &hypotheses_class);
     script_declaration_open(L, &script_scorer_declaration);
 }

@@ -20,11 +20,12 @@ enum { SCRIPT_NAME_MAX = 48 };
 /* Return the struct of the registered plugin or domain with this kind and name; NULL if there is none. */
 const void *script_find(const rill_context *ctx, script_kind kind, const char *name);
 
-/* Return the engine struct that the view at `index` gives access to. Raises if the value is not such a view, or if the engine call of the
- * view has returned. */
-rill_candidates *script_candidates_check(lua_State *L, int index);
-const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifiers **modifiers);
-const rill_sched_view *script_sched_view_check(lua_State *L, int index);
+/* The classes of the views that functions of heuristics, scorers and schedulers get: of rill_candidates, rill_scorer_rows and
+ * rill_sched_view. */
+extern const script_view_class script_candidates_class, script_rows_class, script_sched_view_class;
+
+/* Return the modifiers that belong to the rows of a view. */
+rill_modifiers *script_rows_modifiers(const script_view *rows);
 
 /* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view and
  * returns a number (0: no limit), or nil for the configured value. `user` belongs to the script. Raises Lua errors. */

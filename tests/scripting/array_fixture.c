@@ -186,7 +186,7 @@ static int load(lua_State *L)
 rill_status array_fixture_open(array_fixture *fixture, rill_context *ctx, const rill_script_options *options)
 {
     *fixture = (array_fixture){0};
-    rill_status status = script_create(&fixture->s, ctx, "arrays.lua", options);
+    rill_status status = script_make(&fixture->s, ctx, "arrays.lua", options);
     if (status == RILL_OK) status = script_protect(fixture->s, load, fixture);
     if (status < 0) array_fixture_close(fixture);
     return status;

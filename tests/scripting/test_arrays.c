@@ -55,7 +55,7 @@ static const int32_t offsets[] = {7, 9, 9, 10};
 static fixture open_fixture(void)
 {
     fixture f = {.ctx = open_context()};
-    assert_int_equal(script_create(&f.s, f.ctx, "test.lua", NULL), RILL_OK);
+    assert_int_equal(script_make(&f.s, f.ctx, "test.lua", NULL), RILL_OK);
     f.frame = script_begin(f.s, offsets, 3);
     return f;
 }
@@ -111,7 +111,7 @@ static int do_store(lua_State *L)
 {
     const job *j = lua_touserdata(L, 1);
     push_expression(L, j);
-    script_array_store(L, -1, j->type, j->data, j->n, j->level);
+    script_array_store(L, -1, j->type, j->data, j->n, j->level, NULL);
     return 0;
 }
 
@@ -236,7 +236,7 @@ static void failing_allocations_are_errors(void **unused)
     rill_context *ctx;
     rill_script *s;
     assert_int_equal(rill_context_create(&ctx, &options), RILL_OK);
-    assert_int_equal(script_create(&s, ctx, "test.lua", NULL), RILL_OK);
+    assert_int_equal(script_make(&s, ctx, "test.lua", NULL), RILL_OK);
     script_frame frame = script_begin(s, offsets, 3);
     uint8_t mask[3];
     int refused = 0;
