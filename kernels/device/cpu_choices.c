@@ -56,6 +56,13 @@ static int reads_host_sets(const rill_selection *s, const dev_op *op)
     return dev_op_subset(op) == 0 && dev_first_action(op) == 0 && s->legal_words >= bitset_words(op->width);
 }
 
+/* Return how many choices of a row there is memory for: as many as the host wants, at least one. */
+static size_t max_row_choices(const cpu_run *r)
+{
+    const rill_selection *s = r->d.arguments->selection;
+    return s != NULL && s->max_choices > 0 ? (size_t)s->max_choices : 1;
+}
+
 static size_t max_group_symbols(const cpu_run *r, const dev_op *op)
 {
     const size_t max = dev_op_subset(op) != 0 ? r->d.max_subset[dev_op_subset(op)] : op->width;
@@ -228,7 +235,7 @@ static void write_best(const cpu_group *g, rill_best *best, size_t *used)
     const rill_selection *s = run->d.arguments->selection;
     const size_t row = is_in_run_order(g) ? dev_host_row(&g->b->d, g->space, g->first) : 0;
     const int direct = is_in_run_order(g) && g->id == NULL && g->first_action == 0 && s->max_choices > 0;
-    best->n_best = s->max_choices > 0 ? (size_t)s->max_choices : 1;
+    best->n_best = max_row_choices(run);
     best->ld_out = direct ? (size_t)s->stride : best->n_best;
     best->log_norm = cpu_alloc_work(g->b, used, g->rows, sizeof *best->log_norm);
     best->ids = direct ? s->action + row * best->ld_out
@@ -332,15 +339,9 @@ typedef struct mixture {
     rill_best args;
 } mixture;
 
-static size_t mix_max_choices(const cpu_run *r)
-{
-    const int32_t max = r->d.arguments->selection->max_choices;
-    return max > 0 ? (size_t)max : 1;
-}
-
 static size_t mix_work_bytes(const cpu_run *r, const dev_op *op)
 {
-    const size_t rows = r->d.layout.max_rows[op->space], best = mix_max_choices(r), symbols = max_group_symbols(r, op);
+    const size_t rows = r->d.layout.max_rows[op->space], best = max_row_choices(r), symbols = max_group_symbols(r, op);
     return dev_lines(rows * dev_padded(symbols) * sizeof(float)) + 2 * dev_lines(rows * best * sizeof(float)) +
            2 * dev_lines(rows * sizeof(float)) + dev_lines(rows) + legal_bytes(r, op, rows);
 }
@@ -350,7 +351,7 @@ static void lay_out_mixture(mixture *m, const cpu_group *g)
     const cpu_run *run = g->b->run;
     size_t used = 0;
     m->g = g;
-    m->n_best = mix_max_choices(run);
+    m->n_best = max_row_choices(run);
     m->ld = dev_padded(max_group_symbols(run, g->op));
     m->x = cpu_alloc_work(g->b, &used, g->rows * m->ld, sizeof *m->x);
     m->log_norm = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->log_norm);
@@ -479,13 +480,9 @@ void cpu_mix(cpu_block *b, const dev_op *op)
 
 static size_t best_work_bytes(const cpu_run *r, const dev_op *op)
 {
-    const rill_selection *s = r->d.arguments->selection;
-    const size_t rows = r->d.layout.max_rows[op->space];
-    const size_t n_choices = s != NULL && s->max_choices > 0 && op->as.best.tag_column == 0 ? (size_t)s->max_choices
-                                                                                            : 1;
-    return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * sizeof(float)) +
-           dev_lines(rows * n_choices * sizeof(int32_t)) + dev_lines(rows * n_choices * sizeof(float)) +
-           legal_bytes(r, op, rows);
+    const size_t rows = r->d.layout.max_rows[op->space], choices = rows * max_row_choices(r);
+    return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * sizeof(float)) + dev_lines(choices * sizeof(int32_t)) +
+           dev_lines(choices * sizeof(float)) + legal_bytes(r, op, rows);
 }
 
 size_t cpu_choices_work_bytes(const cpu_run *r, const dev_op *op)
