@@ -2,9 +2,9 @@
  * states the rules they share.
  *
  * Also finds masks that a script makes and never uses, for `rill check`. An example: `a and b` of two masks is b in Lua, without an error.
- * While a script is watched, the masks that it makes are stored until the engine call ends, together with the source line that made them.
- * Every operation, method or assignment that takes an array marks it as used (array_check()). A line is reported only if in every call some
- * of its masks stayed unused. Only masks with a value per input or per candidate are watched, since they cannot be used after their call.
+ * While a script is watched, each source line that makes masks counts those that are unused, and a mask has the number of its line. Every
+ * operation, method or assignment that takes a mask uses it (array_check()). A line is reported only if in every call some of its masks
+ * stayed unused. Only masks with a value per input or per candidate are watched, since they cannot be used after their call.
  * Scripts that are not watched do not pay for this.
  *
  * Sections: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
@@ -39,12 +39,14 @@ static int raise_stale(lua_State *L)
                          "rill.array(a) makes a copy that stays valid");
 }
 
+static void use_mask(const rill_script *s, array *mask);
+
 array *array_check(lua_State *L, const rill_script *s, int index)
 {
     array *a = array_test(L, s, index);
     if (a == NULL) luaL_typeerror(L, index, "array");
     if (is_stale(a, s)) raise_stale(L);
-    a->used = 1;
+    if (a->unused_place != 0) use_mask(s, a);
     return a;
 }
 
@@ -350,7 +352,7 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
 
 /* --- unused masks -------------------------------------------------------------------------------------------------- */
 
-enum { MAX_MASK_PLACES = 64, MAX_KEPT_MASKS = 4096, PLACE_TEXT = LUA_IDSIZE + 16 };
+enum { MAX_MASK_PLACES = 64, PLACE_TEXT = LUA_IDSIZE + 16 };
 
 typedef struct place {
     char text[PLACE_TEXT]; /* position of the script line, "FILE:LINE" */
@@ -361,10 +363,6 @@ typedef struct place {
 } place;
 
 typedef struct script_watch {
-    int kept_table; /* registry reference of the list of masks made so far, in order of creation */
-    /* [n_kept] for each mask in the list, the line that made it, as an index into `place` */
-    uint8_t kept[MAX_KEPT_MASKS];
-    int n_kept;
     place place[MAX_MASK_PLACES];
     int n;
 } script_watch;
@@ -385,51 +383,31 @@ static int find_place(lua_State *L, script_watch *w)
     return w->n++;
 }
 
-void script_watch_mask(lua_State *L, rill_script *s)
+void script_watch_mask(lua_State *L, const rill_script *s, array *mask)
 {
-    script_watch *w = s->watch;
-    const int place_index = w->n_kept < MAX_KEPT_MASKS ? find_place(L, w) : -1;
+    const int place_index = find_place(L, s->watch);
     if (place_index < 0) return;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, w->kept_table);
-    lua_pushvalue(L, -2);
-    lua_rawseti(L, -2, w->n_kept + 1);
-    lua_pop(L, 1);
-    w->kept[w->n_kept++] = (uint8_t)place_index;
+    mask->unused_place = (uint8_t)(place_index + 1);
+    s->watch->place[place_index].call_masks++;
+    s->watch->place[place_index].call_unused++;
 }
 
-/* Count the used and unused masks of each script line, at the end of an engine call. Nested calls have ended earlier, so the masks of this
- * call are the last in the list. `counts`: 1: count them; 0: the call failed, so its masks are only dropped. */
+static void use_mask(const rill_script *s, array *mask)
+{
+    place *p = &s->watch->place[mask->unused_place - 1];
+    mask->unused_place = 0;
+    if (p->call_unused > 0) p->call_unused--; /* 0: a call within this one has failed, after which nothing is counted */
+}
+
+/* Count the used and unused masks of each script line, at the end of an engine call that is in no other one. `counts`: 1: count them; 0:
+ * the call failed, so its masks are not counted. */
 static void count_unused_masks(rill_script *s, int counts)
 {
-    script_watch *w = s->watch;
-    lua_State *L = s->L;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, w->kept_table);
-    for (; w->n_kept > 0; w->n_kept--) {
-        place *p = &w->place[w->kept[w->n_kept - 1]];
-        lua_rawgeti(L, -1, w->n_kept);
-        const array *mask = lua_touserdata(L, -1);
-        const int ours = mask->stamp == s->frame.stamp, is_unused = !mask->used;
-        lua_pop(L, 1);
-        if (!ours) break;
-        p->call_masks += counts;
-        p->call_unused += counts && is_unused;
-        lua_pushnil(L);
-        lua_rawseti(L, -2, w->n_kept);
-    }
-    lua_pop(L, 1);
-    for (place *p = w->place; p < w->place + w->n; p++) {
-        p->unused += p->call_unused > 0;
-        p->used += p->call_masks > 0 && p->call_unused == 0;
+    for (place *p = s->watch->place; p < s->watch->place + s->watch->n; p++) {
+        p->unused += counts && p->call_unused > 0;
+        p->used += counts && p->call_masks > 0 && p->call_unused == 0;
         p->call_masks = p->call_unused = 0;
     }
-}
-
-static int make_table(lua_State *L)
-{
-    script_watch *w = lua_touserdata(L, 1);
-    lua_newtable(L);
-    w->kept_table = luaL_ref(L, LUA_REGISTRYINDEX);
-    return 0;
 }
 
 void script_watch_free(rill_script *s)
@@ -441,14 +419,10 @@ void script_watch_free(rill_script *s)
 rill_status rill_script_watch(rill_script *script)
 {
     if (script->watch != NULL) return RILL_OK;
-    script_watch *w = rill_calloc(script->ctx, 1, sizeof *w);
-    if (w == NULL) return rill_fail_memory(script->ctx, sizeof *w, "watching a script");
-    rill_status status = script_protect(script, make_table, w);
-    if (status < 0)
-        rill_free(script->ctx, w, sizeof *w);
-    else
-        script->watch = w, script->watch_end = count_unused_masks;
-    return status;
+    script->watch = rill_calloc(script->ctx, 1, sizeof *script->watch);
+    if (script->watch == NULL) return rill_fail_memory(script->ctx, sizeof *script->watch, "watching a script");
+    script->watch_end = count_unused_masks;
+    return RILL_OK;
 }
 
 const char *rill_script_unused_mask(const rill_script *script, size_t i)

@@ -465,8 +465,8 @@ static int apply(lua_State *L)
         result = (shape){s->frame.cells, ARRAY_CELLS};
         in[0].spread = in[0].a->level == ARRAY_ITEMS;
     }
-    const array *out = array_new(L, s, operations[op].mask ? ARRAY_U8 : ARRAY_F64, result.n, result.level);
-    if (s->watch != NULL && operations[op].mask && result.level != ARRAY_PLAIN) script_watch_mask(L, s);
+    array *out = array_new(L, s, operations[op].mask ? ARRAY_U8 : ARRAY_F64, result.n, result.level);
+    if (s->watch != NULL && operations[op].mask && result.level != ARRAY_PLAIN) script_watch_mask(L, s, out);
     if (run_bytes(op, in, out)) {
         script_charge(L, result.n / BYTES_PER_UNIT);
         return 1;

@@ -61,7 +61,8 @@ typedef struct array {
     uint8_t type;     /* type of the elements: an array_type */
     uint8_t level;    /* what the elements belong to: an array_level */
     uint8_t writable; /* what a script may assign to elements: an array_writing */
-    uint8_t used;     /* 1: some operation has read the array; the user gets a report of masks that are never read */
+    /* in a watched script, the number of the line that made this mask, from 1, until the mask is used; else 0 */
+    uint8_t unused_place;
 } array;
 
 /* Return the array at `index`, or NULL if the value is no array. The array may be one of another call. */
@@ -183,9 +184,8 @@ typedef enum array_place {
 } array_place; /* a + b, a:sum(), rill.max(a, b) */
 void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number);
 
-/* If the script is watched (rill_script_watch()), record that the running C function made the mask on top of the stack.
- * Raises when out of memory. */
-void script_watch_mask(lua_State *L, rill_script *s);
+/* In a watched script (rill_script_watch()), record that the running C function made the mask. */
+void script_watch_mask(lua_State *L, const rill_script *s, array *mask);
 
 /* --- array_arith.c: elements as blocks of doubles ------------------------------------------------------------------- */
 

@@ -234,7 +234,7 @@ script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items)
 
 void script_end(rill_script *s, script_frame frame)
 {
-    if (s->watch != NULL) s->watch_end(s, 1);
+    if (s->watch != NULL && frame.stamp == 0) s->watch_end(s, 1);
     s->frame = frame;
 }
 
