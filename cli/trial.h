@@ -60,7 +60,7 @@ void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
 int cli_trials_check_grid(const cli_trials *trials);
 
 /* Return 1 if the setting `certify` or `exact` is on at every configuration, so that the search tries to prove its outputs optimal; else 0.
- * The table of results then has the column cert%, the share of proven outputs. */
+ * The table of results then has the column cert%, the fraction of outputs that are proven optimal. */
 int cli_trials_have_certified(const cli_trials *trials);
 
 /* Run the sweep of a run file. The session is configured, and its model is not open.

@@ -40,7 +40,7 @@ struct rill_option_source {
     chain chain[RILL_CHAINS];
     rill_budget_fn budget; /* function that replaces the setting max-batch-hypotheses; NULL: none */
     void *budget_user;
-    rill_key_fn cube_key; /* function that replaces the default classes of cube pruning; NULL: none */
+    rill_key_fn cube_key; /* function that replaces the default equivalence classes of cube pruning; NULL: none */
     void *cube_key_user;
     const rill_domain *domain; /* domain of the model for which the options are used; NULL: unknown */
     /* [n_worker_copies] the source that each worker uses instead of this one; NULL: the worker has no copy */

@@ -10,7 +10,7 @@
  *
  * The orders of Yang et al. are kept exactly; under the other schedulers overdue items go first (overdue_first, scheduler.h).
  *
- * A refill is an admission of inputs. All schedulers but `batch` refill when at most the share `refill` of max_items is in flight.
+ * A refill is an admission of inputs. All schedulers but `batch` refill when at most the fraction `refill` of max_items is in flight.
  *
  * Orders are made by counting sort, since depths, sizes and refill indexes are small numbers and a timestep takes some hundred
  * microseconds: a comparison sort of a thousand items would be noticeable. */
@@ -161,7 +161,7 @@ static rill_status refill_when_empty(void *self, const rill_sched_view *sched_vi
     return RILL_OK;
 }
 
-/* Admit inputs when at most the share `refill` of max_items is in flight: the epsilon of Yang et al. 2020, algorithm 1. */
+/* Admit inputs when at most the fraction `refill` of max_items is in flight: the epsilon of Yang et al. 2020, algorithm 1. */
 static rill_status refill_at_share(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;

@@ -135,7 +135,7 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a)
     }
 }
 
-/* Free a hypothesis that has no references left: release its hold on the node of its state_parent, free its own node (state id), and free
+/* Free a hypothesis that has no references left: release its reference to its state_parent's node, free its own node (state id), and free
  * its place in its chunk. */
 static void free_hyp(hyp_pool *f, hyp_arena *a, int32_t id)
 {

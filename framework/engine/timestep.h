@@ -107,8 +107,8 @@ typedef struct merge_key {
  * bank. */
 int merge_head_compare(const void *left, const void *right);
 
-/* The references and state holds (hyp_pool.h) that the children of a beam entry in the new beam add to the entry's hypothesis. commit.c
- * adds them up, so that it writes each hypothesis only once. */
+/* The references to hypotheses and to states (hyp_pool.h) that the children of a beam entry in the new beam add to the entry's hypothesis.
+ * commit.c adds them up, so that it writes each hypothesis only once. */
 typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;

@@ -1,7 +1,7 @@
 /* Implements cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live
- * hypotheses of a beam form a class, and only the best hypothesis of a class, its representative, is expanded; its row of choices stands
- * for the whole class. The hypotheses of a class and the representative's choices are the rows and columns of a grid, whose cells are
- * children. Merging takes the best cells of all grids first, as it takes children.
+ * hypotheses of a beam form an equivalence class, and only the best hypothesis of a class, its representative, is expanded; its row of
+ * choices stands for the whole class. The hypotheses of a class and the representative's choices are the rows and columns of a grid, whose
+ * cells are children. Merging takes the best cells of all grids first, as it takes children.
  *
  *   accelerated   a child of any hypothesis of the class gets the log-probability of the representative's child, and continues the
  *                 representative's state: its parent and its state_parent (rill_rows) then differ
@@ -14,7 +14,7 @@
  * Arrays of cube_pass cover the beam entries of the selected items, item after item: entry `rank` of an item whose entries begin at `base`
  * has index base + rank.
  *
- * Sections: memory · keys · classes · the second round · the variant. */
+ * Sections: memory · keys · equivalence classes · the second round · the variant. */
 #include "variants.h"
 
 /* Data of cube pruning in one timestep. */
@@ -32,7 +32,7 @@ typedef struct cube_pass {
     int64_t *key;
     /* [live entries] hypotheses with equal numbers have the same legal actions, by the domain (rill_domain.classify) and by bad words */
     int64_t *legal_class;
-    /* hash table of the current item's classes, by key and legal_class: index of the representative; -1: free */
+    /* hash table of the current item's equivalence classes, by key and legal_class: index of the representative; -1: free */
     int32_t *class_table;
 } cube_pass;
 
@@ -132,7 +132,7 @@ static rill_status compute_keys(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* --- classes ------------------------------------------------------------------------------------------------------ */
+/* --- equivalence classes ------------------------------------------------------------------------------------------ */
 
 static size_t hash(int64_t key, int64_t legal)
 {
@@ -140,8 +140,8 @@ static size_t hash(int64_t key, int64_t legal)
     return (size_t)(h ^ h >> 32);
 }
 
-/* Return the entry of class_table for the class of live hypothesis i: it has the index of the class's representative, or -1 if the class is
- * new. `size`: entries of the table, a power of two. */
+/* Return the entry of class_table for the equivalence class of live hypothesis i: it has the index of the class's representative, or -1 if
+ * the class is new. `size`: entries of the table, a power of two. */
 static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
 {
     size_t index = hash(c->key[i], c->legal_class[i]) & (size - 1);
@@ -182,7 +182,7 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
     e->statistics.total.cube_classes += *to - old_to;
 }
 
-/* Reduce the rows from one per live beam entry to one per class, the row of the class's representative. */
+/* Reduce the rows from one per live beam entry to one per equivalence class, the row of the class's representative. */
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int32_t base = 0, from = 0, to = 0;

@@ -30,9 +30,8 @@ const rill_sched_view *script_sched_view_check(lua_State *L, int index);
  * returns a number (0: no limit), or nil for the configured value. `user` belongs to the script. Raises nothing. */
 rill_status script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
-/* Make a callback for the option cube_key from the Lua function at `index`, which gets the hypotheses and returns an
- * array of numbers: hypotheses with equal numbers are one class of cube pruning. `user` belongs to the script.
- * Raises nothing. */
+/* Make a callback for the option cube_key from the Lua function at `index`, which gets the hypotheses and returns an array of numbers:
+ * hypotheses with equal numbers are equivalent in cube pruning. `user` belongs to the script. Raises nothing. */
 rill_status script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 
 /* Return the name of the domain object at `index`, or NULL if the value is not the result of rill.domain{}. */

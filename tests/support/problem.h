@@ -38,7 +38,7 @@ typedef struct problem {
     int32_t n_scorers;
     /* the same problem in the form of the naive search */
     naive_problem naive;
-    /* the engine's class function for cube pruning; naive.cube_key is the same for the naive search */
+    /* the engine's cube_key function, for cube pruning; naive.cube_key is the same for the naive search */
     rill_key_fn cube_key;
     test_random random_heuristic[NAIVE_MAX_CHAIN], random_scorer[NAIVE_MAX_CHAIN];
     test_phrases phrases[NAIVE_MAX_CHAIN]; /* phrases of the scorers that are constraints */

@@ -339,9 +339,9 @@ typedef struct rill_domain {
     const char *const *model_types;
 
     /* (optional; NULL: two hypotheses are equivalent if their last actions are equal) The equivalence classes of cube pruning: a hypothesis
-     * may continue the state of another one of its class, so the same actions must be legal for both. Set class_of[i] for each row i. The
-     * states of the rows have not been computed yet: rows->node is NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0
-     * on entry. */
+     * may continue the state of an equivalent one, so the same actions must be legal for both. Set class_of[i] for each row i. The states
+     * of the rows have not been computed yet: rows->node is NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0 on
+     * entry. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 
     /* (optional; NULL: none) The forced first action of all outputs of an input, such as a language token. Return RILL_NO_ACTION if there

@@ -118,14 +118,14 @@ RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *modifiers, int32_
 /* Drop the hypothesis, with an error message, which is copied. When all hypotheses of an item are dropped, its input fails with this
  * message. */
 RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *modifiers, int32_t row, const char *why);
-/* Divide the beam of the row's item into banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each bank has
- * a share of the k places, and candidates compete only within their bank (lexical_constraints.c). The number is the same for all rows of
- * an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam. With
- * the setting certify, the beam search does not certify outputs of a divided beam. */
+/* Divide the beam of the row's item into constraint banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each
+ * bank has a part of the beam's k entries, and candidates compete only within their bank (lexical_constraints.c). The number is the same
+ * for all rows of an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may
+ * divide a beam. With the setting certify, the beam search does not certify outputs of a divided beam. */
 enum { RILL_MAX_BANKS = 256 };
 RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int32_t row, int32_t banks, int32_t rest);
-/* After rill_modifiers_divide_banks(): assign the action to a bank. It becomes a candidate wherever the model ranks it, even beyond the
- * best M choices of the row. The last assignment of an action wins. */
+/* After rill_modifiers_divide_banks(): assign the action to a constraint bank. It becomes a candidate wherever the model ranks it, even
+ * beyond the best M choices of the row. The last assignment of an action wins. */
 RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *modifiers, int32_t row, int32_t action, int32_t bank);
 /* Add bits of a rill_end_rule to the row's end rule, which says whether hypotheses may end. */
 RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t row, rill_end_rule rule);

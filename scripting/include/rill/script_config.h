@@ -84,7 +84,8 @@ typedef struct rill_script_config {
     const rill_script_pair *options;
     int32_t n_options;
     int32_t workers; /* 0: the key is missing */
-    /* function for the option cube_key, which defines the classes of cube pruning; owned by the script; NULL: the key is missing */
+    /* function for the option cube_key, which defines the equivalence classes of cube pruning; owned by the script; NULL: the key is
+     * missing */
     rill_key_fn cube_key;
     void *cube_key_user;
     /* path of a file with one line of constraints per input (rill/constraints.h), relative to the current directory; NULL: the key is
