@@ -57,8 +57,8 @@ typedef struct seq_net {
     char description[240];
 } seq_net;
 
-/* Inputs of the graph `encode`. A column is an array with one element for each input sentence (a row), or for each
- * token of the sentences (a unit). */
+/* Inputs of the graph `encode`. A column is an array with one element for each input sentence (a row), or for each token of the sentences
+ * (a unit of the ragged space). */
 typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;

@@ -1,8 +1,8 @@
 /* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
  *
- * All rows of a run are one block. Index spaces, columns and indices are computed on the host
- * (kernels/device/index_space.c), in pinned memory. One copy uploads that memory to the run's device copy, where each array
- * has the same offset. One copy downloads choices and other results. A frame holds the memory of one run.
+ * All rows of a run are one block. Index spaces, columns and indices are computed on the host (kernels/device/index_space.c), in pinned
+ * memory. One copy uploads that memory to the run's device copy, where each array has the same offset. One copy downloads choices and other
+ * results. A frame is the memory of one run that outlives the call: its arrays in pinned memory, and their copy on the device.
  *
  * Two CUDA streams overlap: encoders, which fill the slots of new inputs, run ahead of the graphs that decode (streams.c).
  * The host waits for a run only to deliver its results, or to reuse its frame. */
@@ -36,7 +36,7 @@ typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] */
     size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
     size_t n_ops, n_buffers; /* allocated */
-    int is_fill;             /* 1: an encoder, which fills slots and runs ahead of the graphs that decode: streams.c */
+    int is_fill;             /* 1: an encoder, whose runs are slot updates, ahead of the graphs that decode: streams.c */
 } cuda_fused_graph;
 
 /* network->data: weights on the device, uploaded in order while the network is built. */
@@ -81,14 +81,14 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* A slot is an input's place in flight, with its encoder output. A fill is GPU work that writes slots ahead of decoding: an encoder's run
- * or an upload. Fills are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
+/* A slot is an input's place in flight, with its encoder output. A slot update (`fill`) is GPU work that writes a slot's data ahead of
+ * decoding: an encoder's run or an upload. Slot updates are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
 typedef struct cuda_fills {
-    gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after fill i or a later one */
+    gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
     uint64_t n_fills;                   /* number enqueued so far */
-    uint64_t waited_fill;               /* highest fill that the decoding stream has been told to wait for */
-    uint64_t required_fill;             /* every decoding run needs the fills up to this one */
-    uint64_t *slot_fill;                /* [slots] number of the slot's last fill; 0: none */
+    uint64_t waited_fill;               /* latest slot update for which the decoding stream waits */
+    uint64_t required_fill;             /* every decoding run needs the slot updates up to this one */
+    uint64_t *slot_fill;                /* [slots] number of the slot's last update; 0: none */
     size_t slot_fill_capacity;
     char *staging; /* pinned memory for uploads outside runs */
     size_t staging_bytes, staging_used;
@@ -102,7 +102,7 @@ typedef struct cuda_session {
     gpu_region *table;                      /* [tables + 1] the last one holds node_parent */
     cuda_subsets *subset;                   /* [subsets] */
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] */
-    struct cuda_frame *pending[DEV_GROUPS]; /* frame of each group whose results are not delivered yet; NULL: none */
+    struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
     cuda_capture capture[CUDA_MAX_CAPTURES];
     uint64_t n_keyed; /* runs that may be captured, so far: the clock of cuda_capture.last_used */
     rill_graph_runs runs;
@@ -119,7 +119,7 @@ typedef struct cuda_kv {
     rill_index_space space;
     /* host arrays from which `first` and `length` were made: attention operations with the same three arrays share them */
     const int32_t *source_first, *source_length, *source_slot;
-    int32_t *first, *length; /* [rows] first memory row (or path entry); memory rows; pinned */
+    int32_t *first, *length; /* [rows] first row of keys and values (or path entry); their number; pinned */
     size_t max_length;
 } cuda_kv;
 
@@ -135,7 +135,7 @@ typedef struct cuda_scan {
 /* Requests and results of an operation that selects symbols. */
 typedef struct cuda_selection {
     int32_t *set;        /* [rows] legal set of each row, or NULL */
-    int32_t *tag_entry;  /* [rows] column entry that gets the row's tag (best symbol); NULL: entry r for row r */
+    int32_t *tag_entry;  /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
     int32_t n_picks;     /* picks (given actions whose log-probabilities are requested) in the operation's rows */
     int32_t *pick_count; /* [1] */
     int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
@@ -196,7 +196,7 @@ typedef struct cuda_frame {
     size_t layout_capacity;
     gpu_event *event;
     int in_flight; /* 1: the event was recorded, and the host has not waited for it yet */
-    int32_t group; /* async_group of the run: 1 or 2; 0: synchronous */
+    int32_t group; /* async_group of the run: 1 or 2, its micro-batch; 0: synchronous */
     rill_run_arguments host_arguments;
     rill_selection selection;
     cuda_run run;
@@ -226,21 +226,21 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 
 /* --- streams.c ------------------------------------------------------------------------------------------------------- */
 
-/* Find the graphs that run ahead of decoding (encoders), and set their cuda_fused_graph.is_fill. */
+/* Find the graphs whose runs are slot updates (encoders), and set their cuda_fused_graph.is_fill. */
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* all streams must be idle */
-/* Get pinned memory to copy `bytes` outside runs. The caller enqueues the copy in the fill stream; then
- * cuda_end_staging() makes later runs wait for the copy: those that read `slot`, or all with CUDA_ALL_SLOTS. */
+/* Get pinned memory to copy `bytes` outside runs. The caller enqueues the copy in the stream of slot updates; then cuda_end_staging() makes
+ * later runs wait for the copy: those that read `slot`, or all with CUDA_ALL_SLOTS. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* Call cuda_begin_run() before the run is enqueued, when its arrays exist. It makes the CUDA stream of a decoding run wait for the fills
- * (cuda_fills) of the slots that the run reads; a run that is itself a fill waits for decoding runs instead. Call cuda_end_run() when the
- * run is enqueued: it records the frame's event and, of a fill, the slots that it writes. */
+/* Call cuda_begin_run() before the run is enqueued, when its arrays exist. It makes the CUDA stream of a decoding run wait for the slot
+ * updates (cuda_fills) of the slots that the run reads; a run that is itself a slot update waits for decoding runs instead. Call
+ * cuda_end_run() when the run is enqueued: it records the event of the run's frame and, for a slot update, the slots that it writes. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
-/* Wait for the frame's run, and deliver its results. */
+/* Wait for the run whose memory is this frame, and deliver its results. */
 rill_status cuda_finish_frame(rill_session *session, cuda_frame *frame);
 rill_status cuda_collect(rill_session *session, int32_t group);
 

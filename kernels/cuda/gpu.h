@@ -99,8 +99,8 @@ int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);
 /* Later work in this stream waits for the event's present position in another stream, and fails if that work failed. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 
-/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split
- * in two groups, so that the host works on one while the GPU runs the other. */
+/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split in two micro-batches,
+ * so that the host works on one while the GPU runs the other. */
 int32_t gpu_group_rows(const gpu_device *device);
 
 /* Number of kernels and GEMMs enqueued so far; those of a graph count once, when captured. */

@@ -147,7 +147,7 @@ typedef struct gpu_attend {
     const int32_t *entry;          /* row of keys and values for each memory row; NULL: they are contiguous */
     gpu_operand out;
     gpu_panel panel;    /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
-    float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
+    float *part;        /* [gpu_attend_part_floats()] working memory to split the many keys of few rows, or NULL */
     int32_t max_length; /* upper bound of the lengths; the launch depends only on its number of chunks */
     float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
     int32_t watched_heads;

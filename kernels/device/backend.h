@@ -176,12 +176,12 @@ typedef struct dev_buffer {
 typedef enum dev_index_kind {
     DEV_INDEX_COLUMN, /* for each row: its entry in column `a`, as it is when `b` operations have written the column */
     DEV_INDEX_MAP,    /* for each row: its row in space `a` */
-    /* for each row: its row in the ragged space `a`, which is the first unit of the row's sequence plus the unit number from index `b` */
+    /* for each row: its row in the ragged space `a`, which is the first token of the row's sequence plus the token number from index `b` */
     DEV_INDEX_UNIT,
-    /* for each row: its row in the ragged tables, which is the slot's first row plus the unit number; slots come from index `a`, units from
-     * index `b` */
+    /* for each row: its row in the ragged tables, which is the slot's first row plus the token number; slots come from index `a`, units
+     * from index `b` */
     DEV_INDEX_RAGGED,
-    /* for each row: in a distinct space, its value; in a ragged space, the unit's number within its sequence */
+    /* for each row: in a distinct space, its value; in a ragged space, the token's number within its sequence */
     DEV_INDEX_OWN,
 } dev_index_kind;
 
@@ -401,10 +401,10 @@ typedef struct dev_run {
     size_t n;
     const int32_t *order; /* [n] row of the run at each position; NULL: position i has row i */
     size_t block_rows, block_units;
-    size_t units, longest; /* number of units in the ragged space that has most; units of the longest sequence */
+    size_t units, longest; /* number of tokens in the ragged space that has most; tokens of the longest sequence */
     /* [ragged spaces] for each space an array [n + 1]: number of each row's first unit in the columns that have an entry for each unit */
     int32_t **unit_start;
-    /* [operations] attention: most memory rows that a row attends to; path: length of the longest path */
+    /* [operations] attention: most keys that a row attends to; path: length of the longest path */
     size_t *max_length;
     size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
@@ -456,7 +456,7 @@ typedef struct dev_block {
      * Exception: in a distinct space the entry is the row's value */
     int32_t **parent_row;
     /* [spaces + 1] for each index space, an array with an entry for each row of the parent space: the row of this space that belongs to it,
-     * or -1. Ragged space: [sequences + 1] the first unit of each sequence */
+     * or -1. Ragged space: [sequences + 1] the first token of each sequence */
     int32_t **child_row;
     /* [spaces + 1] for each ragged space, an array [sequences] with the number of units of each sequence */
     int32_t **lengths;
@@ -477,11 +477,11 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index);
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
 /* Return the position in the host's columns of a row of a space: the row of the run, or, if the space is ragged or derived from a ragged
- * one, the unit. */
+ * one, the token. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
-/* The memory rows (keys and values) that each row of an attention attends to: rows first[s] + t for t < length[s], where s is slot[r], or r
- * if `slot` is NULL. They are rows of keys and values, or, with a path, positions in the list of the path's nodes. */
+/* The rows of keys and values that each row of an attention attends to: rows first[s] + t for t < length[s], where s is slot[r], or r if
+ * `slot` is NULL. They are rows of keys and values, or, with a path, positions in the list of the path's nodes. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;
@@ -490,7 +490,7 @@ dev_memory dev_attended_memory(dev_block *b, const dev_op *op);
 /* Compute the position of the first entry and the length of each row's path. Returns the number of entries of all paths. */
 size_t dev_make_path(dev_block *b, const dev_op *op);
 
-/* Return the reach of an attention's relative position bias: the largest distance that has an entry of its own. 0: it has no bias. */
+/* Return the largest distance that has its own entry in an attention's relative position bias. 0: it has no bias. */
 static inline size_t dev_reach(const rill_network *network, const rill_attend *o)
 {
     return o->relative != 0 ? network->constant[o->relative - 1].width / 2 : 0;

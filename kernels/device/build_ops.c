@@ -351,7 +351,7 @@ void rill_op_product(rill_network *network, rill_graph graph, rill_index_space s
     b.op->reuse_quantised = rows_are_quantised(&b);
 }
 
-/* Check the gates of a scan: a ragged tensor, of which each step reads the unit of its own number, or rows of a constant. */
+/* Check the gates of a scan: a ragged tensor, of which each step reads the token of its own number, or rows of a constant. */
 static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;

@@ -5,7 +5,7 @@
  * Index spaces are computed at the start of a block, in order of declaration, from the host's columns (one int32 per
  * row). An index is computed when an operation first needs it. If a column's entries are contiguous in the host's array,
  * that array is the index.
- * Sections: rows of the host · spaces · the block · indices · paths and memories. */
+ * Sections: rows of the host · spaces · the block · indices · paths and lists of keys. */
 #include "backend.h"
 
 #include <string.h>
@@ -112,8 +112,8 @@ void dev_block_open(dev_block *b, const dev_run *run, char *host)
     }
 }
 
-/* Return the number of units (tokens) of the row at position `place` of the run. If the graph has several ragged spaces, it is the largest
- * of the row's numbers. */
+/* Return the number of tokens of the row at position `place` of the run. If the graph has several ragged spaces, it is the largest of the
+ * row's numbers. */
 static size_t row_units(const dev_run *run, size_t place)
 {
     const dev_graph *p = run->graph;
@@ -127,7 +127,7 @@ static size_t row_units(const dev_run *run, size_t place)
     return (size_t)max;
 }
 
-/* Return how many rows, from position `from` on and before `end`, fit in one block by their number of units (tokens); at least one. */
+/* Return how many rows, from position `from` on and before `end`, fit in one block by their number of tokens; at least one. */
 static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
 {
     const size_t max = end - from < run->block_rows ? end - from : run->block_rows;
@@ -244,7 +244,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
     return b->index[index];
 }
 
-/* --- paths and memories ------------------------------------------------------------------------------------------- */
+/* --- paths and lists of keys -------------------------------------------------------------------------------------- */
 
 /* Return two arrays, one after the other: the position of the first entry of each row's path, and the paths' lengths. A path lists the
  * nodes from the root to a row's hypothesis. */

@@ -133,7 +133,7 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
                          (dev_index){.kind = DEV_INDEX_COLUMN, .space = space, .a = column - 1, .b = c->n_writes});
 }
 
-/* Return the number of the index for the row RILL_OWN: for each row of a distinct space, its value; for each unit of a ragged space, its
+/* Return the number of the index for the row RILL_OWN: for each row of a distinct space, its value; for each token of a ragged space, its
  * number within its sequence. */
 static int32_t own_index(const dev_builder *b, rill_index_space space, const char *what)
 {

@@ -24,7 +24,7 @@
 #define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* rough speed, to estimate a call's time */
 
 #define WIDE ((size_t)64) /* maximum columns of a tile */
-#define LINE 64           /* bytes of a line of packed weights */
+#define LINE 64           /* bytes of a cache line of packed weights */
 #define AHEAD 2           /* cache lines of the next panel that are prefetched for every four k */
 #define AHEAD_ROWS 4      /* tiles of fewer rows take too little time to prefetch */
 
