@@ -229,8 +229,7 @@ struct seq_runner {
     seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
     char *scratch;                 /* memory for the input columns of one call, see carve.h */
     size_t scratch_capacity;
-    /* For each of the two groups of rows that may be scored concurrently (rill_rows.group): the pending request, its
-     * result and its rows. */
+    /* For each of the two micro-batches that may be scored concurrently (rill_rows.group): the pending request, its result and its rows. */
     const rill_score_request *request[2];
     rill_score_result *result[2];
     rill_rows rows[2];

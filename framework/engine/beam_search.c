@@ -13,8 +13,9 @@
  * (domain.h). Then up to two timesteps are in progress: while the device computes one, the engine works on the other. Items of a timestep
  * in progress are *busy*, all others are idle, and only idle items are selected, preempted, cancelled or timed out.
  *
- * The items of a timestep form a group. Each timestep forms its group anew, from items that are idle then, with at most half of all live
- * hypotheses. So groups stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the same code.
+ * The items of a timestep are one micro-batch, in code the `group`. Each timestep forms it anew, from items that are idle then, with at
+ * most half of all live hypotheses. So micro-batches stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the
+ * same code.
  *
  * Sections: memory · select · score · prune · finish · the timestep · turns of two timesteps. */
 #include <float.h>

@@ -21,7 +21,7 @@ enum { DEV_NAME = 48 };               /* maximum bytes of a stored name, such as
 enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; floats of a cache line */
 /* bytes of a guard, an area after an array in which nothing may write; see dev_run.guard */
 enum { DEV_GUARD = 4 * DEV_LINE };
-/* maximum number of groups of rows whose results arrive asynchronously; see rill_rows.group (domain.h) */
+/* maximum number of micro-batches whose results arrive asynchronously; see rill_rows.group (domain.h) */
 enum { DEV_GROUPS = 2 };
 
 static inline size_t dev_padded(size_t width)

@@ -249,18 +249,18 @@ typedef struct rill_run_arguments {
      * row are written, one per key */
     float *watched;
     size_t ld_watched;
-    /* 1: run asynchronously for group 0; 2: for group 1 (rill_rows.group in domain.h); 0: run synchronously, so that the choices are ready
-     * on return */
+    /* 1: run asynchronously, for micro-batch 0; 2: for micro-batch 1 (rill_rows.group in domain.h); 0: run synchronously, so that the
+     * choices are ready on return */
     int32_t async_group;
 } rill_run_arguments;
 
 /* Run the graph. Runs behave as if executed one after the other; a run that returns nothing to the host may still be executing on return.
  *   RILL_OK · RILL_AGAIN (with `async_group`: results are ready after rill_session_collect(); until then the arrays in the arguments and in
- *   the selection must stay valid. A group has one such run at a time) · RILL_ERR_MEMORY
+ *   the selection must stay valid. A micro-batch has one such run at a time) · RILL_ERR_MEMORY
  *   RILL_ERR_DEVICE (the device failed, in this run or an earlier one; later runs of the session may fail too) */
 RILL_API rill_status rill_session_run(rill_session *stream, rill_graph graph, const rill_run_arguments *arguments);
 
-/* Wait for the asynchronous run of the group (0 or 1), if there is one. RILL_OK · RILL_ERR_DEVICE */
+/* Wait for the asynchronous run of the micro-batch `group` (0 or 1), if there is one. RILL_OK · RILL_ERR_DEVICE */
 RILL_API rill_status rill_session_collect(rill_session *stream, int32_t group);
 
 /* Return the value for rill_domain_info.group_rows: how many hypotheses fill the device; 0 if the device is synchronous. */

@@ -31,11 +31,11 @@
  * methods run on the model's one thread, and several workers open the model once each.
  *
  * Asynchronous scores: a domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its result is ready when
- * collect() of its group has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call measure, encode,
- * reserve, drop, free, finalize and field for any ids, and step and score for the other group's rows, which belong to other items. Each
- * of these calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted
- * call uses, or waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is
- * stopped. step may always return before its work is done.
+ * collect() of its micro-batch (`group`) has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call
+ * measure, encode, reserve, drop, free, finalize and field for any ids, and step and score for the other micro-batch's rows, which belong
+ * to other items. Each of these calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves
+ * nothing that a submitted call uses, or waits for that call. A micro-batch has at most one submitted call, and every submitted call is
+ * collected before the runner is stopped. step may always return before its work is done.
  *
  * No pointer passed to a method may be kept after it returns, except the pointers of a submitted call.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where noted.
@@ -128,7 +128,7 @@ typedef struct rill_rows {
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
     const int32_t *depth; /* number of timesteps that the item has completed; 0 for a first node */
-    int32_t group;        /* 0 or 1: which of the two timesteps that may run concurrently, see collect() */
+    int32_t group;        /* 0 or 1: the micro-batch: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
 /* Requests the result of a score call for its rows: the best choices (next actions) of each row, and the log-probabilities of particular
@@ -318,7 +318,8 @@ typedef struct rill_domain {
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*limits)(void *self, rill_limits *out);
 
-    /* (optional; NULL: score is synchronous) Wait for the group's score call that returned RILL_AGAIN; see "Asynchronous scores" above.
+    /* (optional; NULL: score is synchronous) Wait for the micro-batch's score call that returned RILL_AGAIN; see "Asynchronous scores"
+     * above.
      *   RILL_OK · a failure of that score call; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 

@@ -111,7 +111,7 @@ typedef struct rill_trace_event {
     rill_seconds seconds;         /* seconds of each stage since the end of the previous timestep */
     /* index of the worker whose event this is, and whose timesteps `timestep` counts (rill/workers.h); 0 with one worker */
     int32_t worker;
-    int32_t group; /* TIMESTEP: which of the two concurrent groups (rill_rows.group) */
+    int32_t group; /* TIMESTEP: which of the two concurrent micro-batches (rill_rows.group) */
     int32_t links; /* TIMESTEP: number of heuristics of the run */
     /* [links * n] number of candidates that a heuristic dropped of an item, in all phases; ordered by heuristic, then item */
     const int32_t *dropped;
