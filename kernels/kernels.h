@@ -15,7 +15,7 @@
  * number of threads. (For GEMM: one chain of fused multiply-adds per output element, k ascending, in every
  * micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may differ in the last bits.
  *
- * Shapes are tuples of these letters, last dimension contiguous unless a leading dimension is given:
+ * Shapes are tuples of these dimensions, last dimension contiguous unless a leading dimension is given:
  *   R rows of the call     K inner width     N outputs     H hidden width     V symbols (actions)
  *   B best wanted per row  T memory length   S slots       P rows of a table
  * R = 0 is legal in every operation and does nothing (pointers may then be NULL). All widths are at least 1.

@@ -33,8 +33,8 @@ typedef struct option_value {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    /* [n_values] values set by name: of search settings, of output options, of domain options, and of chain options that allow only one
-     * value */
+    /* [n_values] values set by name: of search settings, of output options, of domain options, and of chain options (heuristics, scorers,
+     * scheduler) that allow only one value */
     option_value *value;
     size_t n_values, values_capacity;
     chain chain[RILL_CHAINS];

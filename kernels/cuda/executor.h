@@ -259,7 +259,7 @@ static inline void *cuda_device_ptr(const cuda_run *r, const void *host)
     return host != NULL ? r->frame->device_copy.base + ((const char *)host - r->frame->pinned) : NULL;
 }
 
-/* The entries of a path on the device. */
+/* The nodes on all rows' paths from the root, on the device. */
 static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
 {
     return (int32_t *)(void *)(r->values + r->host_run.layout.entry_offset[path]);

@@ -15,7 +15,7 @@ size_t cuda_scan_bytes(const cuda_run *r, size_t units, size_t inputs)
     return 4 * cuda_array_bytes(r, units, sizeof(int32_t)) + 2 * cuda_array_bytes(r, inputs, sizeof(int32_t));
 }
 
-/* First token of each sequence, in the gates' space if they are a tensor, else in the operation's. */
+/* First token of each sequence, in the gates' index space if they are a tensor, else in the operation's. */
 static const int32_t *gates_first_unit(const cuda_run *r, const dev_op *op)
 {
     const dev_operand *gates = &op->view[SCAN_gates];

@@ -16,9 +16,9 @@
 
 typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
 typedef enum array_level {
-    ARRAY_PLAIN, /* n values that do not belong to items or cells */
+    ARRAY_PLAIN, /* n values that belong neither to items nor to candidates or rows */
     ARRAY_ITEMS, /* one value per item (input) of the engine call */
-    ARRAY_CELLS, /* one value per cell (candidate or row) of the engine call; the cells of an item form a segment */
+    ARRAY_CELLS, /* one value per candidate or row of the engine call (a cell); an item's cells are adjacent, and form a segment */
 } array_level;
 
 /* What a script may assign to the elements of an array. */
@@ -61,7 +61,7 @@ typedef struct array {
     uint64_t stamp; /* serial number of the engine call in which the array is valid; 0: it is always valid */
     int32_t n;
     uint8_t type;     /* type of the elements: an array_type */
-    uint8_t level;    /* what the elements belong to: an array_level */
+    uint8_t level;    /* whether there is an element per item, per candidate or row, or neither: an array_level */
     uint8_t writable; /* what a script may assign to elements: an array_writing */
     uint8_t used;     /* 1: some operation has read the array; the user gets a report of masks that are never read */
 } array;
@@ -93,7 +93,7 @@ typedef enum view_field_kind {
     VIEW_DOUBLE,
     VIEW_ARRAY, /* a member that points to an array; an array of ARRAY_MARKS can also be assigned as a whole */
     VIEW_ITEMS, /* the number of items in the engine call */
-    VIEW_CELLS, /* the number of cells in the engine call */
+    VIEW_CELLS, /* the number of candidates or rows in the engine call */
     VIEW_READ,  /* a value that the field's function read() computes and pushes */
 } view_field_kind;
 
@@ -134,10 +134,10 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
 const script_view *script_view_self(lua_State *L);
 /* For methods: return the member `number` of the method's script_view_method. */
 int script_view_number(lua_State *L);
-/* For methods: return a pointer p for the item whose number is at stack index 2: the item has the cells [p[0], p[1]). Raises if the number
- * is out of range. */
+/* For methods: return a pointer p for the item whose number is at stack index 2: the item has the candidates or rows [p[0], p[1]). Raises
+ * if the number is out of range. */
 const int32_t *script_view_cells(lua_State *L);
-/* Implements the method view:range(item), which returns the numbers of the item's first and last cell. */
+/* Implements the method view:range(item), which returns the numbers of the item's first and last candidate or row. */
 int script_view_range(lua_State *L);
 
 /* For functions that are no methods: return the view of class `kind` at `index`. Raises if the value is not such a view, or
@@ -145,7 +145,7 @@ int script_view_range(lua_State *L);
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
 
 /* Advance the struct's pointers so that its arrays begin at one item. Pointers to arrays of items are advanced by `item`, the item's
- * number; pointers to arrays of cells by `cell`, the number of the item's first cell. */
+ * number; pointers to arrays of candidates or rows by `cell`, the number of the item's first one. */
 void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell);
 
 /* --- opening ---------------------------------------------------------------------------------------------------------- */
@@ -201,7 +201,8 @@ enum {
 typedef struct operand {
     const array *a; /* the array; NULL: the argument is the number in `number` */
     double number;
-    /* 1: `a` is an array of items in an operation over cells: each element is repeated for all cells of its item */
+    /* 1: `a` is an array of items in an operation over cells (candidates or rows): each element is repeated for all candidates or rows of
+     * its item */
     int spread;
     int32_t segment; /* if `spread` is 1: number of the segment that contains the first element of the next block */
 } operand;

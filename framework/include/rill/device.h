@@ -19,12 +19,13 @@
  *   column     an int32 per row of an index space, passed by the host with each run: node, slot, action, or computed by the domain
  *   tensor     a temporary of `width` floats per row of an index space, valid within a run; the device decides where it is stored. A later
  *              operation of the graph may overwrite it
- *   space      an index space, the meaning of rows: the rows of the run; or, derived from another space, its rows where a column is >= 0,
+ *   space      an index space, the meaning of rows: the rows of the run; or, derived from another index space, its rows where a column is
+ *   >= 0,
  *              the distinct values of a column, or the tokens of ragged inputs
  *   graph      operations in order, built once, then checked: widths, spaces, no read before a write
  *   run        a graph applied to n rows with their columns
  *
- * Letters: n rows of the run; R, H, V, M, T as in ops.h.
+ * Dimensions: n rows of the run; R, H, V, M, T as in ops.h.
  *
  * The network keeps the first error while it is built: a failed call returns a negative handle, calls with a negative handle do nothing,
  * and rill_network_finish() returns the error. So the building code needs no checks.
@@ -117,13 +118,13 @@ RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill
 /* Begin a graph, still without operations. `name` is for messages and profiles. */
 RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
 
-/* Spaces derived from `parent`:
+/* Index spaces derived from `parent`:
  *   where     the rows of `parent` in which `column` is >= 0, in order
  *   distinct  one row per distinct value of `column`: shared parents of siblings. The device may leave duplicates. A row of `parent` in
  *             which `column` is negative has no row there: it reads a negative row index
  *   ragged    `parent` is RILL_ROWS; row r has length[r] >= 0 consecutive tokens
- * Create spaces before the first operation, from columns that the host passes, not from those that the graph computes. No space can be
- * derived from a `distinct` one. */
+ * Create index spaces before the first operation, from columns that the host passes, not from those that the graph computes. No index space
+ * can be derived from a `distinct` one. */
 RILL_API rill_index_space rill_index_space_where(rill_network *network, rill_graph graph, rill_index_space parent,
                                                  rill_column column);
 RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space parent,
@@ -131,7 +132,7 @@ RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_
 RILL_API rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length);
 
 /* Declare the next column of a graph's inputs. The host passes a run's columns in order of declaration (rill_run_arguments). `parent` is
- * RILL_ROWS or a ragged space. A `best` operation may write a column; such a column is returned to the host. */
+ * RILL_ROWS or a ragged index space. A `best` operation may write a column; such a column is returned to the host. */
 RILL_API rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent,
                                        const char *what);
 
@@ -140,17 +141,17 @@ RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, r
 
 /* The functions below make views, which are the operands of operations (ops.h). */
 
-/* Read a tensor at the operation's own row. The tensor's space may be
- *   - the operation's space;
- *   - a space from which the operation's space is derived: a token reads the row of its input, and a `where` row reads the row that it
- *   selects. A `distinct` row stands for several rows, so it cannot read any of them;
- *   - for reading only, a space that is derived from these by `distinct` (siblings read the row of their parent) or by `where` (a row that
- *   was left out has a negative index). */
+/* Read a tensor at the operation's own row. The tensor's index space may be
+ *   - the operation's index space;
+ *   - an index space from which the operation's index space is derived: a token reads the row of its input, and a `where` row reads the row
+ *   that it selects. A `distinct` row stands for several rows, so it cannot read any of them;
+ *   - for reading only, an index space that is derived from these by `distinct` (siblings read the row of their parent) or by `where` (a
+ *   row that was left out has a negative index). */
 RILL_API rill_view rill_view_value(rill_tensor value);
 /* Read one token per input from a ragged tensor: the token whose number, counted from 0, is in `column`. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
-/* Read rows of a table or a constant; the column `row` has their indexes. RILL_OWN as `row` stands for the value of the space's own column
- * in a `distinct` space, and for the number of the unit in a ragged space. */
+/* Read rows of a table or a constant; the column `row` has their indexes. RILL_OWN as `row` stands for the value of the index space's own
+ * column in a `distinct` space, and for the number of the unit in a ragged index space. */
 RILL_API rill_view rill_view_table(rill_table table, rill_column row);
 RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
 /* Read from a ragged table: of the rows that belong to slot `slot`, the one with number `unit`. RILL_OWN as `unit` stands for the number of
@@ -240,8 +241,8 @@ typedef struct rill_selection {
 typedef struct rill_run_arguments {
     size_t struct_size;
     int32_t n; /* rows of the run; 0 is legal */
-    /* the graph's columns in order of declaration. Each has n elements, or one per token of all rows if it belongs to a ragged space. A
-     * column that a `best` operation writes must point to writable memory */
+    /* the graph's columns in order of declaration. Each has n elements, or one per token of all rows if it belongs to a ragged index space.
+     * A column that a `best` operation writes must point to writable memory */
     const int32_t *const *columns;
     /* request and result of the graph's operation `best` or `mix`; NULL if it has neither */
     const rill_selection *selection;

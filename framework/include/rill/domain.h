@@ -3,7 +3,7 @@
  * A domain is a const table of functions. The engine owns hypotheses, beams and the *ids* of states; the domain owns the memory of the
  * states, wherever it lives, and never sees a beam. The engine never sees a tensor.
  *
- * Dimension letters used below
+ * Dimensions used below
  *   n   rows in a call: hypotheses whose states are computed or scored, of any items, of any lengths, in any order; 0 is legal
  *   M   maximum number of choices requested per row (rill_score_request.max_choices)
  *   m   inputs in an encode call
@@ -330,9 +330,9 @@ typedef struct rill_domain {
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
     /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. A name has 2 to 40
-     * characters of a-z, 0-9 and -, does not begin or end with -, and differs from the names of all settings, chain options and output
-     * options. Users set them wherever settings are accepted. open() finds them in rill_open_options.values, with these names and checked
-     * values. */
+     * characters of a-z, 0-9 and -, does not begin or end with -, and differs from the names of all settings, chain options (heuristics,
+     * scorers, schedulers) and output options. Users set them wherever settings are accepted. open() finds them in
+     * rill_open_options.values, with these names and checked values. */
     const rill_option *options;
 
     /* (optional; NULL: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory that names

@@ -4,7 +4,7 @@
  * kernels of every device, and profiles read these lists. A new operation is an entry of RILL_OPERATIONS with its struct, its list and its
  * rill_op_*() function; a new activation is an entry of RILL_ACTIVATIONS. Each device then needs its arithmetic.
  *
- * Letters: R rows of an operation's index space, H width, K inputs and N outputs of a product, V symbols (vocabulary size), M choices
+ * Dimensions: R rows of an operation's index space, H width, K inputs and N outputs of a product, V symbols (vocabulary size), M choices
  * requested per row, T keys of an attention.
  *
  * Stability: as for device.h. */
@@ -236,12 +236,12 @@ RILL_API void rill_op_product(rill_network *network, rill_graph graph, rill_inde
 typedef enum rill_cell { RILL_CELL_LSTM, RILL_CELL_GRU } rill_cell;
 typedef struct rill_scan {
     rill_cell cell;
-    rill_index_space space;       /* a ragged space: the tokens of all inputs */
+    rill_index_space space;       /* a ragged index space: the tokens of all inputs */
     size_t hidden;                /* H, the width of the recurrent state */
     rill_matrix recurrent;        /* recurrent weights: 4H x H for an LSTM, 3H x H for a GRU */
     rill_constant recurrent_bias; /* GRU only: bias of the recurrent product, [3H]; omitted: 0 */
     /* input gates with bias, [units, 4H] (LSTM) or [units, 3H] (GRU): a ragged tensor, or rows of a constant selected by a column of the
-     * space */
+     * index space */
     rill_view gates;
     int32_t shift; /* if gates are a ragged tensor: token t reads row t + shift of its input */
     int backward;
@@ -272,7 +272,7 @@ RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_co
  *
  * `relative` is a relative position bias added to the scores (Shaw et al. 2018; one number per distance as in Raffel et al. 2020). For head
  * h and a key d rows before the query's row it is entry h, L + d; distances are clamped to [-L, L]. Along a path the query's row is the
- * last one; with own_units it is the token itself, so the operation's space is that of the keys. */
+ * last one; with own_units it is the token itself, so the operation's index space is that of the keys. */
 typedef struct rill_attend {
     size_t heads, width; /* width: floats per head of queries and keys */
     float scale;
