@@ -133,7 +133,7 @@ static inline size_t rill_row_index(const int32_t *index, size_t r)
 /* Keys and values (the KV cache) of one slot. */
 typedef struct rill_kv {
     const float *keys, *values;
-    const int32_t *path; /* memory row t is row path[t] of keys and values; NULL: row t */
+    const int32_t *path; /* key t and value t are row path[t] of their tables; NULL: row t */
     size_t length;
 } rill_kv;
 

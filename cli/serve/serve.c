@@ -139,7 +139,7 @@ static char *model_name(const char **model)
     return strndup(*model + begin, end - begin);
 }
 
-/* The models on a command line, and its other words. `word` has space for two more words, "-m" and one model. */
+/* The models on a command line, and its other arguments. `word` has space for two more arguments, "-m" and one model. */
 typedef struct line {
     char *name[MODELS_MAX];        /* [n] name of each model */
     const char *model[MODELS_MAX]; /* [n] DIR or NAME=DIR of each model */

@@ -58,7 +58,7 @@ typedef struct seq_net {
 } seq_net;
 
 /* Inputs of the graph `encode`. A column is an array with one element for each input sentence (a row), or for each token of the sentences
- * (a unit of the ragged space). */
+ * (a row of the ragged index space). */
 typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;

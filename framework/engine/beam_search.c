@@ -273,8 +273,8 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
 
 /* --- the timestep ------------------------------------------------------------------------------------------------- */
 
-/* Call add_round() of the search variants, which read the rows' choices. Returns RILL_AGAIN if one of them has added a second round of
- * rows, which must be scored. */
+/* Call add_round() of the search variants, which read the rows' choices. Returns RILL_AGAIN if one of them has added a second scoring pass
+ * with further rows, which must be scored. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
     FOR_VARIANTS (v, t->variants, add_round) {

@@ -44,17 +44,17 @@ enum {
 /* Chunk i of the pool, in which the hypotheses [i * HYP_CHUNK, (i + 1) * HYP_CHUNK) are stored. */
 typedef struct hyp_chunk {
     int32_t next;      /* next chunk of its arena, or of the free list; -1: none */
-    int32_t next_open; /* next chunk of its arena that has free places and is not the current chunk; -1: none */
-    uint32_t unused;   /* bit i: place i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
+    int32_t next_open; /* next chunk of its arena that has free elements and is not the current chunk; -1: none */
+    uint32_t unused;   /* bit i: element i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
 } hyp_chunk;
 
 /* The chunks in which one item's hypotheses are stored. Initialise with hyp_arena_init(). */
 typedef struct hyp_arena {
     int32_t first_chunk;      /* first chunk of the arena, linked by hyp_chunk.next; -1: none */
-    int32_t first_open_chunk; /* first chunk with free places, linked by hyp_chunk.next_open; -1: none */
+    int32_t first_open_chunk; /* first chunk with free elements, linked by hyp_chunk.next_open; -1: none */
     /* index of the first hypothesis of the current chunk, in which new hypotheses are stored */
     int32_t chunk_start;
-    uint32_t unused; /* bit i: place chunk_start + i is free */
+    uint32_t unused; /* bit i: element chunk_start + i is free */
     int32_t n_in_use;
 } hyp_arena;
 
@@ -68,7 +68,7 @@ typedef struct hyp_pool {
     rill_context *ctx;
     rill_state_need state_need;
     rill_hyp_node *hyp; /* [chunk_capacity * HYP_CHUNK] the hypotheses, chunk after chunk */
-    hyp_chunk *chunk;   /* [chunk_capacity] the chunks' free places and links */
+    hyp_chunk *chunk;   /* [chunk_capacity] the chunks' free elements and links */
     int32_t hyp_chunks, chunk_capacity, chunk_top, first_free_chunk, chunks_in_use;
     int32_t n_hyps, hyps_peak;
     /* A stack of free nodes (state ids). The ids from node_top on were never used and are free too. */
@@ -110,7 +110,7 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
 }
 
 /* hyp_pool_add() without counting: the caller counts the new hypothesis, its references to parent and state_parent, and its reference to
- * the state_parent's node. Free places are found in a bit mask, in order of address. A free list that runs through the hypotheses would
+ * the state_parent's node. Free elements are found in a bit mask, in order of address. A free list that runs through the hypotheses would
  * stall, since they are not in the CPU cache. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)

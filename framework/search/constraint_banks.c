@@ -43,7 +43,7 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
 }
 
 /* Divide the beam's k entries among the constraint banks. found: [banks] number of candidates of each constraint bank; share: [banks]
- * receives its number of places. */
+ * receives its number of entries. */
 static void divide_places(int32_t places, int32_t banks, const int32_t *found, int32_t *share)
 {
     for (int32_t b = 0; b < banks; b++) share[b] = places / banks;

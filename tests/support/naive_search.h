@@ -67,7 +67,7 @@ typedef struct naive_beam {
     int64_t item;
     int32_t k, timestep, phase, outputs;
     double best_output; /* best score of the outputs; -infinity if there are none */
-    double best;        /* best score among candidates and outputs before pruning (s_1 in the description) */
+    double best;        /* best score among candidates and outputs before pruning (s_1 in docs/algorithms.md) */
     int32_t n;
     const naive_hypothesis *candidate; /* [n] in rank order */
     uint8_t *keep;                     /* [n] 1: the heuristic keeps the candidate; 0: it drops it */

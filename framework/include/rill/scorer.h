@@ -95,9 +95,9 @@ typedef struct rill_scorer {
      * the encoded input again, with the data that the scorers have collected; if the deadline comes before the new search ends, these
      * outputs are the result. A failure fails this input alone. All scorers of the run are called. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
-    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for
-     * inputs that are not yet encoded when the engine is destroyed. An input that exceeds a worker's share of the memory limit leaves
-     * too, and begins again later, in any worker: the data that scorers have collected about it is then lost. (optional) */
+    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for inputs
+     * that are not yet encoded when the engine is destroyed. An input that exceeds a worker's part of the memory limit leaves too, and
+     * begins again later, in any worker: the data that scorers have collected about it is then lost. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, to that of an end action;
      * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional; NULL: the

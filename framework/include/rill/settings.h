@@ -122,8 +122,9 @@ static inline void rill_settings_default(rill_settings *settings)
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
 /* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: 1 if heuristics are set,
- * else 0. A preset only fills unset fields: fields that have their default value and were not set by rill_settings_set().
- * Engines resolve settings themselves, with what their model adds: resolved before, the method fixed has finish top with every model.
+ * else 0. A preset only fills unset fields: fields that have their default value and were not set by rill_settings_set(). Engines resolve
+ * settings themselves, with the defaults of their model. Settings resolved by this function lack these: the method `fixed` then has finish
+ * "top" with every model.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
