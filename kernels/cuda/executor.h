@@ -33,13 +33,13 @@ typedef struct cuda_fused_op {
 } cuda_fused_op;
 
 typedef struct cuda_fused_graph {
-    cuda_fused_op *op;       /* [ops] */
+    cuda_fused_op *op;       /* [ops] launch of each operation */
     size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
-    size_t n_ops, n_buffers; /* allocated */
+    size_t n_ops, n_buffers; /* elements of `op` and of `rounded_bytes` */
     int is_fill;             /* 1: an encoder, whose runs are slot updates, ahead of the graphs that decode: streams.c */
 } cuda_fused_graph;
 
-/* network->data: weights on the device, uploaded in order while the network is built. */
+/* The CUDA data of a network (rill_network.data): weights on the device, uploaded in order while the network is built. */
 typedef struct cuda_network {
     gpu_stream *cu_stream;
     gpu_region memory;
@@ -49,9 +49,9 @@ typedef struct cuda_network {
     /* [matrices] weights, n padded by cuda_product_width(); cuda_fused_op.matrix has the algorithms */
     gpu_matrix *matrix;
     size_t matrix_capacity;
-    cuda_fused_graph *graph; /* [graphs] */
+    cuda_fused_graph *graph; /* [graphs] launches of each graph */
     size_t n_graphs;
-    const float **constant; /* [constants] */
+    const float **constant; /* [constants] the network's constants on the device */
     size_t constant_capacity;
 } cuda_network;
 
@@ -66,10 +66,10 @@ typedef struct cuda_subsets {
 
 /* A CUDA graph, which replays the launches of one run for all runs with an equal key: see capture.c. */
 typedef struct cuda_capture {
-    gpu_graph_exec *exec; /* NULL: not captured yet */
+    gpu_graph_exec *exec; /* the CUDA graph; NULL: not captured yet */
     int64_t *key;         /* NULL: the entry is unused */
-    size_t key_length;    /* numbers of the key */
-    uint64_t last_used;   /* n_keyed at the last use */
+    size_t key_length;    /* number of elements of `key` */
+    uint64_t last_used;   /* value of cuda_session.n_keyed at the last use */
 } cuda_capture;
 enum { CUDA_MAX_CAPTURES = 128, CUDA_MAX_CAPTURE_FAILURES = 3 };
 
@@ -85,7 +85,7 @@ enum { CUDA_FILL_EVENTS = 8 };
  * decoding: an encoder's run or an upload. Slot updates are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
 typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
-    uint64_t n_fills;                   /* number enqueued so far */
+    uint64_t n_fills;                   /* number of slot updates enqueued so far */
     uint64_t waited_fill;               /* latest slot update for which the decoding stream waits */
     uint64_t required_fill;             /* every decoding run needs the slot updates up to this one */
     uint64_t *slot_fill;                /* [slots] number of the slot's last update; 0: none */
@@ -94,14 +94,14 @@ typedef struct cuda_fills {
     size_t staging_bytes, staging_used;
 } cuda_fills;
 
-/* session->data */
+/* The CUDA data of a session (rill_session.data). */
 typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
     cuda_fills fills;
     gpu_region *table;                      /* [tables + 1] the last one holds node_parent */
-    cuda_subsets *subset;                   /* [subsets] */
-    struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] */
+    cuda_subsets *subset;                   /* [subsets] the network's vocabulary subsets */
+    struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] memory of each graph's run, for each micro-batch */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
     cuda_capture capture[CUDA_MAX_CAPTURES];
     uint64_t n_keyed; /* runs that may be captured, so far: the clock of cuda_capture.last_used */
@@ -127,8 +127,8 @@ typedef struct cuda_kv {
  * step_start[t] on. */
 typedef struct cuda_scan {
     int32_t n_steps;
-    int32_t *step_start, *live;    /* [steps] */
-    int32_t *read_row, *write_row; /* [units] row of the gates; row of out */
+    int32_t *step_start, *live;    /* [steps] see above */
+    int32_t *read_row, *write_row; /* [tokens] row of the gates to read; row of `out` to write */
     int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: the sequence is empty */
 } cuda_scan;
 
@@ -136,8 +136,8 @@ typedef struct cuda_scan {
 typedef struct cuda_selection {
     int32_t *set;        /* [rows] legal set of each row, or NULL */
     int32_t *tag_entry;  /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
-    int32_t n_picks;     /* picks (given actions whose log-probabilities are requested) in the operation's rows */
-    int32_t *pick_count; /* [1] */
+    int32_t n_picks;     /* number of picks (actions whose log-probabilities the host requests) in the operation's rows */
+    int32_t *pick_count; /* [1] n_picks, as uploaded for the kernel */
     int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
     int32_t *count, *action;                      /* [rows], [rows, M]: downloaded */
     float *logp, *pick_logp;                      /* [rows, M], [picks]: downloaded */
@@ -159,7 +159,7 @@ typedef struct cuda_run {
     int captured;                        /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
     size_t n_slots;                      /* slots of the session, rounded up if runs are captured */
     size_t *frame_guard, n_frame_guards; /* ends of arrays in pinned memory; NULL: no guards */
-    size_t *work_guard;                  /* ends of arrays in the workspace; the host_run has their number */
+    size_t *work_guard;                  /* ends of arrays in the workspace; host_run.n_guards is their number */
     /* [spaces + 1] rows for which memory is allocated and kernels are launched: space_rows, rounded up if the run may be captured */
     size_t *max_rows;
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
@@ -169,9 +169,9 @@ typedef struct cuda_run {
     /* [spaces + 1] number of rows: space_rows[0] of the run, the others of its index spaces; pinned */
     int32_t *space_rows;
     uint8_t *visited;                        /* [indices] 1: visit_slots() in streams.c has read this index */
-    const int32_t **column;                  /* [columns] pinned */
+    const int32_t **column;                  /* [columns] the run's columns, in pinned memory */
     const int32_t **index;                   /* [indices] device address; NULL: not enqueued yet */
-    cuda_kv *kv;                             /* [n_kv] */
+    cuda_kv *kv;                             /* [n_kv] keys and values of the attention operations */
     size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
     cuda_scan *scan;                         /* [ops] */
     cuda_selection *selection;               /* [ops] */

@@ -43,16 +43,16 @@ const char *gpu_name(const gpu_device *device);
 /* Device memory that grows in place: its address never changes. A zero-initialised region is empty. */
 typedef struct gpu_region {
     char *base;
-    size_t bytes; /* usable */
+    size_t bytes; /* bytes of mapped memory, which may be used */
     /* bytes of reserved addresses; before the first growth the bytes to reserve, 0: all device memory */
     size_t reserved;
-    void *impl; /* owned by the implementation */
+    void *impl; /* data of the implementation: gpu.cu, or the tests' host version */
 } gpu_region;
 
 /* Memory of the device in bytes. A region allocates whole granules, so up to one granule more than requested. */
 size_t gpu_memory_bytes(const gpu_device *device);
 size_t gpu_granule_bytes(const gpu_device *device);
-/* Bytes that nobody uses now. */
+/* Return the bytes of device memory that are free now. */
 size_t gpu_free_bytes(const gpu_device *device);
 
 /* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that
@@ -125,9 +125,9 @@ typedef struct gpu_matrix {
     int32_t n, k;
     const float *bias; /* [n] or NULL */
     int32_t relu, fast;
-    uint64_t algo[GPU_ROW_RANGES][8]; /* private; matrices of one shape can share them */
+    uint64_t algo[GPU_ROW_RANGES][8]; /* the algorithms in cuBLASLt's form; matrices of one shape can share them */
     int32_t
-        algo_id[GPU_ROW_RANGES]; /* for the log: the families of kernels, in cuBLASLt's numbers; 0: rill's own kernel */
+        algo_id[GPU_ROW_RANGES]; /* cuBLASLt's numbers of the algorithms' kernel families, for the log; 0: rill's own kernel */
 } gpu_matrix;
 
 /* Choose the algorithms; w and bias must be set. Returns 0, or -1 with a reason. */

@@ -30,7 +30,7 @@ size_t cuda_max_frame_guards(const cuda_run *r)
 
 size_t cuda_max_work_guards(const cuda_run *r)
 {
-    enum { AREAS = 8 }; /* of lay_out_device() */
+    enum { AREAS = 8 }; /* maximum number of arrays that lay_out_device() allocates besides these */
     const dev_graph *p = r->graph;
     return 2 * p->n_buffers + p->n_paths + AREAS;
 }

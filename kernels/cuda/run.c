@@ -127,7 +127,7 @@ static void copy_columns(cuda_run *r)
 
 /* --- inputs of operations ----------------------------------------------------------------------------------------- */
 
-/* Attention operations that read the same memory rows, such as those of different layers, share one cuda_kv. */
+/* Attention operations that read the same keys and values, such as those of different layers, share one cuda_kv. */
 static void make_kv(cuda_run *r, const dev_op *op, size_t number)
 {
     const dev_memory a = dev_attended_memory(&r->block, op);

@@ -9,7 +9,7 @@
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-/* A scan has at most as many steps as units, so arrays by step are sized by `units`. */
+/* A scan has at most as many steps as tokens, so arrays by step are sized by `units`. */
 size_t cuda_scan_bytes(const cuda_run *r, size_t units, size_t inputs)
 {
     return 4 * cuda_array_bytes(r, units, sizeof(int32_t)) + 2 * cuda_array_bytes(r, inputs, sizeof(int32_t));
