@@ -315,8 +315,8 @@ typedef struct rnn_net {
     mt_linear context_gates;        /* 3D x 2H: gates */
     mt_linear readout;              /* E x (2H + D): readout from context and state */
 
-    rill_table annotations, memory_keys, initial_state; /* per slot */
-    rill_table state, hidden_table, query;              /* per node */
+    rill_table annotations, memory_keys, initial_state; /* tables with a row per slot (input in flight) */
+    rill_table state, hidden_table, query;              /* tables with a row per node (model state of a hypothesis) */
 } rnn_net;
 
 static inline const rnn_net *rnn_from_seq(const seq_net *net)

@@ -138,9 +138,9 @@ template <int N, typename key_type> __device__ static inline key_type best_nth(c
 }
 
 template <int N> struct best_kept {
-    uint64_t key[N];  /* largest first; 0: no key */
+    uint64_t key[N];  /* the best keys, largest first; 0: no key */
     uint64_t min_key; /* keys must exceed it to be among the best */
-    float floor;      /* the value of `min_key` */
+    float floor;      /* the value that `min_key` encodes */
     int n_pending;
     uint64_t *pending; /* [BEST_PENDING] */
 };

@@ -91,7 +91,7 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 /* An event marks the position of a stream at gpu_event_record(); recording again moves it. An event never recorded is
  * complete. Close events after the streams that use them. */
 typedef struct gpu_event gpu_event;
-int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with why */
+int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* returns 0, or -1 with a reason in `why` */
 void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
 /* Wait for the work before the event, as gpu_stream_sync() does for all work. Unlike there, the stream keeps a failure. */

@@ -125,7 +125,7 @@ struct trial {
     gpu_region memory; /* the pointers below point into it */
     int32_t rows, lda, ldc;
     float *add, *sums;
-    float *reference[2]; /* without and with an addend */
+    float *reference[2]; /* outputs of the reference algorithm, without and with an addend */
     char *a;
     unsigned *differences, *differences_host; /* the latter is pinned */
 };

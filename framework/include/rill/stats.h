@@ -66,7 +66,7 @@ typedef enum rill_trace_fate {
     RILL_FATE_LIVE = -1,      /* in the new beam: the candidate will be expanded */
     RILL_FATE_WAITING = -2,   /* ended, and stays in the beam below a live candidate */
     RILL_FATE_OUTPUT = -3,    /* has left the beam as an output */
-    RILL_FATE_BEAM_FULL = -4, /* did not fit in the beam */
+    RILL_FATE_BEAM_FULL = -4, /* the candidate did not fit in the beam */
     RILL_FATE_SURPLUS = -5,   /* its input finished in this timestep, and the candidate is not an output */
     /* 0 and above: index of the heuristic that dropped the candidate */
 } rill_trace_fate;
