@@ -390,7 +390,7 @@ typedef struct dev_layout {
     size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
     /* [buffers] offset of the backend's second copy of a tensor in another form, in the device's memory */
     size_t *copy_offset;
-    size_t *entry_offset;                /* [paths] offset of the nodes on all rows' paths from the root, in the device's memory */
+    size_t *entry_offset; /* [paths] offset of the nodes on all rows' paths from the root, in the device's memory */
     size_t pointers_offset, hash_offset; /* offsets of working memory, in the host's memory */
 } dev_layout;
 
@@ -402,7 +402,8 @@ typedef struct dev_run {
     size_t n;
     const int32_t *order; /* [n] row of the run at each position; NULL: position i has row i */
     size_t block_rows, block_units;
-    size_t units, longest; /* number of tokens in the ragged index space that has most; tokens of the longest sequence */
+    size_t units,
+        longest; /* number of tokens in the ragged index space that has most; tokens of the longest sequence */
     /* [ragged index spaces] for each index space an array [n + 1]: number of each row's first token in the columns that have an entry for
      * each token */
     int32_t **unit_start;
