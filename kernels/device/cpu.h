@@ -55,8 +55,8 @@ typedef struct cpu_run {
     dev_run d;
     cpu_session *cpu;
     const rill_kernels *kernels;
-    size_t *
-        span_begin; /* [spans + 1] for each span (range of rows of one thread), the position in the run of its first row */
+    /* [spans + 1] for each span (range of rows of one thread), the position in the run of its first row */
+    size_t *span_begin;
     size_t n_spans;
     /* [operations] bit sets of legal symbols, numbered as the operation numbers its symbols. NULL: the operation numbers symbols like
      * actions, so it reads the host's bit sets directly */

@@ -172,7 +172,7 @@ class Settings(TypedDict, total=False):
     budget: int | None
     """The same as max_batch_hypotheses."""
     refill_threshold: float | None
-    """Admit new inputs when this share of max-in-flight or less is in flight (default: 1/6; top-up 1/2)."""
+    """Admit new inputs when at most this fraction of max-in-flight is in flight (default: 1/6; top-up 1/2)."""
     refill: float | None
     """The same as refill_threshold."""
     max_children: int | None
@@ -323,7 +323,7 @@ class Settings(TypedDict, total=False):
     policy: str | Scheduler | None
     """The same as scheduler."""
     alignment: bool | float | str | None
-    """Append " ||| " and the alignment with the input to each output; FORM: hard (default), soft or a share."""
+    """Append " ||| " and the alignment with the input to each output; FORM: hard (default), soft, or a minimum attention weight."""
     word_scores: bool | None
     """Append " ||| WordScores=" and the log-probability of each token to each output."""
     unknown_names: bool | None
