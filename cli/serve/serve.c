@@ -103,7 +103,7 @@ typedef struct serve {
     serve_options options; /* server options, taken from the first model; those of all models are equal */
     int argc;
     char **argv;
-    /* current: set of models for new requests; draining: list of old sets, which finish their requests */
+    /* current: models for new requests; draining: list of the models of earlier configurations, which finish their requests */
     models *current, *draining;
     char *token; /* API key that requests must have; NULL: none is required */
     server *server;
@@ -194,7 +194,7 @@ static void end_models(models *all, int now)
         if (all->service[m] && !all->is_shared[m]) service_end(all->service[m], now);
 }
 
-/* Close a set of models; NULL is allowed. If its services were started, call end_models() first. */
+/* Close an array of models; NULL is allowed. If its services were started, call end_models() first. */
 static void close_models(models *all)
 {
     for (int m = 0; all && m < MODELS_MAX; m++)

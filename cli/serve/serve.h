@@ -1,4 +1,4 @@
-/* The parts of `rill serve` below HTTP: options, the cache, jobs, services (a model and its thread), and the set of models. */
+/* The parts of `rill serve` below HTTP: options, the cache, jobs, services (a model and its thread), and the array of all models. */
 #ifndef CLI_SERVE_SERVE_H
 #define CLI_SERVE_SERVE_H
 

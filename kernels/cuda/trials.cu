@@ -127,7 +127,7 @@ struct trial {
     float *add, *sums;
     float *reference[2]; /* outputs of the reference algorithm, without and with an addend */
     char *a;
-    unsigned *differences, *differences_host; /* the latter is pinned */
+    unsigned *differences, *differences_host; /* number of differing elements, on the device and in pinned host memory */
 };
 
 struct random_rows {

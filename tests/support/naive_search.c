@@ -1,6 +1,6 @@
-/* See naive_search.h. The functions follow the seven steps of the description and carry their numbers.
+/* See naive_search.h. Functions are numbered by the seven steps of "One timestep of one item, exactly" in docs/algorithms.md.
  *
- * Decisions where the description leaves a choice:
+ * Decisions that those steps leave open:
  *   - for an ended candidate, "the last action's own" log-probability is that of its terminal action;
  *   - length counts timesteps, without the end action, and 0 counts as 1 in divisions;
  *   - outputs of an item when it stops: with `stop_after` outputs reached, no further ones; without live candidates, the ended
