@@ -22,7 +22,7 @@ int cuda_is_written(const dev_graph *p, int32_t index)
 
 /* --- on the host -------------------------------------------------------------------------------------------------- */
 
-/* Number of the entry of the index's column that belongs to row `row` of the index's index space. */
+/* Return the number of the column entry that the index reads for row `row` of its index space. */
 static int32_t column_entry(const cuda_run *r, const dev_index *i, size_t row)
 {
     const rill_index_space column_space = r->graph->column[i->a].space;
