@@ -70,7 +70,7 @@ static const rill_option SETTINGS[] = {
     NAMED("unknown-penalty", "unkpen", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
         "subtracted from the log-probability of the unknown token; inf: never choose it"),
     ROW("cube", "none|naive|accelerated", "none", WORD, SEARCH, 0, 0, cube,
-        "cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of the others"),
+        "cube pruning: expand one hypothesis for all with the same last actions; naive then rescores the chosen extensions of the others"),
     ROW("certify", "", "", SWITCH, OUTPUT, 0, 1, certify,
         "report which outputs are provably the model's best for their input"),
     ROW("exact", "", "", SWITCH, SEARCH, 0, 1, exact,

@@ -49,7 +49,7 @@ struct rill_ngrams {
     size_t n_occurrences, occurrences_capacity;
 };
 
-/* A range of a level: n-grams that differ only in their last action. */
+/* A range of the n-grams of one order (a level): those that differ only in their last action. */
 typedef struct ngram_range {
     int32_t begin, end;
 } ngram_range;

@@ -36,7 +36,7 @@ typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] launch of each operation */
     size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
     size_t n_ops, n_buffers; /* elements of `op` and of `rounded_bytes` */
-    int is_fill;             /* 1: an encoder, whose runs are slot updates, ahead of the graphs that decode: streams.c */
+    int is_fill; /* 1: an encoder, whose runs are slot updates, ahead of the graphs that decode: streams.c */
 } cuda_fused_graph;
 
 /* The CUDA data of a network (rill_network.data): weights on the device, uploaded in order while the network is built. */
@@ -99,7 +99,7 @@ typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
     cuda_fills fills;
-    gpu_region *table;                      /* [tables + 1] the last one holds node_parent */
+    gpu_region *table;                      /* [tables + 1] the tables; the last element is the array of parent nodes */
     cuda_subsets *subset;                   /* [subsets] the network's vocabulary subsets */
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] memory of each graph's run, for each micro-batch */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
@@ -134,10 +134,10 @@ typedef struct cuda_scan {
 
 /* Requests and results of an operation that selects symbols. */
 typedef struct cuda_selection {
-    int32_t *set;        /* [rows] legal set of each row, or NULL */
-    int32_t *tag_entry;  /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
-    int32_t n_picks;     /* number of picks (actions whose log-probabilities the host requests) in the operation's rows */
-    int32_t *pick_count; /* [1] n_picks, as uploaded for the kernel */
+    int32_t *set;       /* [rows] legal set of each row, or NULL */
+    int32_t *tag_entry; /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
+    int32_t n_picks; /* number of picks (actions whose log-probabilities the host requests) in the operation's rows */
+    int32_t *pick_count;                          /* [1] n_picks, as uploaded for the kernel */
     int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
     int32_t *count, *action;                      /* [rows], [rows, M]: downloaded */
     float *logp, *pick_logp;                      /* [rows, M], [picks]: downloaded */

@@ -88,8 +88,8 @@ class RequestSettings(TypedDict, total=False):
     require_end: bool | None
     """Return no truncated output; an input without another fails."""
     cube: Literal["none", "naive", "accelerated"] | None
-    """Cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of the others (default:
-    none)."""
+    """Cube pruning: expand one hypothesis for all with the same last actions; naive then rescores the chosen extensions of the others
+    (default: none)."""
     no_repeat_ngram_size: int | None
     """No output repeats a sequence of N tokens (default: 0: any may repeat)."""
     no_repeat_ngram: int | None
@@ -252,8 +252,8 @@ class Settings(TypedDict, total=False):
     unkpen: float | None
     """The same as unknown_penalty."""
     cube: Literal["none", "naive", "accelerated"] | None
-    """Cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of the others (default:
-    none)."""
+    """Cube pruning: expand one hypothesis for all with the same last actions; naive then rescores the chosen extensions of the others
+    (default: none)."""
     certify: bool | None
     """Report which outputs are provably the model's best for their input."""
     exact: bool | None

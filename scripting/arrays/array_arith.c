@@ -233,7 +233,7 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
 {
     double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
     operand o;
-    /* return: script_array_store() will refuse the value */
+    /* a value that is no operand is refused later, by script_array_store() */
     if (!operand_try(L, script_from_lua(L), index, 1, &o)) return;
     if (o.a != NULL && o.a->type == ARRAY_U8) return;
     const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
