@@ -153,7 +153,7 @@ static inline rill_kv rill_get_kv(const rill_attention *a, size_t slot)
     return m;
 }
 
-/* Return the position of row r in its slot's memory of `length` > 0 rows. The relative position bias depends on it. */
+/* Return the position of row r among the `length` > 0 keys of its slot. The relative position bias depends on it. */
 static inline size_t rill_row_position(const rill_attention *a, size_t r, size_t length)
 {
     return a->position ? (size_t)a->position[r] : length - 1;

@@ -1,4 +1,5 @@
-/* Posteriors of n-grams of one input: a trie per phase, stored level by level.
+/* Posteriors of the n-grams in one input's evidence (outputs with known scores; Tromble et al. 2008): a trie per phase, stored level by
+ * level.
  *
  * Level m has the n-grams of m + 1 actions in lexicographic order, so the extensions of an n-gram of level m - 1 form one range, ascending
  * by their last action. A table is one block of 32-bit words, stored in files as is:

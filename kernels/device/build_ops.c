@@ -1,7 +1,7 @@
 /* Adds operations to a graph, with all checks, from the lists of rill/ops.h.
  *
- * Checked here once instead of in each run: widths, spaces, that values are written before they are read, and that no
- * operation overwrites its own inputs.
+ * Checked here once instead of in each run: widths, index spaces, that values are written before they are read, and that no operation
+ * overwrites its own inputs.
  * Sections: the lists · beginning · operands · row operations · products and scans · attention · choices. */
 #include <string.h>
 

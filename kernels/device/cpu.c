@@ -28,10 +28,10 @@ enum {
     MAX_BLOCK = 256,
     MAX_FAR_BLOCK = 512,
     BLOCK_INPUTS = 64,
-    BLOCK_UNITS = 512,   /* maximum units (source tokens) of a block, unless one sequence has more */
+    BLOCK_UNITS = 512,   /* maximum tokens of a block, unless one sequence has more */
     MIN_SPAN_ROWS = 6,   /* minimum rows of a span (range of rows of one thread): the height of a GEMM tile */
     MIN_SPAN_INPUTS = 4, /* minimum sequences of a span (range of one thread), with ragged inputs */
-    MIN_FAR_ROWS = 64    /* minimum rows or units (source tokens) of a span if each span reads large weights again */
+    MIN_FAR_ROWS = 64    /* minimum rows or source tokens of a span if each span reads large weights again */
 };
 
 /* --- the device --------------------------------------------------------------------------------------------------- */

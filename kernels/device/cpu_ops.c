@@ -198,7 +198,7 @@ typedef struct scan_state {
     /* [inputs] row of token 0 in `input`; if `input` has an index, position of token 0 in that index */
     const int32_t *first;
     const int32_t *unit;   /* [inputs] row of the sequence's token 0 among all tokens of the block */
-    const int32_t *length; /* [inputs] number of units of each sequence */
+    const int32_t *length; /* [inputs] number of tokens of each sequence */
 } scan_state;
 
 static size_t gates_width(const rill_scan *o)

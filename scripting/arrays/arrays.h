@@ -29,8 +29,8 @@ typedef enum array_writing {
     ARRAY_MARKS,
 } array_writing;
 
-/* Push an array whose elements are in engine memory; it is valid until script_end(). An engine call must be in progress. For the levels
- * items and cells, n must be the call's number of items or cells, and data[0] the first element of the first segment. */
+/* Push an array whose elements are in engine memory; it is valid until script_end(). An engine call must be in progress. For an array of
+ * items or of cells (candidates or rows), n must be the call's number of items or cells, and data[0] is the first item's first element. */
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable);
 
@@ -46,8 +46,8 @@ int script_array_is(lua_State *L, int index);
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
 
 /* Assign the value at `index` (a number, a boolean or an array) to data[0, n). A number, or an array of items, is repeated for all elements
- * or all cells of each item. Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would be stored as
- * an integer. */
+ * or all candidates (rows) of each item. Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would
+ * be stored as an integer. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level);
 
 /* Raise unless the value at `index` can be assigned to marks (type ARRAY_U8: 0 and 1) or to widths (other types: >= 0). NaN is invalid for
@@ -171,7 +171,7 @@ void *array_scratch(lua_State *L, size_t count, size_t size);
 
 /* Raise if scripts may only read the array. */
 void array_check_writable(lua_State *L, const array *a);
-/* Raise if the array is one of items or cells and its length is not that of the engine call in progress. */
+/* Raise if the array has one element per item or per candidate (row) and its length is not that of the engine call in progress. */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level);
 /* Raise unless x[0, n) are marks (type ARRAY_U8) or widths (other types). `name`: the field that they are assigned to, for the message. */
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
@@ -207,8 +207,8 @@ typedef struct operand {
     int32_t segment; /* if `spread` is 1: number of the segment that contains the first element of the next block */
 } operand;
 
-/* Level and length of an operation's result. They are those of the operand with the highest level, where cells are above items and items
- * above plain. n is -1 if no operand is an array. */
+/* Level and length of an operation's result. They are those of the operand with the highest level, where candidates (rows) are above items,
+ * and items above plain values. n is -1 if no operand is an array. */
 typedef struct shape {
     int32_t n;
     array_level level;
