@@ -109,7 +109,7 @@ typedef struct cuda_session {
     int64_t *key; /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
     int capture_failures;
-    int guarded;         /* 1: runs have guards (guards.c) */
+    int guarded;         /* 1: runs have guards, known bytes after each array that show writes beyond it (guards.c) */
     char *guard_pattern; /* pinned: a guard's bytes, then those of the run's guards as the device has them */
     size_t guard_bytes;
 } cuda_session;

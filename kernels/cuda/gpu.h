@@ -94,9 +94,11 @@ typedef struct gpu_event gpu_event;
 int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* returns 0, or -1 with a reason in `why` */
 void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
-/* Wait for the work before the event, as gpu_stream_sync() does for all work. Unlike there, the stream keeps a failure. */
+/* Wait for the work before the event. Returns 0, or -1 with a reason, as gpu_stream_sync() does. Unlike after gpu_stream_sync(), the stream
+ * keeps a failure for later calls. */
 int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);
-/* Later work in this stream waits for the event's present position in another stream, and fails if that work failed. */
+/* Make later work in this stream wait for the event, whose position is in another stream. The later work fails if the work before the event
+ * failed. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 
 /* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split in two micro-batches,
