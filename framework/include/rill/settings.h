@@ -151,7 +151,7 @@ typedef struct rill_method_info {
     rill_finish finish;    /* default of the setting finish, unless the domain has RILL_FIXED_AS_FAIRSEQ */
     int32_t finish_free;   /* 1: the setting finish can be changed */
     int32_t greedy;        /* 1: k is 1 */
-    double refill;         /* default of the setting refill, a share of N */
+    double refill;         /* default of the setting refill, a fraction of N */
 } rill_method_info;
 RILL_API const rill_method_info *rill_method_table(void);
 
