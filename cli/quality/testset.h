@@ -92,7 +92,7 @@ size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal
 
 /* Write the parameters of a configuration as text: "delta=0.5 M=3". */
 void cli_point_label(const cli_point *point, char *out, size_t size);
-const char *cli_point_value(const cli_point *point, const char *name); /* NULL: the configuration has no such parameter */
+const char *cli_point_value(const cli_point *point, const char *name); /* NULL: it has no such parameter */
 /* Format a value for people: 6 * 0.2 is 1.2000000000000002, which is shown as 1.2. `out` is a buffer that may be used. */
 enum { CLI_DISPLAY_VALUE_MAX = 24 };
 const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALUE_MAX]);

@@ -196,7 +196,7 @@ typedef struct joined_sentence {
     char *text; /* [n] bytes of the text */
     /* tag_offsets: [end_piece - first_piece] byte offset in `text` at which each tag is written; SIZE_MAX: not known yet */
     size_t n, *tag_offsets;
-    int32_t first_piece, end_piece; /* range of indexes of the tags and texts of tags within the sentence, in document.piece */
+    int32_t first_piece, end_piece; /* the sentence's tags and texts of tags: range of document.piece */
 } joined_sentence;
 
 /* Place tags around their text where it occurs in the sentence's output. */

@@ -72,7 +72,7 @@ typedef struct piece {
     piece_kind kind;
     size_t begin, length; /* byte range of the piece in document.text */
     size_t offset;        /* for tags and their text: byte offset in the sentence */
-    int32_t part;         /* for sentences and the text of tags, which are decoded: number of the part (text to decode) */
+    int32_t part; /* for sentences and the text of tags, which are decoded: number of the part (text to decode) */
     /* for tags: an opening tag; a tag without content, which keeps the spaces around it */
     int is_opening, is_standalone;
     int has_space_before, has_space_after;

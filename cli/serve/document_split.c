@@ -278,7 +278,7 @@ typedef struct paragraph {
     const char *language, *end; /* end: end of the whole page */
     buffer plain;
     mark *mark;                            /* [n] inline tags and unknown entities, in the order of the paragraph */
-    size_t n, mark_capacity, n_used_marks; /* n: number of marks; n_used_marks: how many of them were appended to the document */
+    size_t n, mark_capacity, n_used_marks; /* numbers of marks, and of marks appended to the document */
     size_t plain_done;                     /* bytes of `plain` that were appended to the document */
     int depth;
 } paragraph;

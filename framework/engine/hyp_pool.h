@@ -45,7 +45,7 @@ enum {
 typedef struct hyp_chunk {
     int32_t next;      /* next chunk of its arena, or of the free list; -1: none */
     int32_t next_open; /* next chunk of its arena that has free elements and is not the current chunk; -1: none */
-    uint32_t unused;   /* bit i: element i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
+    uint32_t unused; /* bit i: element i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
 } hyp_chunk;
 
 /* The chunks in which one item's hypotheses are stored. Initialise with hyp_arena_init(). */

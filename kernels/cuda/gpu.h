@@ -91,7 +91,7 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 /* An event marks the position of a stream at gpu_event_record(); recording again moves it. An event never recorded is
  * complete. Close events after the streams that use them. */
 typedef struct gpu_event gpu_event;
-int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* returns 0, or -1 with a reason in `why` */
+int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with a reason */
 void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
 /* Wait for the work before the event. Returns 0, or -1 with a reason, as gpu_stream_sync() does. Unlike after gpu_stream_sync(), the stream
@@ -128,8 +128,7 @@ typedef struct gpu_matrix {
     const float *bias; /* [n] or NULL */
     int32_t relu, fast;
     uint64_t algo[GPU_ROW_RANGES][8]; /* the algorithms in cuBLASLt's form; matrices of one shape can share them */
-    int32_t
-        algo_id[GPU_ROW_RANGES]; /* cuBLASLt's numbers of the algorithms' kernel families, for the log; 0: rill's own kernel */
+    int32_t algo_id[GPU_ROW_RANGES];  /* cuBLASLt's ids of the algorithms' kernel families; 0: rill's own kernel */
 } gpu_matrix;
 
 /* Choose the algorithms; w and bias must be set. Returns 0, or -1 with a reason. */

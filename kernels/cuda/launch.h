@@ -141,7 +141,7 @@ typedef struct gpu_attend {
     int32_t reach;
     const int32_t *position; /* [rows]; NULL: length - 1 */
     gpu_operand query;
-    gpu_operand keys, values;      /* [rows of the tables, heads * width], [rows of the tables, heads * value_width], no index */
+    gpu_operand keys, values;      /* [table rows, heads * width], [table rows, heads * value_width]; no index */
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* rows of `keys` and `values`, see above; NULL: they are contiguous */
     gpu_operand out;

@@ -128,7 +128,7 @@ typedef struct rill_rows {
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
     const int32_t *depth; /* number of timesteps that the item has completed; 0 for a first node */
-    int32_t group;        /* 0 or 1: the micro-batch: which of the two timesteps that may run concurrently, see collect() */
+    int32_t group; /* 0 or 1: the micro-batch: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
 /* Requests the result of a score call for its rows: the best choices (next actions) of each row, and the log-probabilities of particular

@@ -89,10 +89,10 @@ typedef struct rill_settings {
     uint64_t given;   /* bit set of the rows of rill_setting_table() that rill_settings_set() has set */
     /* minimum number of candidates, outputs included, that heuristics leave an item; 0 = no minimum */
     int32_t min_width;
-    int32_t require_end;       /* 1: drop outputs truncated by a limit, a deadline or a heuristic's stop */
-    int32_t cube;              /* rill_cube: cube pruning, which expands one hypothesis per equivalence class; 0 = none */
-    int32_t certify;           /* 1: report whether outputs are provably the model's best (rill_output.certified) */
-    int32_t no_repeat_ngram;   /* N: block repeated n-grams of N actions; 0 = off */
+    int32_t require_end;     /* 1: drop outputs truncated by a limit, a deadline or a heuristic's stop */
+    int32_t cube;            /* rill_cube: cube pruning, which expands one hypothesis per equivalence class; 0 = none */
+    int32_t certify;         /* 1: report whether outputs are provably the model's best (rill_output.certified) */
+    int32_t no_repeat_ngram; /* N: block repeated n-grams of N actions; 0 = off */
     double repetition_penalty; /* P: multiplies the log-probabilities of actions already in the hypothesis; 0 = 1 */
     int32_t exact;             /* 1: search until the n_best outputs are certified; sets certify */
     int32_t exact_rows;        /* limit on hypotheses expanded for exact search, per input; 0 = 10000 */
