@@ -167,7 +167,7 @@ static int try_rescoring(check *c, const char *name, const rill_open_options *mo
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);
     const int good = cli_check_rescore_run(&c->rescore, &c->session, real, c->trial.inputs);
-    /* empty if nothing is wrong */
+    /* the text stays empty if there is no error */
     snprintf(c->trial.why, sizeof c->trial.why, "%s", good < 0 ? rill_error(c->session.ctx) : c->rescore.why);
     *code = open_model(c, name, model, 1, 1);
     return good;

@@ -137,9 +137,9 @@ int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason)
 
 /* --- repeated scoring of states ---------------------------------------------------------------------------------------- */
 
-/* A domain that wraps another domain and scores each state three times: twice in a row, and again after the state's children were
- * computed. It finds errors that comparing runs cannot show: a step() that damages the parent state does so in every run, and choices
- * with probabilities instead of log-probabilities have the same order. */
+/* A domain that wraps another domain and scores each state three times: twice in a row, and again after the state's children were computed.
+ * It finds errors that comparing runs cannot show: a step() that damages the parent state damages it in every run, and choices with
+ * probabilities instead of log-probabilities have the same order. */
 
 /* The name of the wrapping domain. */
 #define CLI_CHECK_RESCORE "rill-check-asked"

@@ -76,10 +76,10 @@ int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf
 
 /* --- the progress line ------------------------------------------------------------------------------------------------- */
 
-/* A progress line on a terminal: inputs done, share of the work, inputs per second, time left.
+/* A progress line on a terminal: inputs done, fraction of the work done, inputs per second, time left.
  *
- * The total number of inputs is unknown. The share is the fraction of a regular file's bytes that were read, corrected for inputs that
- * were read and are not finished. The line is drawn at most ten times a second, and erased before messages and at the end. */
+ * The total number of inputs is unknown. The fraction is that of a regular file's bytes that were read, corrected for inputs that were read
+ * and are not finished. The line is drawn at most ten times a second, and erased before messages and at the end. */
 
 typedef struct cli_progress {
     int is_on;

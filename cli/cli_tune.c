@@ -15,7 +15,7 @@
 
 enum { COLUMNS_MAX = 32 };
 
-/* A table of evaluated points. Each row has the parameters, the quality and the cost of one point. */
+/* A table of evaluated configurations. Each row has the parameters, the quality and the cost of one configuration. */
 typedef struct table {
     struct {
         const char *name;
@@ -24,7 +24,7 @@ typedef struct table {
     int n;
     const cli_metric_kind *metric; /* measures the quality */
     int has_quality;               /* 1: show the column of the quality */
-    int has_front;                 /* 1: mark the points of the Pareto front */
+    int has_front;                 /* 1: mark the configurations of the Pareto front */
     int has_certified;             /* 1: show the percentage of certified outputs */
 } table;
 
@@ -99,8 +99,8 @@ static void write_row(const table *t, cli_output *output, const cli_point *point
     cli_output_write(output, "\n", 1);
 }
 
-/* Start a table of trials. of_grid 1: the columns are wide enough for all values of the script's grid; 0: for the values of the points
- * evaluated so far. */
+/* Start a table of trials. of_grid 1: the columns are wide enough for all values of the script's grid; 0: for the values of the
+ * configurations evaluated so far. */
 static void start_table(table *t, const cli_trials *trials, int of_grid)
 {
     *t = (table){.metric = trials->set.kind,
@@ -116,8 +116,8 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
 
 /* --- sweeps ------------------------------------------------------------------------------------------------------------ */
 
-/* Evaluate all points of the script's grid in order, until one fails. If `t` is not NULL, write the row of each point as soon as it is
- * evaluated. */
+/* Evaluate all configurations of the script's grid in order, until one fails. If `t` is not NULL, write the row of each configuration as
+ * soon as it is evaluated. */
 static int try_grid(cli_trials *trials, const table *t, cli_output *output)
 {
     const cli_runfile *runfile = trials->runfile;
@@ -371,7 +371,7 @@ static const cli_option tune_options[] = {
     {.name = NULL},
 };
 
-/* Run the search, and print the points that were evaluated, even if the search failed. */
+/* Run the search, and print the configurations that were evaluated, even if the search failed. */
 static int tune_all(tune *t)
 {
     int code = prepare(t);

@@ -181,7 +181,8 @@ static void format_time(double seconds, char *out, size_t size)
         snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
 }
 
-/* Estimate the share of work done, or -1: the share of bytes that were read, times the share of read inputs that are done. */
+/* Estimate the fraction of the work that is done, or -1: the fraction of bytes that were read, times the fraction of read inputs that are
+ * done. */
 static double share_done(const cli_progress_position *p)
 {
     if (p->size <= 0 || p->read <= 0) return -1;

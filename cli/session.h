@@ -110,7 +110,7 @@ typedef struct cli_runfile {
     rill_script_config *config;  /* the loaded configuration; NULL: the run file is not loaded */
     rill_option_source *options; /* search options of the run file */
     uint32_t plugins_to_load;    /* bit set of its plugins to load; the command line has loaded the others */
-    /* 1: a sweep, whose points are computed in the session's context, so workers do not load the run file */
+    /* 1: a sweep, whose configurations are evaluated in the session's context, so workers do not load the run file */
     int is_sweep;
     cli_session *session;
 } cli_runfile;

@@ -1,4 +1,4 @@
-/* Loading and decoding test sets, and evaluating points with them; see trial.h.
+/* Loading and decoding test sets, and evaluating configurations with them; see trial.h.
  *
  * Sections: files · decoding · evaluation. */
 #include "trial.h"
@@ -182,7 +182,7 @@ static const char *changed_option(const rill_script_config *a, const rill_script
     return NULL;
 }
 
-/* Find a key that a point changes although all points share its value: model, input, output and others. NULL: none. */
+/* Find a key that a configuration changes although all configurations share its value: model, input, output and others. NULL: none. */
 static const char *changed_key(const rill_script_config *point, const rill_script_config *script)
 {
     const struct {
@@ -224,8 +224,8 @@ static int fail_point(const cli_trials *t, const cli_point *point)
     return cli_fail("%s: %s: %s", t->runfile->path, label, rill_error(t->session->ctx));
 }
 
-/* Create the search config of a point. A point that is invalid alone, or whose options the command line overrides, is refused: its row
- * would describe a search that was not run. */
+/* Create the search config of an evaluated configuration. A configuration that is invalid alone, or whose options the command line
+ * overrides, is refused: its row would describe a search that was not run. */
 static int make_search(cli_trials *t, const rill_script_config *config, cli_point *point, rill_option_source **source,
                        rill_search_config **search_config)
 {
@@ -306,7 +306,7 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
     for (int i = 0; code == CLI_OK && i < point->n; i++) code = check_name(t, point->pair[i].name);
     if (code == CLI_OK) code = make_search(t, config, point, &source, &search_config);
     if (code == CLI_OK && !point->refusal) code = decode_point(t, config, point, search_config);
-    if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* remove the unfinished point */
+    if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* remove the unfinished configuration */
     rill_search_config_free(search_config);
     rill_option_source_free(source);
     return code;

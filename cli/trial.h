@@ -1,5 +1,5 @@
-/* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`. A *point* (cli_point) is
- * one configuration that was tried, such as delta = 1.5 and M = 5 in a sweep of both, with its quality and time.
+/* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`. A
+ * cli_point is one evaluated configuration, such as delta = 1.5 and M = 5 in a sweep of both, with its quality and time.
  *
  * Each decode creates an engine on a model that stays open. Only the first decode pays for growing the model's memory, so later timings
  * are as in a long-running stream. */
@@ -39,33 +39,33 @@ rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_s
 rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                            cli_trial *out);
 
-/* Evaluation of a series of points. */
+/* Evaluation of a series of configurations. */
 typedef struct cli_trials {
-    cli_session *session;       /* session whose command-line options override those of every point */
+    cli_session *session;       /* session whose command-line options override those of every configuration */
     const cli_runfile *runfile; /* the run file, which names the model that is open */
     cli_testset set;
     cli_points points;
-    int64_t total;      /* number of points to try; 0: unknown */
-    int shows_progress; /* 1: show the current point on standard error */
+    int64_t total;      /* number of configurations to try; 0: unknown */
+    int shows_progress; /* 1: show the current configuration on standard error */
 } cli_trials;
 
-/* Decode the test set with a configuration, and append a point with its parameters and results to trials->points. If its options
- * contradict each other, nothing is decoded and the point has the reason. Before the first valid point, the set is decoded once without
+/* Decode the test set with a configuration, and append it with its parameters and results to trials->points. If its options
+ * contradict each other, nothing is decoded and the reason is stored. Before the first valid configuration, the set is decoded once without
  * timing, so that the model's memory does not grow during a timed run.
- *   CLI_OK, or CLI_FAILED after a message that names the point */
+ *   CLI_OK, or CLI_FAILED after a message that names the configuration */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
 
 /* Refuse command-line options that set a parameter which the run file's sweep varies. CLI_OK or CLI_FAILED after a message. */
 int cli_trials_check_grid(const cli_trials *trials);
 
-/* Return 1 if the setting `certify` or `exact` is on at every point, so that the search tries to prove its outputs optimal; else 0. The
- * table of results then has the column cert%, the share of proven outputs. */
+/* Return 1 if the setting `certify` or `exact` is on at every configuration, so that the search tries to prove its outputs optimal; else 0.
+ * The table of results then has the column cert%, the fraction of outputs that are proven optimal. */
 int cli_trials_have_certified(const cli_trials *trials);
 
 /* Run the sweep of a run file. The session is configured, and its model is not open.
  *   input, output: NULL means standard input or output; references, stats: NULL means none
- *   CLI_OK; CLI_SOME_FAILED if a point was refused or inputs have no output; CLI_FAILED or CLI_CLOSED */
+ *   CLI_OK; CLI_SOME_FAILED if a configuration was refused or inputs have no output; CLI_FAILED or CLI_CLOSED */
 int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *input, const char *references,
                   const char *output, const char *stats);
 

@@ -133,7 +133,7 @@ static inline size_t rill_row_index(const int32_t *index, size_t r)
 /* Keys and values (the KV cache) of one slot. */
 typedef struct rill_kv {
     const float *keys, *values;
-    const int32_t *path; /* memory row t is row path[t] of keys and values; NULL: row t */
+    const int32_t *path; /* key t and value t are row path[t] of their tables; NULL: row t */
     size_t length;
 } rill_kv;
 
@@ -153,7 +153,7 @@ static inline rill_kv rill_get_kv(const rill_attention *a, size_t slot)
     return m;
 }
 
-/* Return the position of row r in its slot's memory of `length` > 0 rows. The relative position bias depends on it. */
+/* Return the position of row r among the `length` > 0 keys of its slot. The relative position bias depends on it. */
 static inline size_t rill_row_position(const rill_attention *a, size_t r, size_t length)
 {
     return a->position ? (size_t)a->position[r] : length - 1;

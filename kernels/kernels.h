@@ -15,7 +15,7 @@
  * number of threads. (For GEMM: one chain of fused multiply-adds per output element, k ascending, in every
  * micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may differ in the last bits.
  *
- * Shapes are tuples of these letters, last dimension contiguous unless a leading dimension is given:
+ * Shapes are tuples of these dimensions, last dimension contiguous unless a leading dimension is given:
  *   R rows of the call     K inner width     N outputs     H hidden width     V symbols (actions)
  *   B best wanted per row  T memory length   S slots       P rows of a table
  * R = 0 is legal in every operation and does nothing (pointers may then be NULL). All widths are at least 1.
@@ -102,8 +102,9 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5)    /* int8 matrix products; needs RILL_ISA_NEON_DOTPROD too */
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
-/* Set *mask to the instruction set `name` (one of the names that rill_isa_name() returns) and all sets that it requires. The mask is meant
- * for rill_kernels_init(), which ignores sets that the processor lacks. Returns 0, or -1 for an unknown name. Any thread. */
+/* Set *mask to the instruction set `name` (one of the names that rill_isa_name() returns) and all instruction sets that it requires. The
+ * mask is meant for rill_kernels_init(), which ignores instruction sets that the processor lacks. Returns 0, or -1 for an unknown name. Any
+ * thread. */
 int rill_isa_by_name(const char *name, rill_isa_mask *mask);
 
 /* Return the name of instruction set i, counted from 0 ("ref"), as a static string; NULL past the last one. */
@@ -231,35 +232,33 @@ typedef struct rill_row_call {
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
-/* Multi-head attention. A slot is one memory: keys and values, such as the KV cache of one row or one input's encoder
- * output. Row r of slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
- * `additive` selects Bahdanau's score, scale * (additive . tanh(key_{s,t} + query_r)). `relative` is a relative
- * position bias, added to the score by the distance of t from the row's own position, which is the slot's last memory
- * row unless `position` gives another.
- * Rows of one slot read the same memory; if they are adjacent, it is read once for several rows.
+/* Multi-head attention. A slot is one list of keys and values, such as the KV cache of one row or one input's encoder output. Row r of slot
+ * s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}. `additive` selects Bahdanau's score,
+ * scale * (additive . tanh(key_{s,t} + query_r)). `relative` is a relative position bias, added to the score by the distance of t from the
+ * row's own position, which is that of the slot's last key unless `position` gives another.
+ * Rows of one slot read the same keys and values; if they are adjacent, these are read once for several rows.
  * Heads lie side by side: H columns each in queries and keys, W columns each in values and out.
- * `path` gathers the memory from arbitrary table rows, e.g. the states of the nodes on a hypothesis's path from the
- * root. */
+ * `path` gathers keys and values from arbitrary table rows, e.g. the states of the nodes on a hypothesis's path from the root. */
 typedef struct rill_attention {
     size_t rows;           /* R, number of query rows */
     size_t heads, width;   /* number of heads; H, columns of one head in queries and keys; both at least 1 */
     size_t value_width;    /* W, columns of one head in values and out; 0 means H */
     float scale;           /* factor of every score; 1 for an unscaled dot product. There is no default */
     const float *additive; /* [heads * H] weights of Bahdanau's additive score; NULL: the score is a dot product */
-    /* [heads, 2 * reach + 1] relative position bias, or NULL: none. Entry reach + d of a head is added to its score of memory row t =
-     * position + d, where d is clamped to [-reach, reach] */
+    /* [heads, 2 * reach + 1] relative position bias, or NULL: none. Entry reach + d of a head is added to its score of key t = position +
+     * d, where d is clamped to [-reach, reach] */
     const float *relative;
     size_t reach;
-    /* [R] memory row that is the query's own position, 0 <= position < T_s; NULL: the last one, T_s - 1. Read only with `relative` */
+    /* [R] the query's own position, as the index of a key, 0 <= position < T_s; NULL: the last one, T_s - 1. Read only with `relative` */
     const int32_t *position;
     rill_operand query;  /* [R, heads * H] query rows */
     rill_operand keys;   /* [P, heads * H] table of keys. Its own index is not read: `first` and `path` select rows */
     rill_operand values; /* [P, heads * W] table of values. Its own index is not read */
-    /* [S] start of each slot: without `path`, memory row t of slot s is row first[s] + t of keys and values */
+    /* [S] start of each slot: without `path`, key and value t of slot s are row first[s] + t of keys and values */
     const int32_t *first;
-    /* NULL, or row numbers: memory row t of slot s is row path[first[s] + t] of keys and values */
+    /* NULL, or row numbers: key and value t of slot s are row path[first[s] + t] of keys and values */
     const int32_t *path;
-    /* [S] number of memory rows of each slot, T_s >= 0. For a slot without any, out is zeros and first[s] is not read */
+    /* [S] number of keys of each slot, T_s >= 0. For a slot without any, out is zeros and first[s] is not read */
     const int32_t *length;
     const int32_t *slot; /* [R] slot of each query row, an index into first and length; NULL: row r has slot r */
     /* [R, heads, max T] fp32, output and working memory: attention weights p; for a row of slot s, entries from T_s on are not written */
@@ -267,7 +266,7 @@ typedef struct rill_attention {
     /* floats from one head's weights to the next head's; from row to row it is heads * ld_weights */
     size_t ld_weights;
     rill_operand out; /* [R, heads * W] output: context vectors */
-    /* A NaN in one head's part of a row's query or memory makes that head of that row NaN and nothing else. */
+    /* A NaN in one head's part of a row's query, keys or values makes that head of that row NaN and nothing else. */
 } rill_attention;
 
 /* ---- bias + log-softmax + best B ------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Test sets and their evaluation; see testset.h.
  *
- * Sections: lines · points · the front · JSON. */
+ * Sections: lines · configurations · Pareto front · JSON. */
 #include "testset.h"
 
 #include <ctype.h>
@@ -185,7 +185,7 @@ void cli_lines_free(cli_lines *lines)
     memset(lines, 0, sizeof *lines);
 }
 
-/* --- points ------------------------------------------------------------------------------------------------------- */
+/* --- evaluated configurations ------------------------------------------------------------------------------------- */
 
 static cli_point *append(cli_points *points)
 {
@@ -201,7 +201,7 @@ static cli_point *append(cli_points *points)
     return point;
 }
 
-/* Store the parameters of a point in one block: the pairs of name and value, then their texts. Returns 0 if out of memory. */
+/* Store the parameters of a configuration in one block: the pairs of name and value, then their texts. Returns 0 if out of memory. */
 static int name_point(cli_point *point, const rill_script_pair *pairs, size_t n)
 {
     size_t bytes = (n + 1) * sizeof *pairs;
@@ -297,7 +297,7 @@ static int dominates(const cli_points *points, const cli_point *a, const cli_poi
     return qa >= qb && ea <= eb && (qa > qb || ea < eb);
 }
 
-/* Each point is compared with all others: there are at most thousands of points, and each one has cost a decode. */
+/* Each configuration is compared with all others: there are at most thousands of configurations, and each one has cost a decode. */
 size_t cli_points_mark_front(cli_points *points, int oracle)
 {
     size_t n = 0;
@@ -317,7 +317,7 @@ size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal
     for (size_t i = 0; i < points->n; i++) {
         const cli_point *point = &points->point[i];
         if (!point->on_front) continue;
-        /* place of the point in the list by ascending cost; points of the front with equal cost have equal quality */
+        /* place of the configuration in the list by ascending cost; configurations of the front with equal cost have equal quality */
         size_t rank = 0;
         while (rank < n && points->point[front[rank]].trial.stats.expansions <= point->trial.stats.expansions) rank++;
         if (rank > 0 && points->point[front[rank - 1]].trial.stats.expansions == point->trial.stats.expansions) {

@@ -55,53 +55,53 @@ rill_status cli_testset_add_result(cli_testset *set, const rill_result *result, 
 /* Hash of an input's outputs and their scores, to compare results. */
 uint64_t cli_result_hash(const rill_result *result);
 
-/* --- points ------------------------------------------------------------------------------------------------------------ */
+/* --- evaluated configurations ------------------------------------------------------------------------------------------ */
 
-/* Points that a sweep or a search over configurations has evaluated, with their results. */
+/* Configurations that a sweep or `rill tune` has evaluated, with their results. A cli_point is one configuration. */
 
 typedef struct cli_point {
     rill_script_pair *pair; /* [n] names and values of the parameters, in one block */
     int n;
     char *refusal; /* why the settings are contradictory, so that nothing was run; otherwise NULL */
     cli_trial trial;
-    json_t *report; /* full report of the point's run, for JSON */
+    json_t *report; /* full report of the configuration's run, for JSON */
     int on_front;
 } cli_point;
 
 typedef struct cli_points {
     const cli_metric_kind *kind; /* measures quality; NULL: quality is not measured */
-    cli_point *point;            /* [n] points in the order of their evaluation */
+    cli_point *point;            /* [n] configurations in the order of their evaluation */
     size_t n, capacity;
 } cli_points;
 
-/* Append a point with copies of its n parameters. Borrowed until the next call. NULL when out of memory. */
+/* Append a configuration with copies of its n parameters. Borrowed until the next call. NULL when out of memory. */
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n);
-/* Remove the last point from the list. */
+/* Remove the last configuration from the list. */
 void cli_points_remove_last(cli_points *points);
 
-/* Whether any point (one evaluated configuration) was rejected as invalid, or left inputs without output; decides the exit code. */
+/* Whether any configuration was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the points of the Pareto front, which no other point beats. A point beats another if it is better in quality or cost and at least
- * equal in the other of the two. Equal points are all marked. Returns the number of marked points. */
+/* Mark the configurations of the Pareto front, which no other configuration beats. A configuration beats another if it is better in quality
+ * or cost and at least equal in the other of the two. Equal configurations are all marked. Returns the number of marked configurations. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
-/* List the front by ascending cost. Points with equal quality and cost count as one, the first evaluated. Returns the number of
+/* List the front by ascending cost. Configurations with equal quality and cost count as one, the first evaluated. Returns the number of
  * entries.
- *   front: [marked] index of each; n_equal: [marked] number of further points equal to it */
+ *   front: [marked] index of each; n_equal: [marked] number of further configurations equal to it */
 size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal);
 
-/* Write the parameters of a point as text: "delta=0.5 M=3". */
+/* Write the parameters of a configuration as text: "delta=0.5 M=3". */
 void cli_point_label(const cli_point *point, char *out, size_t size);
-const char *cli_point_value(const cli_point *point, const char *name); /* NULL: the point has no such parameter */
+const char *cli_point_value(const cli_point *point, const char *name); /* NULL: it has no such parameter */
 /* Format a value for people: 6 * 0.2 is 1.2000000000000002, which is shown as 1.2. `out` is a buffer that may be used. */
 enum { CLI_DISPLAY_VALUE_MAX = 24 };
 const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALUE_MAX]);
 
-/* Return all points as JSON: {"script": ..., "inputs": N, "configurations": [{"configuration": {...}, ...}]}. A new reference, NULL when
- * out of memory. */
+/* Return all configurations as JSON: {"script": ..., "inputs": N, "configurations": [{"configuration": {...}, ...}]}. A new reference, NULL
+ * when out of memory. */
 json_t *cli_points_json(const cli_points *points, const char *path, int64_t inputs);
 
-/* Free memory; accepts zeroed points. */
+/* Free memory; accepts a zeroed struct. */
 void cli_points_free(cli_points *points);
 
 #endif

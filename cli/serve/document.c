@@ -1,4 +1,4 @@
-/* Pieces of documents, their words, and joining them again; see document.h.
+/* The lists of pieces of documents, whole-word search, and joining the decoded texts; see document.h.
  *
  * Sections: pieces · words · joining. */
 #include "document.h"
@@ -196,7 +196,7 @@ typedef struct joined_sentence {
     char *text; /* [n] bytes of the text */
     /* tag_offsets: [end_piece - first_piece] byte offset in `text` at which each tag is written; SIZE_MAX: not known yet */
     size_t n, *tag_offsets;
-    int32_t first_piece, end_piece; /* range of indexes of the pieces within the sentence */
+    int32_t first_piece, end_piece; /* the sentence's tags and texts of tags: range of document.piece */
 } joined_sentence;
 
 /* Place tags around their text where it occurs in the sentence's output. */
@@ -231,8 +231,8 @@ static void place_by_proportion(const document *d, joined_sentence *s)
         *offset = words_edge(s->text, s->n, (size_t)((double)tag->offset / source_length * (double)s->n + 0.5),
                              !tag->is_opening && !tag->is_standalone);
     }
-    /* Keep the order: going backwards, no offset is larger than the next tag placed by its text; going forwards, none is less than the one
-     * before. */
+    /* Keep the order of the tags: first, going backwards, lower each offset to that of the next tag that was placed by its text; then,
+     * going forwards, raise each offset to that of the tag before. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;
@@ -278,7 +278,7 @@ static void write_sentence(const document *d, const joined_sentence *s, buffer *
     write_text(d, out, s->text + done, s->n - done);
 }
 
-/* Write a sentence with its tags. Returns the index of the piece that follows it. */
+/* Write a sentence with its tags. Returns the index of the piece of the document that follows it. */
 static int32_t join_sentence(const document *d, int32_t sentence, const char *(*output)(void *user, int32_t i),
                              void *user, buffer *out)
 {

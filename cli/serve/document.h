@@ -1,10 +1,10 @@
-/* Documents: inputs that are split into parts, decoded, and joined.
+/* Documents: texts that are split into sentences, decoded, and joined. A text that is decoded alone is a *part*: a sentence, or the text of
+ * an inline tag.
  *
- * A document is plain text or a page with simple HTML markup. Models decode it sentence by sentence
- * (domains/text/sentence_splitter.h). Text between the parts is kept byte by byte: white space, line ends, block tags. Tags within a
- * sentence (bold, links) move to the translation of their text. For that, the text of a tag is decoded as a separate part and searched
- * in the sentence's output. If it is not found, the tag is placed in proportion to its place in the source. Each tag occurs once, in
- * the original order.
+ * A document is plain text or a page with simple HTML markup. Models decode it sentence by sentence (domains/text/sentence_splitter.h).
+ * Text between the sentences is kept byte by byte: white space, line ends, block tags. Tags within a sentence (bold, links) move to the
+ * translation of their text. For that, the text of a tag is decoded separately and searched in the sentence's output. If it is not found,
+ * the tag is placed in proportion to its place in the source. Each tag occurs once, in the original order.
  * Threads: one at a time for each document. */
 #ifndef CLI_SERVE_DOCUMENT_H
 #define CLI_SERVE_DOCUMENT_H
@@ -14,14 +14,14 @@
 
 typedef enum document_split {
     DOCUMENT_UNSPLIT,
-    DOCUMENT_LINES,     /* each line is a part */
-    DOCUMENT_SENTENCES, /* each sentence of a line is a part */
-    DOCUMENT_HTML       /* each sentence of a paragraph is a part; entities are decoded */
+    DOCUMENT_LINES,     /* each line is decoded as one part */
+    DOCUMENT_SENTENCES, /* each sentence of a line is decoded as one part */
+    DOCUMENT_HTML       /* each sentence of a paragraph is decoded as one part; entities are decoded */
 } document_split;
 
 typedef struct document document;
 
-/* Split a text into parts.
+/* Split a text into parts (texts to decode).
  *   text: [length] UTF-8; invalid UTF-8 becomes a part that the model refuses
  *   language: as for rill_sentences_split()
  *   max_parts: if the text has more, splitting stops after max_parts + 1 or a few more parts, and the document cannot be joined
@@ -30,12 +30,12 @@ document *document_open(const char *text, size_t length, document_split split, c
 void document_close(document *d); /* NULL is allowed */
 
 int32_t document_n_parts(const document *d);
-/* Return the text of part i, which is valid as long as the document. */
+/* Return the text of part i (a text to decode), which is valid as long as the document. */
 const char *document_part(const document *d, int32_t i, size_t *length);
 /* Whether the part is a sentence (1), or the text of a tag in a sentence (0). */
 int document_is_sentence(const document *d, int32_t i);
 
-/* Join the outputs of the parts.
+/* Join the outputs of the parts (decoded texts).
  *   output: text of part i without markup; NULL: the part itself is used
  * Returns a text that the caller frees. NULL: out of memory. */
 char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user);
@@ -64,7 +64,7 @@ typedef struct buffer {
 
 void buffer_add(buffer *b, const char *text, size_t length);
 
-/* Kinds of pieces. A document is a list of pieces: text to keep as it is, a sentence, a tag within the sentence before it, or the text of
+/* A document is a list of pieces of these kinds: text to keep as it is, a sentence, a tag within the sentence before it, or the text of
  * such a tag. */
 typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGED } piece_kind;
 
@@ -72,7 +72,7 @@ typedef struct piece {
     piece_kind kind;
     size_t begin, length; /* byte range of the piece in document.text */
     size_t offset;        /* for tags and their text: byte offset in the sentence */
-    int32_t part;         /* for sentences and the text of tags: number of the part */
+    int32_t part; /* for sentences and the text of tags, which are decoded: number of the part (text to decode) */
     /* for tags: an opening tag; a tag without content, which keeps the spaces around it */
     int is_opening, is_standalone;
     int has_space_before, has_space_after;
@@ -84,12 +84,12 @@ struct document {
     buffer text;
     piece *piece; /* [n] pieces in the order of the document */
     int32_t n, piece_capacity, n_parts;
-    /* [n_parts] for each part (text to decode), the index of its piece */
+    /* [n_parts] for each part (text to decode), its index in `piece` */
     int32_t *part_pieces;
     int has_failed;
 };
 
-/* Append a piece with a copy of `length` bytes of `text`. */
+/* Append a piece of the document with a copy of `length` bytes of `text`. */
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length);
 /* Write a text as HTML, with & < > escaped. */
 void markup_write(buffer *out, const char *text, size_t length);

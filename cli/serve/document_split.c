@@ -1,4 +1,4 @@
-/* Splitting of texts, and of pages with simple HTML markup, into the pieces of documents; see document.h.
+/* Splitting of texts, and of pages with simple HTML markup, into lists of pieces; see document.h.
  *
  * This is not a full HTML parser. It distinguishes tags, comments and entities from text, and inline elements from blocks. An unknown
  * element counts as a block, and markup of blocks is kept byte by byte. Source of the names: html.spec.whatwg.org, sections 4.4 to 4.8
@@ -277,9 +277,9 @@ typedef struct paragraph {
     document *d;
     const char *language, *end; /* end: end of the whole page */
     buffer plain;
-    mark *mark;                            /* [n] marks in the order of the paragraph */
-    size_t n, mark_capacity, n_used_marks; /* n: number of marks; n_used_marks: how many of them have become pieces */
-    size_t plain_done;                     /* bytes of `plain` that have become pieces */
+    mark *mark;                            /* [n] inline tags and unknown entities, in the order of the paragraph */
+    size_t n, mark_capacity, n_used_marks; /* numbers of marks, and of marks appended to the document */
+    size_t plain_done;                     /* bytes of `plain` that were appended to the document */
     int depth;
 } paragraph;
 
@@ -303,7 +303,7 @@ static void add_mark(paragraph *p, const char *raw, size_t length, int step)
                              .is_standalone = step == 0};
 }
 
-/* Append text. An unknown entity becomes a mark, so that it is kept as written. */
+/* Append text. An unknown entity is stored like a tag, so that it is kept as written. */
 static void add_text(paragraph *p, const char *pos, const char *end)
 {
     char bytes[4];
@@ -327,8 +327,8 @@ static int is_before_space(const paragraph *p, const mark *m)
     return count_spaces(m->raw + m->length, p->end) > 0;
 }
 
-/* Append a verbatim piece with the plain text up to byte `to` and the marks in it. They lie between two sentences. A space between two
- * marks is kept. */
+/* Append the plain text up to byte `to`, and the tags and unknown entities in it, to the document as text that is not decoded. They lie
+ * between two sentences. A space between two tags is kept. */
 static void keep_until(paragraph *p, size_t to)
 {
     buffer out = {0};
@@ -348,7 +348,8 @@ static void keep_until(paragraph *p, size_t to)
     free(out.data);
 }
 
-/* Append the text of a tag as a part of the document. It extends from byte `begin` to the next mark or the end of the sentence. */
+/* Append the text of a tag as a part of the document (a text to decode). It extends from byte `begin` to the next tag or the end of the
+ * sentence. */
 static void add_tagged(paragraph *p, size_t begin, size_t sentence, size_t end)
 {
     if (p->n_used_marks < p->n && p->mark[p->n_used_marks].offset < end) end = p->mark[p->n_used_marks].offset;
@@ -437,7 +438,7 @@ static const char *read_markup(paragraph *p, const char *pos, tag *t)
     return !is_raw && !is_empty && !t->is_end_tag && has_name_in(t, title_names) ? read_title(p, t) : t->end;
 }
 
-/* Split an HTML page into pieces. */
+/* Split an HTML page into a list of pieces. */
 static void read_page(document *d, const char *text, size_t length, const char *language)
 {
     const char *end = text + length;

@@ -1,9 +1,9 @@
 /* Jobs; see serve.h.
  *
- * Sections: life · events · results. */
+ * Sections: creating and freeing · events · results. */
 #include "serve.h"
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- creating and freeing ----------------------------------------------------------------------------------------- */
 
 job *job_create(int32_t n)
 {

@@ -103,7 +103,7 @@ typedef struct serve {
     serve_options options; /* server options, taken from the first model; those of all models are equal */
     int argc;
     char **argv;
-    /* current: set of models for new requests; draining: list of old sets, which finish their requests */
+    /* current: models for new requests; draining: list of the models of earlier configurations, which finish their requests */
     models *current, *draining;
     char *token; /* API key that requests must have; NULL: none is required */
     server *server;
@@ -139,7 +139,7 @@ static char *model_name(const char **model)
     return strndup(*model + begin, end - begin);
 }
 
-/* The models on a command line, and its other words. `word` has space for two more words, "-m" and one model. */
+/* The models on a command line, and its other arguments. `word` has space for two more arguments, "-m" and one model. */
 typedef struct line {
     char *name[MODELS_MAX];        /* [n] name of each model */
     const char *model[MODELS_MAX]; /* [n] DIR or NAME=DIR of each model */
@@ -194,7 +194,7 @@ static void end_models(models *all, int now)
         if (all->service[m] && !all->is_shared[m]) service_end(all->service[m], now);
 }
 
-/* Close a set of models; NULL is allowed. If its services were started, call end_models() first. */
+/* Close an array of models; NULL is allowed. If its services were started, call end_models() first. */
 static void close_models(models *all)
 {
     for (int m = 0; all && m < MODELS_MAX; m++)

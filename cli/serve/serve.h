@@ -1,4 +1,4 @@
-/* The parts of `rill serve` below HTTP: options, the cache, jobs, services (a model and its thread), and the set of models. */
+/* The parts of `rill serve` below HTTP: options, the cache, jobs, services (a model and its thread), and the array of all models. */
 #ifndef CLI_SERVE_SERVE_H
 #define CLI_SERVE_SERVE_H
 
@@ -254,9 +254,9 @@ enum { MODELS_MAX = 64 };
 
 typedef struct models {
     service *service[MODELS_MAX]; /* [n] services, one per model */
-    int is_shared[MODELS_MAX];    /* [n] 1: another set will end and close this service */
+    int is_shared[MODELS_MAX];    /* [n] 1: another array of models will end and close this service */
     int n;
-    int n_users;         /* number of requests that use the set; protected by the server's lock */
+    int n_users;         /* number of requests that use these models; protected by the server's lock */
     struct models *next; /* next older set in the list of old sets */
 } models;
 

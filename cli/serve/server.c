@@ -4,7 +4,7 @@
  * sent or the connection is closed. While the job is decoded, the connection is suspended. The thread that finishes the job resumes
  * it, with the job's lock held, so that it cannot be resumed before it is suspended. Lock order: watch, service, job.
  *
- * Sections: responses · waiting · streams · requests · libmicrohttpd callbacks · life. */
+ * Sections: responses · waiting · streams · requests · libmicrohttpd callbacks · starting and stopping. */
 #include "server.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct server {
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t became_idle;
     const char *token;          /* the API key; NULL: none is required */
-    models *models;             /* set of models for new requests */
+    models *models;             /* models for new requests */
     int n_busy;                 /* number of exchanges whose request has arrived completely */
     int is_quiesced, listen_fd; /* is_quiesced: new connections are refused; listen_fd: the listening socket */
 };
@@ -517,7 +517,7 @@ static void ignore_log(void *user, const char *format, va_list arguments)
     (void)arguments;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
 static int open_listener(const serve_options *o, char address[128])
 {

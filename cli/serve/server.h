@@ -11,14 +11,14 @@
 
 typedef struct server server;
 
-/* Start the server with a set of models, which it borrows.
+/* Start the server with these models, which it borrows.
  *   token: the API key that clients send in "Authorization: Bearer KEY"; NULL: no key is required
  *   CLI_OK or CLI_FAILED */
 int server_open(server **out, const serve_options *options, models *now, const char *token);
-/* Use another set of models and another API key for new requests. Requests that have begun keep their models. The old key is not used after
- * the call. */
+/* Use other models and another API key for new requests. Requests that have begun keep their models. The old key is not used after the
+ * call. */
 void server_set_models(server *s, models *next, const char *token);
-/* Return the number of requests that use a set of models. */
+/* Return the number of requests that use these models. */
 int server_n_users(server *s, const models *m);
 /* Return the URL of the server, such as "http://127.0.0.1:8190". */
 const char *server_address(const server *s);

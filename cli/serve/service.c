@@ -1,6 +1,6 @@
 /* Services: opening a model, its thread, and settings of requests; see serve.h. queue.c handles jobs.
  *
- * Sections: opening · life · requests. */
+ * Sections: opening · starting and closing · requests. */
 #include "serve.h"
 
 #include <math.h>
@@ -96,7 +96,7 @@ int service_open(service **out, const cli_command *command, char *name, int argc
     return code;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- starting and closing ----------------------------------------------------------------------------------------- */
 
 static void *run_service(void *user)
 {

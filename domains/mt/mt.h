@@ -33,8 +33,7 @@ enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGT
  * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling
  * files. mt_family and mt_settings hold the differences. A Marian decoder may replace self-attention by an SSRU (Kim et
  * al. 2019) or average attention (Zhang et al. 2018), which read only the parent's state.
- * Letters: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input
- * tokens.
+ * Dimensions: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input tokens.
  *
  * KV cache: a node is one target position of a hypothesis. Each decoder layer stores its keys and values in row `node`
  * of a table [nodes, 2A]. The last layer's output is in row `node` of `hidden`, for scoring. A row of a batch attends
@@ -287,8 +286,8 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
 
 /* Source: Bahdanau et al., Neural machine translation by jointly learning to align and translate, 2015; tensors, gates
  * and readout follow Nematus (Sennrich et al. 2017), as Amun decodes them. docs/mt.md has the formulas.
- * Letters: E embedding width, H encoder width per direction, D decoder width, A attention width; V target symbols, T
- * input tokens. GRU gates are in the order reset, update, candidate: 3D.
+ * Dimensions: E embedding width, H encoder width per direction, D decoder width, A attention width; V target symbols, T input tokens. GRU
+ * gates are in the order reset, update, candidate: 3D.
  *
  * States: a node is one target position. Row `node` of `state` [nodes, D] is the decoder state, of `hidden_table`
  * [nodes, E] the input of the output layer, of `query` [nodes, A] the attention query. A node reads only its parent's
@@ -316,8 +315,8 @@ typedef struct rnn_net {
     mt_linear context_gates;        /* 3D x 2H: gates */
     mt_linear readout;              /* E x (2H + D): readout from context and state */
 
-    rill_table annotations, memory_keys, initial_state; /* per slot */
-    rill_table state, hidden_table, query;              /* per node */
+    rill_table annotations, memory_keys, initial_state; /* tables with a row per slot (input in flight) */
+    rill_table state, hidden_table, query;              /* tables with a row per node (model state of a hypothesis) */
 } rnn_net;
 
 static inline const rnn_net *rnn_from_seq(const seq_net *net)

@@ -34,7 +34,7 @@ extern const rill_domain rill_semparse_domain;
 /* --- a loaded parser and a runner --------------------------------------------------------------------------------- */
 
 /* Source: Dong and Lapata, Language to Logical Form with Neural Attention, 2016, section 3.
- * Letters: H hidden width, V target vocabulary size, T tokens of a question with <s> and </s>.
+ * Dimensions: H hidden width, V target vocabulary size, T tokens of a question with <s> and </s>.
  *
  * Precomputed when the model is loaded:
  *   - W_ih embedding + bias for every source and target word, [words, 4H]. A step is then one GEMM with K = H.

@@ -57,8 +57,8 @@ typedef struct seq_net {
     char description[240];
 } seq_net;
 
-/* Inputs of the graph `encode`. A column is an array with one element for each input sentence (a row), or for each
- * token of the sentences (a unit). */
+/* Inputs of the graph `encode`. A column is an array with one element for each input sentence (a row), or for each token of the sentences
+ * (a row of the ragged index space). */
 typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;
@@ -229,8 +229,7 @@ struct seq_runner {
     seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
     char *scratch;                 /* memory for the input columns of one call, see carve.h */
     size_t scratch_capacity;
-    /* For each of the two groups of rows that may be scored concurrently (rill_rows.group): the pending request, its
-     * result and its rows. */
+    /* For each of the two micro-batches that may be scored concurrently (rill_rows.group): the pending request, its result and its rows. */
     const rill_score_request *request[2];
     rill_score_result *result[2];
     rill_rows rows[2];

@@ -9,7 +9,8 @@
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Build the graph of the encoder. A row is one input of the batch; the units of a row are the input's tokens. */
+/* Build the graph of the encoder. A row is one input of the batch; a row of its ragged index space is a token of an
+ * input. */
 static rill_graph build_encode(const seq_model *m)
 {
     const rill_graph graph = rill_graph_begin(m->network, "encode");

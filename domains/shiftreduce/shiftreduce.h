@@ -31,9 +31,9 @@ extern const rill_domain rill_shiftreduce_domain;
 
 /* Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles,
  * 2016 [ch].
- * Letters: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward networks' hidden
- * layers, T tags, L labels, n words of a sentence. Frames are the encoder's n + 2 input tokens: <s>, the words, </s>.
- * Positions 0 .. n are the boundaries of words.
+ * Dimensions: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward networks' hidden layers, T tags, L
+ * labels, n words of a sentence. Frames are the encoder's n + 2 input tokens: <s>, the words, </s>. Positions 0 .. n are the boundaries of
+ * words.
  *
  * Positions: p_i = [f_i; b_{i+1}]. f_i is the forward output after <s> and i words, b_{i+1} the backward output after
  * </s> and the words from the last down to i + 1. The span (i, j) is p_j - p_i with the half of b negated. The negation

@@ -191,9 +191,9 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Set the class of each row to the span on top of its stack. Hypotheses of the same class may be merged. The end of the span
- * is the number of words shifted. Two hypotheses with equally many words shifted and equally many actions have stacks
- * of the same depth, so the same actions are legal for both. */
+/* Set each row's equivalence class, for cube pruning, to the span on top of its stack. Equivalent hypotheses may be merged. The end of the
+ * span is the number of words shifted. Two hypotheses with equally many words shifted and equally many actions have stacks of the same
+ * depth, so the same actions are legal for both. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;

@@ -27,9 +27,9 @@ typedef enum rill_numbering {
 /* Format of language tokens, with an example. */
 typedef enum rill_language_form {
     RILL_LANGUAGES_NONE,
-    RILL_LANGUAGES_FLORES, /* eng_Latn */
-    RILL_LANGUAGES_MBART,  /* en_XX */
-    RILL_LANGUAGES_M2M,    /* __en__ */
+    RILL_LANGUAGES_FLORES, /* names such as eng_Latn */
+    RILL_LANGUAGES_MBART,  /* names such as en_XX */
+    RILL_LANGUAGES_M2M,    /* names such as __en__ */
     RILL_LANGUAGES_TAGS,   /* <2en>: an optional tag of the target language */
 } rill_language_form;
 

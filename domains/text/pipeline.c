@@ -478,7 +478,7 @@ static rill_status split_metaspace(splitter *s, const char *text, size_t length,
     }
     const int wanted = p->prepend == RILL_PREPEND_ALWAYS || (p->prepend == RILL_PREPEND_FIRST && first);
     if (wanted && !begins_with(word->data, word->length, mark)) {
-        TRY(rill_text_append(word, mark.data, mark.length)); /* reserves memory; the mark then moves to the front */
+        TRY(rill_text_append(word, mark.data, mark.length)); /* the word-boundary mark then moves to the front */
         memmove(word->data + mark.length, word->data, word->length - mark.length);
         memcpy(word->data, mark.data, mark.length);
     }

@@ -241,9 +241,9 @@ struct rill_pipeline {
     /* pre-tokenization into words */
     int whitespace_split; /* 1: split at spaces and drop them */
     int metaspace;        /* 1: replace spaces by `mark`; words begin with a mark */
-    rill_slice mark;      /* "▁" */
+    rill_slice mark;      /* the word-boundary mark "▁" */
     rill_prepend prepend; /* when to prepend a mark: never, to every word, to the first word of an input */
-    int keep_whole;       /* 1: do not split at marks */
+    int keep_whole;       /* 1: do not split at word-boundary marks */
     int byte_level;       /* 1: use GPT-2's pre-tokenization and byte alphabet */
     int add_prefix_space; /* byte_level, 1: prepend a space unless the text starts with one */
     int raw_bytes;        /* 1: each byte is a token; nothing below applies, except byte_fallback, which joins them */

@@ -180,7 +180,7 @@ static sentence_break read_char(const sentence_reader *r, size_t *pos)
 {
     const int32_t c = rill_utf8_read(r->text, r->length, pos);
     const sentence_break k = break_kind(c, r->greek);
-    if (c == '\r' && *pos < r->length && r->text[*pos] == '\n') ++*pos; /* SB3 */
+    if (c == '\r' && *pos < r->length && r->text[*pos] == '\n') ++*pos; /* rule SB3 of Unicode Annex 29 */
     for (size_t next_pos = *pos; k != SEPARATOR && next_pos < r->length; *pos = next_pos)
         if (break_kind(rill_utf8_read(r->text, r->length, &next_pos), r->greek) != EXTEND) break;
     return k;
@@ -212,13 +212,13 @@ static int lower_case_follows(const sentence_reader *r, size_t pos)
 static int ends_sentence_at(const sentence_reader *r, sentence_break stop, sentence_break prev, size_t *pos)
 {
     const sentence_break next_kind = peek_char(r, *pos);
-    if (stop == FULL_STOP && next_kind == DIGIT) return 0;                                     /* SB6 */
-    if (stop == FULL_STOP && (prev == UPPER || prev == LOWER) && next_kind == UPPER) return 0; /* SB7 */
+    if (stop == FULL_STOP && next_kind == DIGIT) return 0; /* rule SB6 of Unicode Annex 29 */
+    if (stop == FULL_STOP && (prev == UPPER || prev == LOWER) && next_kind == UPPER) return 0; /* rule SB7 */
     skip_kind(r, pos, CLOSE);
     skip_kind(r, pos, SPACE);
     if (stop == FULL_STOP && lower_case_follows(r, *pos)) return 0;
     const sentence_break then = peek_char(r, *pos);
-    if (*pos < r->length && (then == CONTINUE || then == FULL_STOP || then == STOP)) return 0; /* SB8a */
+    if (*pos < r->length && (then == CONTINUE || then == FULL_STOP || then == STOP)) return 0; /* rule SB8a */
     if (*pos < r->length && then == SEPARATOR) read_char(r, pos);
     return 1;
 }

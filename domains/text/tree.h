@@ -37,7 +37,7 @@ typedef struct rill_tree {
     int32_t words;
     int32_t *open_nodes; /* [depth] nodes whose brackets are open, while the tree is read, built or written */
     int32_t depth;
-    rill_arena arena; /* private */
+    rill_arena arena; /* memory of the tree's arrays */
 } rill_tree;
 
 enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };

@@ -1,10 +1,9 @@
 /* Number of processors that this process may use.
  *
- * taskset and containers with fixed processors set the affinity mask. Containers with a share of processors have a cgroup
- * quota: microseconds of processor time per period, in `cpu.max` (version 2) or `cpu.cfs_quota_us` and `cpu.cfs_period_us`
- * (version 1). A group's quota applies to all groups inside it too, so the quotas of all enclosing groups are read. In a
- * container the path of the process's group may be its path on the host. Then only the root of that path exists in the
- * container. */
+ * taskset and containers with fixed processors set the affinity mask. Containers that may use a fraction of the processors' time have a
+ * cgroup quota: microseconds of processor time per period, in `cpu.max` (version 2) or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version
+ * 1). A group's quota applies to all groups inside it too, so the quotas of all enclosing groups are read. In a container the path of the
+ * process's group may be its path on the host. Then only the root of that path exists in the container. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -33,14 +33,14 @@ typedef struct option_value {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    /* [n_values] values set by name: of search settings, of output options, of domain options, and of chain options that allow only one
-     * value */
+    /* [n_values] values set by name: of search settings, of output options, of domain options, and of chain options (heuristics, scorers,
+     * scheduler) that allow only one value */
     option_value *value;
     size_t n_values, values_capacity;
     chain chain[RILL_CHAINS];
     rill_budget_fn budget; /* function that replaces the setting max-batch-hypotheses; NULL: none */
     void *budget_user;
-    rill_key_fn cube_key; /* function that replaces the default classes of cube pruning; NULL: none */
+    rill_key_fn cube_key; /* function that replaces the default equivalence classes of cube pruning; NULL: none */
     void *cube_key_user;
     const rill_domain *domain; /* domain of the model for which the options are used; NULL: unknown */
     /* [n_worker_copies] the source that each worker uses instead of this one; NULL: the worker has no copy */

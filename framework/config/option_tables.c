@@ -23,7 +23,7 @@ static const rill_option SETTINGS[] = {
     NAMED("max-batch-hypotheses", "budget", "B", "0: no limit", INT, SCHEDULE, 0, INT_MAX, budget,
         "maximum number of hypotheses expanded in a timestep"),
     NAMED("refill-threshold", "refill", "E", "1/6; top-up 1/2", REAL, SCHEDULE, 0, 1, refill,
-        "admit new inputs when this share of max-in-flight or less is in flight"),
+        "admit new inputs when at most this fraction of max-in-flight is in flight"),
     NAMED("max-children", "max-candidates", "M", "beam-size; twice that with finish immediate", INT, SEARCH, 1, 131072,
         max_candidates, "maximum number of children kept per parent hypothesis"),
     ROW("finish", "top|immediate|shrink|one-step", "the method's", WORD, SEARCH, 0, 0, finish,
@@ -70,7 +70,7 @@ static const rill_option SETTINGS[] = {
     NAMED("unknown-penalty", "unkpen", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
         "subtracted from the log-probability of the unknown token; inf: never choose it"),
     ROW("cube", "none|naive|accelerated", "none", WORD, SEARCH, 0, 0, cube,
-        "cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of the others"),
+        "cube pruning: expand one hypothesis for all with the same last actions; naive then rescores the chosen extensions of the others"),
     ROW("certify", "", "", SWITCH, OUTPUT, 0, 1, certify,
         "report which outputs are provably the model's best for their input"),
     ROW("exact", "", "", SWITCH, SEARCH, 0, 1, exact,
@@ -117,7 +117,7 @@ static const rill_option CHAIN_OPTIONS[] = {
 #define OUTPUT(name, argument, type, help) {name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_OUTPUT, 0, 1, 0, NULL}
 static const rill_option OUTPUT_OPTIONS[] = {
     OUTPUT("alignment", "[=FORM]", TEXT,
-        "append \" ||| \" and the alignment with the input to each output; FORM: hard (default), soft or a share"),
+        "append \" ||| \" and the alignment with the input to each output; FORM: hard (default), soft, or a minimum attention weight"),
     OUTPUT("word-scores", "", SWITCH, "append \" ||| WordScores=\" and the log-probability of each token to each output"),
     OUTPUT("unknown-names", "", SWITCH,
         "append \" ||| \" and the input's names that the model does not know to each output"),

@@ -159,7 +159,7 @@ static rill_status check_input(rill_engine *e, int32_t i)
 }
 
 /* Check an encoded input against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input needs more memory than
- * this engine's share of the limit. */
+ * this engine's part of the limit. */
 static rill_status admit_encoded(rill_engine *e, rill_input *input, const queued_input *in)
 {
     const rill_status limit_status = memory_limit_add_input(e, input, in->size);

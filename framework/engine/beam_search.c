@@ -13,8 +13,9 @@
  * (domain.h). Then up to two timesteps are in progress: while the device computes one, the engine works on the other. Items of a timestep
  * in progress are *busy*, all others are idle, and only idle items are selected, preempted, cancelled or timed out.
  *
- * The items of a timestep form a group. Each timestep forms its group anew, from items that are idle then, with at most half of all live
- * hypotheses. So groups stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the same code.
+ * The items of a timestep are one micro-batch, in code the `group`. Each timestep forms it anew, from items that are idle then, with at
+ * most half of all live hypotheses. So micro-batches stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the
+ * same code.
  *
  * Sections: memory · select · score · prune · finish · the timestep · turns of two timesteps. */
 #include <float.h>
@@ -272,8 +273,8 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
 
 /* --- the timestep ------------------------------------------------------------------------------------------------- */
 
-/* Call add_round() of the search variants, which read the rows' choices. Returns RILL_AGAIN if one of them has added a second round of
- * rows, which must be scored. */
+/* Call add_round() of the search variants, which read the rows' choices. Returns RILL_AGAIN if one of them has added a second scoring pass
+ * with further rows, which must be scored. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
     FOR_VARIANTS (v, t->variants, add_round) {

@@ -10,7 +10,7 @@
  *
  * The orders of Yang et al. are kept exactly; under the other schedulers overdue items go first (overdue_first, scheduler.h).
  *
- * A refill is an admission of inputs. All schedulers but `batch` refill when at most the share `refill` of max_items is in flight.
+ * A refill is an admission of inputs. All schedulers but `batch` refill when at most the fraction `refill` of max_items is in flight.
  *
  * Orders are made by counting sort, since depths, sizes and refill indexes are small numbers and a timestep takes some hundred
  * microseconds: a comparison sort of a thousand items would be noticeable. */
@@ -117,10 +117,10 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Return an item's expected number of remaining timesteps: two per unit of its size (a parser needs 2n-1), minus the timesteps done. Items
- * furthest from their expected end come first, so all finish together. An item that outgrows the estimate is expected to continue for 3/4
- * of its timesteps so far. Without this rule two runaway hypotheses of the ATIS data set were scheduled last and alone, for a tenth of the
- * run. Both constants were tuned on training and development inputs (docs/measurements/engine.md). */
+/* Return an item's expected number of remaining timesteps: two per token of the input (a parser needs 2n-1), minus the timesteps done.
+ * Items furthest from their expected end come first, so all finish together. An item that outgrows the estimate is expected to continue for
+ * 3/4 of its timesteps so far. Without this rule two runaway hypotheses of the ATIS data set were scheduled last and alone, for a tenth of
+ * the run. Both constants were tuned on training and development inputs (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
@@ -161,11 +161,11 @@ static rill_status refill_when_empty(void *self, const rill_sched_view *sched_vi
     return RILL_OK;
 }
 
-/* Admit inputs when at most the share `refill` of max_items is in flight: the epsilon of Yang et al. 2020, algorithm 1. */
+/* Admit inputs when at most the fraction `refill` of max_items is in flight: the epsilon of Yang et al. 2020, algorithm 1. */
 static rill_status refill_at_share(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;
-    /* the engine reduces *admit to the number of free places */
+    /* the engine reduces *admit to the number of free slots */
     *admit = sched_view->n <= sched_view->refill * sched_view->max_items ? sched_view->max_items : 0;
     return RILL_OK;
 }

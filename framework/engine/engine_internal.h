@@ -3,7 +3,7 @@
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
  *                    ^                         ^---------| preempted when there are too few states (memory_limit.c)
- *                    '-----------------------------------' exceeds the engine's share of the memory limit
+ *                    '-----------------------------------' exceeds the engine's part of the memory limit
  *
  * Words used below. An *item* is an input that is being decoded, with its beam; a *slot* is the index of an item and of its encoder memory.
  * A *row* is a live hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain*
@@ -84,7 +84,7 @@ void statistics_finish(statistics *s);
 /* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
-/* Add the counters of one engine to *sum. The members that describe all engines together are left out: inputs, failed, waiting_peak and
+/* Add the counters of one engine to *sum. The members that describe all engines together are not added: inputs, failed, waiting_peak and
  * nodes_bound. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
 /* Count an output, which is a finished hypothesis. `change`: 1: it was added to its item; -1: it was dropped. */
@@ -247,7 +247,7 @@ rill_status engine_encode_ahead(rill_engine *e);
 int64_t engine_n_waiting(rill_engine *e);
 /* Free an item with its hypotheses, slot and input, without making a result. */
 void engine_free_item(rill_engine *e, int32_t slot);
-/* Free an item and return its input to the queue, because the item needs more than this engine's share of the memory limit. */
+/* Free an item and return its input to the queue, because the item needs more than this engine's part of the memory limit. */
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 /* Free an input that was taken from the queue. */
 void engine_free_input(rill_engine *e, queued_input *in);
@@ -299,7 +299,7 @@ rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const 
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the item's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);
-/* Return 1 if the length limit makes the next timestep the item's last, after which live hypotheses are cut; else 0. */
+/* Return 1 if the length limit makes the next timestep the item's last, after which live hypotheses are truncated; else 0. */
 int stop_is_last_timestep(const item *it);
 
 /* Return the output that a hypothesis would become, with its length and final score, but without the member `hyp`. stop_child_output(): for

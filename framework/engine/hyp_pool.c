@@ -135,8 +135,8 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a)
     }
 }
 
-/* Free a hypothesis that has no references left: release its hold on the node of its state_parent, free its own node (state id), and free
- * its place in its chunk. */
+/* Free a hypothesis that has no references left: release its reference to its state_parent's node, free its own node (state id), and free
+ * its element of its chunk. */
 static void free_hyp(hyp_pool *f, hyp_arena *a, int32_t id)
 {
     if (NODE(id) == HYP_NOT_STEPPED && STATE_PARENT(id) >= 0) hyp_pool_add_holds(f, STATE_PARENT(id), -1);

@@ -5,9 +5,9 @@
  * id, under which the domain (the model's code) stores the model state of one hyp. States use most of the memory, so a node is freed as
  * soon as the domain allows:
  *
- *   RILL_STATE_PARENT   "parent mode": a child's state is computed from its parent's state alone. Each node has a count of *holds*: one of
- *                       its hyp's beam entry while the entry is expanded, and one of each child whose state is not computed yet. When the
- *                       count falls to 0, the node is freed, while the hyp stays
+ *   RILL_STATE_PARENT   "parent mode": a child's state is computed from its parent's state alone. Each node has its own reference count
+ *                       (HYP_HOLDS): one reference of its hyp's beam entry while the entry is expanded, and one of each child whose
+ *                       state is not computed yet. When the count falls to 0, the node is freed, while the hyp stays
  *   RILL_STATE_PATH     a state is computed from the states of the whole path, so a node lives as long as its hyp
  *
  * Hyps of one item are stored in chunks of the item's *arena*. So walking a path touches few cache lines, and a finished item frees its
@@ -15,8 +15,8 @@
  * engine.)
  *
  * Invariants: a hyp's reference count is the number of its children, of other hyps whose state is computed from its state, and of beam
- * entries and outputs that refer to it. In parent mode a hyp in state HYP_NOT_STEPPED holds the node of its state_parent. Freed nodes wait
- * in `freed_nodes` until they have been passed to the domain's free(), and only then are reused. */
+ * entries and outputs that refer to it. In parent mode a hyp in state HYP_NOT_STEPPED has a reference to its state_parent's node. Freed
+ * nodes wait in `freed_nodes` until they have been passed to the domain's free(), and only then are reused. */
 #ifndef RILL_HYP_POOL_H
 #define RILL_HYP_POOL_H
 
@@ -37,24 +37,24 @@ enum {
     HYP_NODE,
     /* number of references from children, from hypotheses computed from this one's state, from beam entries and from outputs */
     HYP_REFS,
-    /* number of holds, which keep the node from being freed (see the top of this file); used only with RILL_STATE_PARENT */
+    /* reference count of the node, which is freed at 0 (see the top of this file); used only with RILL_STATE_PARENT */
     HYP_HOLDS,
 };
 
 /* Chunk i of the pool, in which the hypotheses [i * HYP_CHUNK, (i + 1) * HYP_CHUNK) are stored. */
 typedef struct hyp_chunk {
     int32_t next;      /* next chunk of its arena, or of the free list; -1: none */
-    int32_t next_open; /* next chunk of its arena that has free places and is not the current chunk; -1: none */
-    uint32_t unused;   /* bit i: place i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
+    int32_t next_open; /* next chunk of its arena that has free elements and is not the current chunk; -1: none */
+    uint32_t unused; /* bit i: element i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
 } hyp_chunk;
 
 /* The chunks in which one item's hypotheses are stored. Initialise with hyp_arena_init(). */
 typedef struct hyp_arena {
     int32_t first_chunk;      /* first chunk of the arena, linked by hyp_chunk.next; -1: none */
-    int32_t first_open_chunk; /* first chunk with free places, linked by hyp_chunk.next_open; -1: none */
+    int32_t first_open_chunk; /* first chunk with free elements, linked by hyp_chunk.next_open; -1: none */
     /* index of the first hypothesis of the current chunk, in which new hypotheses are stored */
     int32_t chunk_start;
-    uint32_t unused; /* bit i: place chunk_start + i is free */
+    uint32_t unused; /* bit i: element chunk_start + i is free */
     int32_t n_in_use;
 } hyp_arena;
 
@@ -68,7 +68,7 @@ typedef struct hyp_pool {
     rill_context *ctx;
     rill_state_need state_need;
     rill_hyp_node *hyp; /* [chunk_capacity * HYP_CHUNK] the hypotheses, chunk after chunk */
-    hyp_chunk *chunk;   /* [chunk_capacity] the chunks' free places and links */
+    hyp_chunk *chunk;   /* [chunk_capacity] the chunks' free elements and links */
     int32_t hyp_chunks, chunk_capacity, chunk_top, first_free_chunk, chunks_in_use;
     int32_t n_hyps, hyps_peak;
     /* A stack of free nodes (state ids). The ids from node_top on were never used and are free too. */
@@ -109,9 +109,9 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add() without counting: the caller counts the new hypothesis, its references to parent and state_parent, and its hold on the
- * state_parent's node. Free places are found in a bit mask, in order of address. A free list that runs through the hypotheses would stall,
- * since they are not in the CPU cache. */
+/* hyp_pool_add() without counting: the caller counts the new hypothesis, its references to parent and state_parent, and its reference to
+ * the state_parent's node. Free elements are found in a bit mask, in order of address. A free list that runs through the hypotheses would
+ * stall, since they are not in the CPU cache. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -124,7 +124,7 @@ static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t 
 }
 
 /* Add a hypothesis with one reference, which the caller owns, and return its index. parent, state_parent: -1: none. `live`: 1: its state
- * will be computed (HYP_NOT_STEPPED), and it holds its state_parent's node until then; 0: it has ended. */
+ * will be computed (HYP_NOT_STEPPED), and it has a reference to its state_parent's node until then; 0: it has ended. */
 static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                    float logp, float score, int live)
 {
@@ -147,7 +147,7 @@ static inline void hyp_pool_free_node(hyp_pool *f, int32_t hyp)
     f->n_nodes--;
 }
 
-/* Add `more` holds (remove holds if negative) on the hypothesis's node (state id). In parent mode a node without holds is freed. */
+/* Add `more` (which may be negative) to the reference count of the hypothesis's node (state id). In parent mode the node is freed at 0. */
 static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
 {
     int32_t *hyp_state = f->hyp[hyp].internal;
@@ -155,7 +155,7 @@ static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
         hyp_pool_free_node(f, hyp);
 }
 
-/* Give up the state of `hyp`, which will not be computed: `hyp` gets no node (state id), and its hold on its state_parent's node is
+/* Give up the state of `hyp`, which will not be computed: `hyp` gets no node (state id), and its reference to its state_parent's node is
  * released. */
 static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 {
@@ -179,10 +179,10 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
 }
 
 /* Give each of n live hypotheses a node of its own: the id under which the domain will store its model state. The caller has made room with
- * hyp_pool_reserve_nodes(). Each node begins with one hold (see the top of this file). node: [n] receives the ids. */
+ * hyp_pool_reserve_nodes(). Each node begins with one reference (see the top of this file). node: [n] receives the ids. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
 /* Call this when the states of n hypotheses have been computed. They no longer need the states from which theirs were computed, so their
- * holds on the nodes of their state_parents are released. */
+ * references to their state_parents' nodes are released. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
 /* Make the nodes in `freed_nodes` available for reuse. Call this after they have been passed to the domain's free(). */
 void hyp_pool_recycle_nodes(hyp_pool *f);

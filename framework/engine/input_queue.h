@@ -8,11 +8,11 @@
  * memory is proportional to the largest window, not to the stream.
  *
  * An input belongs to the queue while it waits. From input_queue_pop() until input_queue_free() one engine holds it. When inputs are
- * scarce, at the end of a stream or with a slow reader, an engine takes no more than an equal share of the inputs.
+ * scarce, at the end of a stream or with a slow reader, an engine takes no more than an equal part of the inputs.
  *
- * An input that exceeds an engine's share of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and
- * nobody takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive
- * inputs. Results never wait for a place, so an engine can finish its inputs even if the reorder buffer is full.
+ * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and nobody
+ * takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive inputs.
+ * Results never wait for free capacity, so an engine can finish its inputs even if the reorder buffer is full.
  *
  * Functions lock the queue's lock, unless their comments say that the caller holds it. */
 #ifndef RILL_INPUT_QUEUE_H

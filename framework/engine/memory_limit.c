@@ -17,8 +17,8 @@
  * the oldest until it finishes: items are admitted after it, and only the youngest are preempted. So while one item is the oldest, at most
  * as many timesteps preempt as that item is long. Between two such timesteps items only advance, and their lengths are bounded.
  *
- * Encoded inputs take memory too. The domain declares the bytes per input and per unit of the input's size. The size is only known after
- * encoding, so the number of inputs to encode is estimated from previous sizes, and the last batch encoded may exceed the limit.
+ * Encoded inputs take memory too. The domain declares the bytes per input and per token (unit of the input's size). The size is only known
+ * after encoding, so the number of inputs to encode is estimated from previous sizes, and the last batch encoded may exceed the limit.
  *
  * Sections: the limit · admission · too few states. */
 #include <math.h>

@@ -10,8 +10,8 @@
  * even if they are not among the row's best choices (topk.h, ended_choices). */
 enum { END_RULE_KEEPS_ENDED = 8 };
 
-/* A modifier of one action in one row (live hypothesis). `value` is a bonus if the entry is in rill_modifiers.add, and the number of a bank
- * (see modifier_table.n_banks) if it is in rill_modifiers.bank. */
+/* A modifier of one action in one row (live hypothesis). `value` is a bonus if the entry is in rill_modifiers.add, and the number of a
+ * constraint bank (see modifier_table.n_banks) if it is in rill_modifiers.bank. */
 typedef struct modifier_entry {
     int32_t row, action;
     int32_t order; /* order of arrival: sums are computed in this order */
@@ -57,17 +57,17 @@ typedef struct modifier_table {
     const float *add_factor;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
-    /* [n] number of banks into which the beam of the row's item is divided; 0: it is not divided. A bank is a group of hypotheses, such as
-     * those that meet equally many lexical constraints. It has a share of the beam's places, for which only its own candidates compete
-     * (constraint_banks.c) */
+    /* [n] number of constraint banks into which the beam of the row's item is divided; 0: it is not divided. A constraint bank (Post and
+     * Vilar 2018) is a group of hypotheses, such as those that meet equally many lexical constraints. Only its own candidates compete for
+     * its part of the beam's k entries (constraint_banks.c) */
     const int32_t *n_banks;
-    const int32_t *default_bank; /* [n] the bank of the children whose actions are not in bank_action */
-    /* [n+1] offsets of each row in bank_action and bank_target; NULL: no action is assigned to a bank */
+    const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in bank_action */
+    /* [n+1] offsets of each row in bank_action and bank_target; NULL: no action is assigned to a constraint bank */
     const int32_t *bank_offset;
-    /* actions assigned to a bank; they are candidates even if they are not among the row's best M */
+    /* actions assigned to a constraint bank; they are candidates even if they are not among the row's best M */
     const int32_t *bank_action;
-    /* number of the bank of each action in bank_action. A float, because modifier_entry.value, from which it is copied, is one for all
-     * kinds of modifiers; bank numbers are below RILL_MAX_BANKS, so they are exact */
+    /* number of the constraint bank of each action in bank_action. A float, because modifier_entry.value, from which it is copied, is one
+     * for all kinds of modifiers; bank numbers are below RILL_MAX_BANKS, so they are exact */
     const float *bank_target;
     int32_t max_kept;          /* largest number of bank_action entries of any row */
     const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */

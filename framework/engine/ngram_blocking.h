@@ -38,8 +38,8 @@ void bad_words_finish(bad_words *f, rill_context *ctx);
 
 /* In a row whose hypothesis is hyps[h], ban the actions that would complete a bad word. */
 rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);
-/* Return a class of hyps[h] for cube pruning. Bad words ban the same next actions for all hypotheses of one class. 0: they ban no
- * action. */
+/* Return an equivalence class of hyps[h] for cube pruning. Bad words ban the same next actions for all hypotheses of one class. 0: they ban
+ * no action. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h);
 
 #endif

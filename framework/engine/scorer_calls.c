@@ -233,7 +233,7 @@ static const char *banks_conflict(const item *it)
     return NULL;
 }
 
-/* Fail the items whose rows have different numbers of constraint banks, or whose settings do not allow banks. Returns RILL_AGAIN if items
+/* Fail the items whose rows have different numbers of constraint banks, or whose settings do not allow them. Returns RILL_AGAIN if items
  * have failed. */
 static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
 {

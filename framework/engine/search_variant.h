@@ -26,22 +26,22 @@ typedef struct search_variant {
      * the domain. */
     rill_status (*check)(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info);
 
-    /* The hooks below are called once per phase of a timestep for all of its items, in this order. In a second round of scoring, t->rows
-     * are the rows that add_round() added. */
+    /* The hooks below are called once per phase of a timestep for all of its items, in this order. In a second scoring pass, t->rows are
+     * the rows that add_round() added. */
 
     /* t->rows has one row per live hypothesis, still without nodes (state ids): keep some of the rows, and set t->row_of and
      * t->spare_nodes. */
     rill_status (*make_rows)(rill_engine *e, timestep *t);
-    /* Called in each round of scoring, before the rows get their nodes (state ids) and states. */
+    /* Called in each scoring pass, before the rows get their nodes (state ids) and states. */
     rill_status (*before_step)(rill_engine *e, timestep *t);
-    /* Called when the rows have their choices. Returns RILL_AGAIN if the variant has begun a second round, with rows made by
+    /* Called when the rows have their choices. Returns RILL_AGAIN if the variant has begun a second scoring pass, with rows made by
      * engine_add_row() and stepped by engine_step_rows(). */
     rill_status (*add_round)(rill_engine *e, timestep *t);
-    /* Called when the scorers' modifiers of the second round's rows are collected, to add restrictions by the variant that began this
-     * round. */
+    /* Called when the scorers' modifiers of the second scoring pass's rows are collected, to add restrictions by the variant that began
+     * this pass. */
     rill_status (*restrict_rows)(timestep *t);
-    /* Called when all rounds are scored; t->rows are the rows of the last round. `last`: 1: the timestep's last phase; 0: an earlier
-     * one. */
+    /* Called when all scoring passes are complete; t->rows are the rows of the last pass. `last`: 1: the timestep's last phase; 0: an
+     * earlier one. */
     rill_status (*before_merge)(rill_engine *e, timestep *t, int last);
 
     /* Free the memory that the variant keeps in a timestep. */

@@ -152,8 +152,9 @@ void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
 
 /* How many children merging takes depends on the setting `finish`. "top": the best k children; ended ones before the first live one become
  * outputs. "immediate": ended children among the first k become outputs, and live ones fill the beam up to k. "shrink": the best k
- * children, fewer by the number of outputs so far; a place of an ended child stays empty. "one-step": the best k children; a place of an
- * ended child stays empty for one timestep. In the last timestep under at-limit "first", live children do not replace ended ones. */
+ * children, fewer by the number of outputs so far; the beam entry of an ended child stays empty. "one-step": the best k children; the beam
+ * entry of an ended child stays empty for one timestep. In the last timestep under at-limit "first", live children do not replace ended
+ * ones. */
 child_quota stop_child_quota(const item *it, int last)
 {
     const rill_settings *s = it->settings;

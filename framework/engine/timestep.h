@@ -1,6 +1,6 @@
-/* Declares a timestep, one round of the batched beam search: it extends each live hypothesis of the selected items by one action. The
- * struct holds the selected items, a row per live hypothesis, the choices (best next actions) of each row, the candidates made from these,
- * and how far the timestep has come.
+/* Declares a timestep of the batched beam search: it extends each live hypothesis of the selected items by one action. The struct holds the
+ * selected items, a row per live hypothesis, the choices (best next actions) of each row, the candidates made from these, and how far the
+ * timestep has come.
  *
  * A domain may split a timestep into phases, each with its own step() and score(); most models have one phase.
  *
@@ -78,7 +78,7 @@ enum { PART_MAX_ROWS = 256 };
 /* Value in timestep.row_of of a beam entry without a row, since it has ended or cube pruning leaves out its children. */
 enum { NO_ROW = -1 };
 
-/* One round of scoring a phase's rows: the rows' modifiers (bonuses, masks and limits), and their best choices in `topk`. */
+/* One scoring pass over a phase's rows: the rows' modifiers (bonuses, masks and limits), and their best choices in `topk`. */
 typedef struct score_round {
     rill_modifiers modifiers;
     modifier_table modifier_table;
@@ -107,8 +107,8 @@ typedef struct merge_key {
  * bank. */
 int merge_head_compare(const void *left, const void *right);
 
-/* The references and state holds (hyp_pool.h) that the children of a beam entry in the new beam add to the entry's hypothesis. commit.c
- * adds them up, so that it writes each hypothesis only once. */
+/* The references to hypotheses and to states (hyp_pool.h) that the children of a beam entry in the new beam add to the entry's hypothesis.
+ * commit.c adds them up, so that it writes each hypothesis only once. */
 typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;
@@ -179,11 +179,11 @@ typedef struct timestep {
     int64_t n_expanded; /* number of live hypotheses that the timestep expands */
 
     row_table rows;
-    /* The first round scores all rows of a phase. A search variant may add a second round with further rows; merging reads the choices of
-     * both. `round`: index of the round that is being scored, or was scored last. */
+    /* The first scoring pass scores all rows of a phase. A search variant may add a second pass with further rows; merging reads the
+     * choices of both. `round`: index of the pass that is being scored, or was scored last. */
     score_round rounds[2];
     int32_t round;
-    /* rows of the second round appear in row_of as second_row + their index; INT32_MAX: there is no second round */
+    /* rows of the second scoring pass appear in row_of as second_row + their index; INT32_MAX: there is no second pass */
     int32_t second_row;
     /* [beam entries of all selected items, item after item] the row whose choices make the entry's children, or NO_ROW; NULL: the live
      * entries have consecutive rows, in order */

@@ -4,7 +4,7 @@
  *
  *   - bans remove at most as many of a row's best choices as there are bans
  *   - bonuses and factors move only the actions they name; negative bonuses and factors above one move these only down
- *   - actions assigned to constraint banks are kept beyond the best M, so they take no place among these
+ *   - actions assigned to constraint banks are kept beyond the best M, so they displace none of these
  *   - an end rule or a reward moves only the end action relative to the others
  *
  * So the model's best M + bans + lowered actions + kept actions + 1 include everything that can be chosen, except actions that may rise

@@ -2,10 +2,10 @@
  *
  *   require:TEXT[ ||| TEXT]   outputs contain each of the phrases, in any order
  *
- * A hypothesis's bank is the number of phrase actions it has generated, including those of partially matched phrases. The beam is
- * divided among banks (constraint_banks.c), an action that advances a phrase is a candidate wherever the model ranks it, and a
- * hypothesis may end once it contains all phrases. Each phrase is matched by its own automaton (Knuth, Morris and Pratt 1977): phrases
- * may overlap, and a failed match falls back to the longest prefix that still matches. */
+ * A hypothesis's constraint bank (Post and Vilar 2018) is the number of phrase actions that it has generated, including those of partially
+ * matched phrases. The beam is divided among these banks (constraint_banks.c), an action that advances a phrase is a candidate wherever the
+ * model ranks it, and a hypothesis may end once it contains all phrases. Each phrase is matched by its own automaton (Knuth, Morris and
+ * Pratt 1977): phrases may overlap, and a failed match falls back to the longest prefix that still matches. */
 #include "internal.h"
 #include "text_constraints.h"
 
@@ -69,8 +69,8 @@ static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *row
     return RILL_OK;
 }
 
-/* Return the bank of a hypothesis after `action`: its number of phrase actions. RILL_NO_ACTION stands for any action that is in no
- * phrase. */
+/* Return the constraint bank of a hypothesis after `action`: its number of phrase actions. RILL_NO_ACTION stands for any action that is in
+ * no phrase. */
 static int32_t bank_after(const required_phrases *r, const phrase_progress *now, int32_t action)
 {
     int32_t bank = 0;

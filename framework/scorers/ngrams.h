@@ -1,4 +1,5 @@
-/* Posteriors of n-grams of one input: a trie per phase, stored level by level.
+/* Posteriors of the n-grams in one input's evidence (outputs with known scores; Tromble et al. 2008): a trie per phase, stored level by
+ * level.
  *
  * Level m has the n-grams of m + 1 actions in lexicographic order, so the extensions of an n-gram of level m - 1 form one range, ascending
  * by their last action. A table is one block of 32-bit words, stored in files as is:
@@ -49,7 +50,7 @@ struct rill_ngrams {
     size_t n_occurrences, occurrences_capacity;
 };
 
-/* A range of a level: n-grams that differ only in their last action. */
+/* A range of the n-grams of one order (a level): those that differ only in their last action. */
 typedef struct ngram_range {
     int32_t begin, end;
 } ngram_range;

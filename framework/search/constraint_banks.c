@@ -1,10 +1,10 @@
 /* Divides an item's beam into constraint banks, by the number of lexical constraints that candidates meet (rill_modifiers_divide_banks()).
  * So hypotheses that meet more constraints, usually at a lower score, are not crowded out.
  *
- * Beam places are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal share of the k places, and the last
- * bank also the remainder. A bank with fewer candidates than places gives its free places to the bank before it, and so on; free places of
- * the first bank go to the last bank again. With finish top and shrink, k is reduced by the number of the item's outputs. Ended hypotheses
- * that stay in the beam belong to the last bank. */
+ * The beam's k entries are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal part of them, and the last
+ * bank also the remainder. A bank with fewer candidates than entries gives its free entries to the bank before it, and so on; free entries
+ * of the first bank go to the last bank again. With finish top and shrink, k is reduced by the number of the item's outputs. Ended
+ * hypotheses that stay in the beam belong to the last bank. */
 #include <stdlib.h>
 
 #include "variants.h"
@@ -42,8 +42,8 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
     return n;
 }
 
-/* Divide the beam's places among the banks. found: [banks] number of candidates of each bank; share: [banks] receives its number of
- * places. */
+/* Divide the beam's k entries among the constraint banks. found: [banks] number of candidates of each constraint bank; share: [banks]
+ * receives its number of entries. */
 static void divide_places(int32_t places, int32_t banks, const int32_t *found, int32_t *share)
 {
     for (int32_t b = 0; b < banks; b++) share[b] = places / banks;

@@ -29,7 +29,7 @@ static double max_row_choices(const rill_settings *s, const rill_domain_info *in
     return m < info->actions ? m : info->actions;
 }
 
-/* Return the number of hypotheses that are expanded in addition by exact search, or by the second round of cube pruning. */
+/* Return the number of hypotheses that are expanded in addition by exact search, or by the second scoring pass of cube pruning. */
 static double extra_rows(const rill_settings *s, double rows)
 {
     return (s->exact ? (double)s->exact_rows : 0) + (s->cube > RILL_CUBE_NONE ? rows : 0);

@@ -1,12 +1,12 @@
 /* Implements cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live
- * hypotheses of a beam form a class, and only the best hypothesis of a class, its representative, is expanded; its row of choices stands
- * for the whole class. The hypotheses of a class and the representative's choices are the rows and columns of a grid, whose cells are
- * children. Merging takes the best cells of all grids first, as it takes children.
+ * hypotheses of a beam form an equivalence class, and only the best hypothesis of a class, its representative, is expanded; its row of
+ * choices stands for the whole class. The hypotheses of a class and the representative's choices are the rows and columns of a grid, whose
+ * cells are children. Merging takes the best cells of all grids first, as it takes children.
  *
  *   accelerated   a child of any hypothesis of the class gets the log-probability of the representative's child, and continues the
  *                 representative's state: its parent and its state_parent (rill_rows) then differ
  *   naive         as many cells are taken as a beam has children. Cells of hypotheses that are not representatives are then scored with
- *                 their own states, in a second round of scoring, and the beam is chosen by these exact scores
+ *                 their own states, in a second scoring pass, and the beam is chosen by these exact scores
  *
  * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action, or the value that a
  * user's function returns. With equal classes (rill_domain.classify) the same actions are legal for all.
@@ -14,7 +14,7 @@
  * Arrays of cube_pass cover the beam entries of the selected items, item after item: entry `rank` of an item whose entries begin at `base`
  * has index base + rank.
  *
- * Sections: memory · keys · classes · the second round · the variant. */
+ * Sections: memory · keys · equivalence classes · the second scoring pass · the variant. */
 #include "variants.h"
 
 /* Data of cube pruning in one timestep. */
@@ -25,14 +25,14 @@ typedef struct cube_pass {
     int32_t *n_taken;
     /* [live entries] representatives only: index of the entry's row after rows of other hypotheses were removed */
     int32_t *moved_to;
-    /* [rows of the second round] row of the first round whose first n_cells choices are to be scored exactly */
+    /* [rows of the second scoring pass] row of the first scoring pass whose first n_cells choices are to be scored exactly */
     int32_t *source_row;
-    int32_t *n_cells; /* [rows of the second round] number of choices to score exactly */
+    int32_t *n_cells; /* [rows of the second scoring pass] number of choices to score exactly */
     /* [live entries] key of the hypothesis: its last action, or the number that a user's function returned */
     int64_t *key;
     /* [live entries] hypotheses with equal numbers have the same legal actions, by the domain (rill_domain.classify) and by bad words */
     int64_t *legal_class;
-    /* hash table of the current item's classes, by key and legal_class: index of the representative; -1: free */
+    /* hash table of the current item's equivalence classes, by key and legal_class: index of the representative; -1: free */
     int32_t *class_table;
 } cube_pass;
 
@@ -132,7 +132,7 @@ static rill_status compute_keys(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* --- classes ------------------------------------------------------------------------------------------------------ */
+/* --- equivalence classes ------------------------------------------------------------------------------------------ */
 
 static size_t hash(int64_t key, int64_t legal)
 {
@@ -140,8 +140,8 @@ static size_t hash(int64_t key, int64_t legal)
     return (size_t)(h ^ h >> 32);
 }
 
-/* Return the entry of class_table for the class of live hypothesis i: it has the index of the class's representative, or -1 if the class is
- * new. `size`: entries of the table, a power of two. */
+/* Return the entry of class_table for the equivalence class of live hypothesis i: it has the index of the class's representative, or -1 if
+ * the class is new. `size`: entries of the table, a power of two. */
 static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
 {
     size_t index = hash(c->key[i], c->legal_class[i]) & (size - 1);
@@ -182,7 +182,7 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
     e->statistics.total.cube_classes += *to - old_to;
 }
 
-/* Reduce the rows from one per live beam entry to one per class, the row of the class's representative. */
+/* Reduce the rows from one per live beam entry to one per equivalence class, the row of the class's representative. */
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int32_t base = 0, from = 0, to = 0;
@@ -202,11 +202,11 @@ static rill_status make_rows(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* --- the second round --------------------------------------------------------------------------------------------- */
+/* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
 /* For one item with naive cube pruning: the best children of each hypothesis are counted in n_taken. A representative keeps only the
- * choices that make these children. Any other hypothesis with such children gets a row in the second round of scoring. The rows of the
- * item's representatives are numbered from *next on, by rank. */
+ * choices that make these children. Any other hypothesis with such children gets a row in the second scoring pass. The rows of the item's
+ * representatives are numbered from *next on, by rank. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;
@@ -230,7 +230,7 @@ static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t bas
 }
 
 /* Naive cube pruning: make rows for the hypotheses whose children need exact scores. Returns RILL_AGAIN if there are such rows, which are a
- * second round of scoring. */
+ * second scoring pass. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
     int32_t base = 0, next = 0;
@@ -259,7 +259,7 @@ static rill_status add_round(rill_engine *e, timestep *t)
     return RILL_AGAIN;
 }
 
-/* Restrict each row of the second round to the actions of its children that were among the best in the first round. */
+/* Restrict each row of the second scoring pass to the actions of its children that were among the best in the first pass. */
 static rill_status restrict_rows(timestep *t)
 {
     const choice_table *first = &t->rounds[0].topk.choices;

@@ -1,16 +1,16 @@
 /* Implements diverse beam search (Vijayakumar et al. 2018): the beam is divided into groups, and each group is penalised for choosing
  * actions that earlier groups have chosen.
  *
- * An item's k beam places are divided among G groups, k / G each. In each phase the groups choose one after the other, each among the
- * children of the group's hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each time
- * that an earlier group has chosen it in this timestep (Hamming diversity). The reduction only affects which children are chosen: path
- * scores and the order of outputs do not include it. A place whose hypothesis has ended stays empty.
+ * The k entries of an item's beam are divided among G groups, k / G each. In each phase the groups choose one after the other, each among
+ * the children of the group's hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each
+ * time that an earlier group has chosen it in this timestep (Hamming diversity). The reduction only affects which children are chosen: path
+ * scores and the order of outputs do not include it. A beam entry whose hypothesis has ended stays empty.
  *
  * The best k choices (next actions) of each hypothesis suffice: earlier groups have chosen fewer than k actions, and choices without a
  * penalty keep their order.
  *
- * Each group reads only the choices of the group's hypotheses, so a phase reads each choice at most once, and keeps as many children as
- * the group has places. In the first timestep all groups choose from the empty hypothesis. Its children are in a heap, from which the
+ * Each group reads only the choices of the group's hypotheses, so a phase reads each choice at most once, and keeps as many children as the
+ * group has beam entries. In the first timestep all groups choose from the empty hypothesis. Its children are in a heap, from which the
  * groups take one after the other, and to which the taken children return with their penalty.
  *
  * Sections: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
@@ -28,7 +28,7 @@ typedef struct group_chooser {
     timestep *t;
     const item *it;
     int32_t n_chosen;        /* number of children chosen so far, which are at the start of t->heads */
-    int32_t *places_left;    /* [groups] number of free places of a group */
+    int32_t *places_left;    /* [groups] number of free beam entries of a group */
     int32_t *first_rank;     /* [groups] rank of the group's first hypothesis, or NO_RANK */
     int32_t *next_rank;      /* [width] rank of the next hypothesis in the same group, or NO_RANK */
     int32_t *action;         /* [2 k] hash table of the actions that groups have chosen; RILL_NO_ACTION: a free entry */
@@ -107,8 +107,8 @@ static void sift_up(merge_head *heap, int32_t index, merge_head head, int first)
 
 /* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
 
-/* Insert the child `head` into a heap of the best `places` children, whose top is the worst one, if there is a free place or if it is
- * better than the top. */
+/* Insert the child `head` into a heap of the best `places` children, whose top is the worst one, if the heap has fewer children or if
+ * `head` is better than the top. */
 static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge_head *head)
 {
     if (*n < places)
@@ -140,7 +140,7 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 
 /* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
 
-/* Make a heap of all children of the empty hypothesis, whose choices are in `row`. `heap`: stored in t->heads after the places of all
+/* Make a heap of all children of the empty hypothesis, whose choices are in `row`. `heap`: stored in t->heads after the children of all
  * groups. Returns the number of children. */
 static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
 {
@@ -203,7 +203,7 @@ static int has_settings(const rill_settings *s)
 /* In the first timestep the heap of choose_from_root() holds all `stride` choices of the empty hypothesis, after the k chosen children. */
 static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
 {
-    /* number of group_chooser's integers per place of the beam; there are at most as many groups as places */
+    /* number of group_chooser's integers per beam entry; there are at most as many groups as beam entries */
     enum { SCRATCH_PER_PLACE = 7 };
     const int32_t k = it->settings->k;
     if (*n_children < k) *n_children = k;

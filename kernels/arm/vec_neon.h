@@ -1,8 +1,8 @@
 /* vec_neon.h: the primitives of vector/vec.h in AArch64 NEON.
  *
- * A vector is two registers of four floats. With eight lanes each sum uses the same tree as on AVX2, and every
- * primitive rounds as on AVX2, so both sets give the same bits and share the golden files (tests/golden). Where NEON
- * differs, the code emulates AVX2: NEON's maximum of a NaN and a number is NaN on either side. */
+ * A vector is two registers of four floats. With eight lanes each sum uses the same tree as on AVX2, and every primitive rounds as on AVX2,
+ * so both instruction sets give the same bits and share the golden files (tests/golden). Where NEON differs, the code emulates AVX2: NEON's
+ * maximum of a NaN and a number is NaN on either side. */
 #ifndef RILL_KERNELS_VEC_NEON_H
 #define RILL_KERNELS_VEC_NEON_H
 
@@ -15,7 +15,7 @@
 #define RILL_FN(op) op##_neon_i8mm
 #define RILL_SET RILL_ISA_NEON_I8MM
 #define RILL_SET_NAME "neon-i8mm"
-/* names the functions of the set that this one extends: only the int8 GEMM is new, all other operations are NEON's */
+/* names the functions of the instruction set that this one extends: only the int8 GEMM is new, all other operations are NEON's */
 #define RILL_SET_BELOW(op) op##_neon
 #elif defined(RILL_VEC_DOTPROD)
 #define RILL_FN(op) op##_neon_dotprod

@@ -101,7 +101,7 @@ __device__ static inline attend_partial<P> merged(const attend_partial<P> &a, co
 
 struct attend_work {
     gpu_attend a;
-    int32_t chunks; /* chunks of the longest memory; 0: memories are not split */
+    int32_t chunks; /* chunks of the longest list of keys; 0: the lists are not split */
 };
 
 /* One head of one row. */
@@ -135,7 +135,7 @@ __device__ static inline attend_head make_head(const gpu_attend &a, int32_t r, i
             a.reach};
 }
 
-/* Relative position bias of memory row t. */
+/* Relative position bias of key t. */
 __device__ static inline float row_relative_bias(const attend_head &head, int32_t t)
 {
     const int32_t d = t - head.position;
@@ -212,7 +212,7 @@ __device__ static inline float add_four(const gpu_piece<4> &w, const gpu_piece<4
     return sum;
 }
 
-/* Factor that normalises the sum of values; 0 for an empty memory. */
+/* Factor that normalises the sum of values; 0 if there are no keys. */
 __device__ static inline float one_over(const attend_head &head, float sum)
 {
     return head.length > 0 ? 1.0f / sum : 0.0f;
@@ -241,8 +241,8 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* Add ROWS_IN_FLIGHT memory rows, t, t + 32 / GROUP and so on, to the group's running softmax. row[n] is the row of keys and
- * values of the n-th memory row; negative: there is none. Piece i of a lane begins at column first + i * 4 * GROUP. */
+/* Add ROWS_IN_FLIGHT keys, t, t + 32 / GROUP and so on, to the group's running softmax. row[n] is the row of keys and values of the n-th of
+ * them; negative: there is none. Piece i of a lane begins at column first + i * 4 * GROUP. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
                                         attend_partial<P> *sofar)
@@ -359,7 +359,7 @@ __device__ static inline float warp_sum(float x)
     return x;
 }
 
-/* Score of memory row t, computed by one warp. */
+/* Score of key t, computed by one warp. */
 template <bool ALIGNED>
 __device__ static inline float row_score(const gpu_attend &a, const attend_head &head, int32_t t)
 {
@@ -384,7 +384,7 @@ struct wide_share {
     int32_t row[CHUNK];
 };
 
-/* Store scores and exponentials of `rows` memory rows from t on in *s. Returns their max and sum to all threads. */
+/* Store scores and exponentials of `rows` keys from t on in *s. Returns their max and sum to all threads. */
 template <bool ALIGNED>
 __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
                                      wide_share *s)

@@ -18,10 +18,11 @@
 #include "symbols.cuh"
 
 enum {
-    BEST_MANY = 128,                              /* smallest M for which best_many() selects */
-    BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* a warp's pending keys: fewer than 32, plus those of a step */
-    BEST_SPLIT = 16384,                           /* rows with more symbols are cut into parts */
-    BEST_PART = 8192,                             /* approximate number of symbols of a part */
+    BEST_MANY = 128, /* smallest M for which best_many() selects */
+    BEST_PENDING = GPU_WARP *
+                   (SYMBOLS_READ + 1), /* a warp's keys not yet merged: fewer than 32, plus those of a step */
+    BEST_SPLIT = 16384,                /* rows with more symbols are cut into parts */
+    BEST_PART = 8192,                  /* approximate number of symbols of a part */
     BEST_FULL_ROWS =
         160, /* with fewer rows each part of a row has its own block; on an H100 both ways are as fast with 150 rows */
     BEST_PARTS = GPU_WARP, /* maximum number of parts of a row: one lane each */
@@ -138,9 +139,9 @@ template <int N, typename key_type> __device__ static inline key_type best_nth(c
 }
 
 template <int N> struct best_kept {
-    uint64_t key[N];  /* largest first; 0: no key */
+    uint64_t key[N];  /* the best keys, largest first; 0: no key */
     uint64_t min_key; /* keys must exceed it to be among the best */
-    float floor;      /* the value of `min_key` */
+    float floor;      /* the value that `min_key` encodes */
     int n_pending;
     uint64_t *pending; /* [BEST_PENDING] */
 };

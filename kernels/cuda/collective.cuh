@@ -15,7 +15,7 @@
 __device__ static inline int32_t gpu_warp_prefix_sum(int32_t x)
 {
     using scan = cub::WarpScan<int32_t>;
-    __shared__ typename scan::TempStorage storage; /* empty: it shuffles */
+    __shared__ typename scan::TempStorage storage; /* of size 0, since the reduction uses warp shuffles */
     int32_t sum;
     scan(storage).InclusiveSum(x, sum);
     return sum;

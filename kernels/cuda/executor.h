@@ -1,8 +1,8 @@
 /* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
  *
- * All rows of a run are one block. Index spaces, columns and indices are computed on the host
- * (kernels/device/index_space.c), in pinned memory. One copy uploads that memory to the run's device copy, where each array
- * has the same offset. One copy downloads choices and other results. A frame holds the memory of one run.
+ * All rows of a run are one block. Index spaces, columns and indices are computed on the host (kernels/device/index_space.c), in pinned
+ * memory. One copy uploads that memory to the run's device copy, where each array has the same offset. One copy downloads choices and other
+ * results. A frame is the memory of one run that outlives the call: its arrays in pinned memory, and their copy on the device.
  *
  * Two CUDA streams overlap: encoders, which fill the slots of new inputs, run ahead of the graphs that decode (streams.c).
  * The host waits for a run only to deliver its results, or to reuse its frame. */
@@ -33,13 +33,13 @@ typedef struct cuda_fused_op {
 } cuda_fused_op;
 
 typedef struct cuda_fused_graph {
-    cuda_fused_op *op;       /* [ops] */
+    cuda_fused_op *op;       /* [ops] launch of each operation */
     size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
-    size_t n_ops, n_buffers; /* allocated */
-    int is_fill;             /* 1: an encoder, which fills slots and runs ahead of the graphs that decode: streams.c */
+    size_t n_ops, n_buffers; /* elements of `op` and of `rounded_bytes` */
+    int is_fill; /* 1: an encoder, whose runs are slot updates, ahead of the graphs that decode: streams.c */
 } cuda_fused_graph;
 
-/* network->data: weights on the device, uploaded in order while the network is built. */
+/* The CUDA data of a network (rill_network.data): weights on the device, uploaded in order while the network is built. */
 typedef struct cuda_network {
     gpu_stream *cu_stream;
     gpu_region memory;
@@ -49,9 +49,9 @@ typedef struct cuda_network {
     /* [matrices] weights, n padded by cuda_product_width(); cuda_fused_op.matrix has the algorithms */
     gpu_matrix *matrix;
     size_t matrix_capacity;
-    cuda_fused_graph *graph; /* [graphs] */
+    cuda_fused_graph *graph; /* [graphs] launches of each graph */
     size_t n_graphs;
-    const float **constant; /* [constants] */
+    const float **constant; /* [constants] the network's constants on the device */
     size_t constant_capacity;
 } cuda_network;
 
@@ -66,10 +66,10 @@ typedef struct cuda_subsets {
 
 /* A CUDA graph, which replays the launches of one run for all runs with an equal key: see capture.c. */
 typedef struct cuda_capture {
-    gpu_graph_exec *exec; /* NULL: not captured yet */
+    gpu_graph_exec *exec; /* the CUDA graph; NULL: not captured yet */
     int64_t *key;         /* NULL: the entry is unused */
-    size_t key_length;    /* numbers of the key */
-    uint64_t last_used;   /* n_keyed at the last use */
+    size_t key_length;    /* number of elements of `key` */
+    uint64_t last_used;   /* value of cuda_session.n_keyed at the last use */
 } cuda_capture;
 enum { CUDA_MAX_CAPTURES = 128, CUDA_MAX_CAPTURE_FAILURES = 3 };
 
@@ -81,35 +81,35 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* A slot is an input's place in flight, with its encoder output. A fill is GPU work that writes slots ahead of decoding: an encoder's run
- * or an upload. Fills are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
+/* A slot is an input's place in flight, with its encoder output. A slot update (`fill`) is GPU work that writes a slot's data ahead of
+ * decoding: an encoder's run or an upload. Slot updates are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
 typedef struct cuda_fills {
-    gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after fill i or a later one */
-    uint64_t n_fills;                   /* number enqueued so far */
-    uint64_t waited_fill;               /* highest fill that the decoding stream has been told to wait for */
-    uint64_t required_fill;             /* every decoding run needs the fills up to this one */
-    uint64_t *slot_fill;                /* [slots] number of the slot's last fill; 0: none */
+    gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
+    uint64_t n_fills;                   /* number of slot updates enqueued so far */
+    uint64_t waited_fill;               /* latest slot update for which the decoding stream waits */
+    uint64_t required_fill;             /* every decoding run needs the slot updates up to this one */
+    uint64_t *slot_fill;                /* [slots] number of the slot's last update; 0: none */
     size_t slot_fill_capacity;
     char *staging; /* pinned memory for uploads outside runs */
     size_t staging_bytes, staging_used;
 } cuda_fills;
 
-/* session->data */
+/* The CUDA data of a session (rill_session.data). */
 typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
     cuda_fills fills;
-    gpu_region *table;                      /* [tables + 1] the last one holds node_parent */
-    cuda_subsets *subset;                   /* [subsets] */
-    struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] */
-    struct cuda_frame *pending[DEV_GROUPS]; /* frame of each group whose results are not delivered yet; NULL: none */
+    gpu_region *table;                      /* [tables + 1] the tables; the last element is the array of parent nodes */
+    cuda_subsets *subset;                   /* [subsets] the network's vocabulary subsets */
+    struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] memory of each graph's run, for each micro-batch */
+    struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
     cuda_capture capture[CUDA_MAX_CAPTURES];
     uint64_t n_keyed; /* runs that may be captured, so far: the clock of cuda_capture.last_used */
     rill_graph_runs runs;
     int64_t *key; /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
     int capture_failures;
-    int guarded;         /* 1: runs have guards (guards.c) */
+    int guarded;         /* 1: runs have guards, known bytes after each array that show writes beyond it (guards.c) */
     char *guard_pattern; /* pinned: a guard's bytes, then those of the run's guards as the device has them */
     size_t guard_bytes;
 } cuda_session;
@@ -119,7 +119,7 @@ typedef struct cuda_kv {
     rill_index_space space;
     /* host arrays from which `first` and `length` were made: attention operations with the same three arrays share them */
     const int32_t *source_first, *source_length, *source_slot;
-    int32_t *first, *length; /* [rows] first memory row (or path entry); memory rows; pinned */
+    int32_t *first, *length; /* [rows] first row of keys and values (or path entry); their number; pinned */
     size_t max_length;
 } cuda_kv;
 
@@ -127,17 +127,17 @@ typedef struct cuda_kv {
  * step_start[t] on. */
 typedef struct cuda_scan {
     int32_t n_steps;
-    int32_t *step_start, *live;    /* [steps] */
-    int32_t *read_row, *write_row; /* [units] row of the gates; row of out */
+    int32_t *step_start, *live;    /* [steps] see above */
+    int32_t *read_row, *write_row; /* [tokens] row of the gates to read; row of `out` to write */
     int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: the sequence is empty */
 } cuda_scan;
 
 /* Requests and results of an operation that selects symbols. */
 typedef struct cuda_selection {
-    int32_t *set;        /* [rows] legal set of each row, or NULL */
-    int32_t *tag_entry;  /* [rows] column entry that gets the row's tag (best symbol); NULL: entry r for row r */
-    int32_t n_picks;     /* picks (given actions whose log-probabilities are requested) in the operation's rows */
-    int32_t *pick_count; /* [1] */
+    int32_t *set;       /* [rows] legal set of each row, or NULL */
+    int32_t *tag_entry; /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
+    int32_t n_picks; /* number of picks (actions whose log-probabilities the host requests) in the operation's rows */
+    int32_t *pick_count;                          /* [1] n_picks, as uploaded for the kernel */
     int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
     int32_t *count, *action;                      /* [rows], [rows, M]: downloaded */
     float *logp, *pick_logp;                      /* [rows, M], [picks]: downloaded */
@@ -159,7 +159,7 @@ typedef struct cuda_run {
     int captured;                        /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
     size_t n_slots;                      /* slots of the session, rounded up if runs are captured */
     size_t *frame_guard, n_frame_guards; /* ends of arrays in pinned memory; NULL: no guards */
-    size_t *work_guard;                  /* ends of arrays in the workspace; the host_run has their number */
+    size_t *work_guard;                  /* ends of arrays in the workspace; host_run.n_guards is their number */
     /* [spaces + 1] rows for which memory is allocated and kernels are launched: space_rows, rounded up if the run may be captured */
     size_t *max_rows;
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
@@ -169,9 +169,9 @@ typedef struct cuda_run {
     /* [spaces + 1] number of rows: space_rows[0] of the run, the others of its index spaces; pinned */
     int32_t *space_rows;
     uint8_t *visited;                        /* [indices] 1: visit_slots() in streams.c has read this index */
-    const int32_t **column;                  /* [columns] pinned */
+    const int32_t **column;                  /* [columns] the run's columns, in pinned memory */
     const int32_t **index;                   /* [indices] device address; NULL: not enqueued yet */
-    cuda_kv *kv;                             /* [n_kv] */
+    cuda_kv *kv;                             /* [n_kv] keys and values of the attention operations */
     size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
     cuda_scan *scan;                         /* [ops] */
     cuda_selection *selection;               /* [ops] */
@@ -196,7 +196,7 @@ typedef struct cuda_frame {
     size_t layout_capacity;
     gpu_event *event;
     int in_flight; /* 1: the event was recorded, and the host has not waited for it yet */
-    int32_t group; /* async_group of the run: 1 or 2; 0: synchronous */
+    int32_t group; /* async_group of the run: 1 or 2, its micro-batch; 0: synchronous */
     rill_run_arguments host_arguments;
     rill_selection selection;
     cuda_run run;
@@ -226,21 +226,21 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 
 /* --- streams.c ------------------------------------------------------------------------------------------------------- */
 
-/* Find the graphs that run ahead of decoding (encoders), and set their cuda_fused_graph.is_fill. */
+/* Find the graphs whose runs are slot updates (encoders), and set their cuda_fused_graph.is_fill. */
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* all streams must be idle */
-/* Get pinned memory to copy `bytes` outside runs. The caller enqueues the copy in the fill stream; then
- * cuda_end_staging() makes later runs wait for the copy: those that read `slot`, or all with CUDA_ALL_SLOTS. */
+/* Get pinned memory to copy `bytes` outside runs. The caller enqueues the copy in the stream of slot updates; then cuda_end_staging() makes
+ * later runs wait for the copy: those that read `slot`, or all with CUDA_ALL_SLOTS. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* Call cuda_begin_run() before the run is enqueued, when its arrays exist. It makes the CUDA stream of a decoding run wait for the fills
- * (cuda_fills) of the slots that the run reads; a run that is itself a fill waits for decoding runs instead. Call cuda_end_run() when the
- * run is enqueued: it records the frame's event and, of a fill, the slots that it writes. */
+/* Call cuda_begin_run() before the run is enqueued, when its arrays exist. It makes the CUDA stream of a decoding run wait for the slot
+ * updates (cuda_fills) of the slots that the run reads; a run that is itself a slot update waits for decoding runs instead. Call
+ * cuda_end_run() when the run is enqueued: it records the event of the run's frame and, for a slot update, the slots that it writes. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
-/* Wait for the frame's run, and deliver its results. */
+/* Wait for the run whose memory is this frame, and deliver its results. */
 rill_status cuda_finish_frame(rill_session *session, cuda_frame *frame);
 rill_status cuda_collect(rill_session *session, int32_t group);
 
@@ -259,7 +259,7 @@ static inline void *cuda_device_ptr(const cuda_run *r, const void *host)
     return host != NULL ? r->frame->device_copy.base + ((const char *)host - r->frame->pinned) : NULL;
 }
 
-/* The entries of a path on the device. */
+/* The nodes on all rows' paths from the root, on the device. */
 static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
 {
     return (int32_t *)(void *)(r->values + r->host_run.layout.entry_offset[path]);

@@ -282,7 +282,7 @@ struct gpu_graph_exec {
     cudaGraphExec_t work;
 };
 
-/* Thread-local mode: other threads may allocate and free during capture. */
+/* The capture of a CUDA graph has thread-local mode, in which other threads may allocate and free memory. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     why[0] = '\0';
@@ -390,8 +390,8 @@ void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event)
     check_error(cu_stream->why, "an event", cudaStreamWaitEvent(current_stream(cu_stream), event->event, cudaEventWaitDefault));
 }
 
-/* An estimate. The host needs about 0.1 ms to launch a timestep of a six-layer decoder, and 0.1 to 0.15 us per row for the
- * beam search. */
+/* The number of rows is an estimate. The host needs about 0.1 ms to launch a timestep of a six-layer decoder, and 0.1 to 0.15 us per row
+ * for the beam search. */
 int32_t gpu_group_rows(const gpu_device *)
 {
     return 512;

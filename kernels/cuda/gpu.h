@@ -43,16 +43,16 @@ const char *gpu_name(const gpu_device *device);
 /* Device memory that grows in place: its address never changes. A zero-initialised region is empty. */
 typedef struct gpu_region {
     char *base;
-    size_t bytes; /* usable */
+    size_t bytes; /* bytes of mapped memory, which may be used */
     /* bytes of reserved addresses; before the first growth the bytes to reserve, 0: all device memory */
     size_t reserved;
-    void *impl; /* owned by the implementation */
+    void *impl; /* data of the implementation: gpu.cu, or the tests' host version */
 } gpu_region;
 
 /* Memory of the device in bytes. A region allocates whole granules, so up to one granule more than requested. */
 size_t gpu_memory_bytes(const gpu_device *device);
 size_t gpu_granule_bytes(const gpu_device *device);
-/* Bytes that nobody uses now. */
+/* Return the bytes of device memory that are free now. */
 size_t gpu_free_bytes(const gpu_device *device);
 
 /* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that
@@ -91,16 +91,18 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 /* An event marks the position of a stream at gpu_event_record(); recording again moves it. An event never recorded is
  * complete. Close events after the streams that use them. */
 typedef struct gpu_event gpu_event;
-int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with why */
+int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with a reason */
 void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
-/* Wait for the work before the event, as gpu_stream_sync() does for all work. Unlike there, the stream keeps a failure. */
+/* Wait for the work before the event. Returns 0, or -1 with a reason, as gpu_stream_sync() does. Unlike after gpu_stream_sync(), the stream
+ * keeps a failure for later calls. */
 int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);
-/* Later work in this stream waits for the event's present position in another stream, and fails if that work failed. */
+/* Make later work in this stream wait for the event, whose position is in another stream. The later work fails if the work before the event
+ * failed. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 
-/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split
- * in two groups, so that the host works on one while the GPU runs the other. */
+/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split in two micro-batches,
+ * so that the host works on one while the GPU runs the other. */
 int32_t gpu_group_rows(const gpu_device *device);
 
 /* Number of kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
@@ -125,9 +127,8 @@ typedef struct gpu_matrix {
     int32_t n, k;
     const float *bias; /* [n] or NULL */
     int32_t relu, fast;
-    uint64_t algo[GPU_ROW_RANGES][8]; /* private; matrices of one shape can share them */
-    int32_t
-        algo_id[GPU_ROW_RANGES]; /* for the log: the families of kernels, in cuBLASLt's numbers; 0: rill's own kernel */
+    uint64_t algo[GPU_ROW_RANGES][8]; /* the algorithms in cuBLASLt's form; matrices of one shape can share them */
+    int32_t algo_id[GPU_ROW_RANGES];  /* cuBLASLt's ids of the algorithms' kernel families; 0: rill's own kernel */
 } gpu_matrix;
 
 /* Choose the algorithms; w and bias must be set. Returns 0, or -1 with a reason. */

@@ -22,7 +22,7 @@ size_t cuda_max_frame_guards(const cuda_run *r)
     enum {
         OP_ARRAYS = 9,
         RUN_ARRAYS = 3
-    }; /* an operation that selects has 9; rows of spaces, first rows, legal sets */
+    }; /* an operation that selects has 9; rows of index spaces, first rows, legal sets */
     const dev_graph *p = r->graph;
     return 2 * (p->n_spaces + 1) + p->n_indices + p->n_paths + p->n_columns + OP_ARRAYS * p->n_ops + RUN_ARRAYS +
            2 * r->host_run.network->n_subsets;
@@ -30,7 +30,7 @@ size_t cuda_max_frame_guards(const cuda_run *r)
 
 size_t cuda_max_work_guards(const cuda_run *r)
 {
-    enum { AREAS = 8 }; /* of lay_out_device() */
+    enum { AREAS = 8 }; /* maximum number of arrays that lay_out_device() allocates besides these */
     const dev_graph *p = r->graph;
     return 2 * p->n_buffers + p->n_paths + AREAS;
 }

@@ -22,7 +22,7 @@ int cuda_is_written(const dev_graph *p, int32_t index)
 
 /* --- on the host -------------------------------------------------------------------------------------------------- */
 
-/* Number of the entry of the index's column that belongs to row `row` of the index's space. */
+/* Return the number of the column entry that the index reads for row `row` of its index space. */
 static int32_t column_entry(const cuda_run *r, const dev_index *i, size_t row)
 {
     const rill_index_space column_space = r->graph->column[i->a].space;
@@ -62,8 +62,8 @@ void cuda_make_indices(cuda_run *r)
 
 /* --- on the device ------------------------------------------------------------------------------------------------ */
 
-/* An index into a ragged table is the first row of a slot plus the number of a unit (token). If the host knows one of the two,
- * it has uploaded it to args->out; the device gets the other from a column that the run wrote. */
+/* An index into a ragged table is the first row of a slot plus the number of a token. If the host knows one of the two, it has uploaded it
+ * to args->out; the device gets the other from a column that the run wrote. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)
 {
     const int32_t *base = args->out;

@@ -19,19 +19,19 @@ extern "C" {
 #endif
 
 typedef struct gpu_rows {
-    const int32_t *count; /* [1] */
-    int32_t max;          /* >= *count; sizes the grid */
+    const int32_t *count; /* [1] number of rows, in device memory */
+    int32_t max;          /* upper bound of *count, which sizes the grid */
 } gpu_rows;
 
 typedef struct gpu_operand {
-    float *data;          /* NULL: none */
+    float *data;          /* the rows; NULL: the operand is absent */
     int32_t ld;           /* row stride in floats */
     const int32_t *index; /* [rows] or NULL */
 } gpu_operand;
 
 /* A panel: rows in the type in which GEMMs read their input, 16-byte aligned. */
 typedef struct gpu_panel {
-    void *data;    /* NULL: none */
+    void *data;    /* the rows; NULL: the operand is absent */
     int32_t ld;    /* row stride in elements */
     gpu_type type; /* type of the elements: half.h */
 } gpu_panel;
@@ -73,7 +73,7 @@ typedef union gpu_row_op {
 typedef struct gpu_row_call {
     gpu_rows rows;
     int32_t width;
-    gpu_operand x[RILL_ROW_OPERANDS]; /* by position. A constant of one row has ld 0; outputs may be none */
+    gpu_operand x[RILL_ROW_OPERANDS]; /* operands by position. A constant of one row has ld 0; outputs may be absent */
     gpu_row_op op;                    /* parameters; views, handles and widths are not read */
     gpu_panel panel; /* copy of the output for GEMMs; only normalise, activate, embed and sum write it */
 } gpu_row_call;
@@ -127,11 +127,10 @@ typedef struct gpu_path {
 } gpu_path;
 void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
 
-/* Attention: softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the
- * weighted sum of the values; heads lie side by side. Memory row t of row r is entry[first[r] + t], or first[r] + t
- * without entries. `relative` is a position bias: the score of head h gets entry [h, reach + d] for t = position[r] +
- * d, d clamped to the reach. Length 0 gives zeros. A NaN in query or keys makes that head of that row NaN; a NaN in
- * the values makes that column NaN. */
+/* Attention: softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the weighted sum of the
+ * values; heads lie side by side. Key t of row r is row entry[first[r] + t] of `keys`, or row first[r] + t without `entry`. `relative` is a
+ * position bias: the score of head h gets entry [h, reach + d] for t = position[r] + d, where d is clamped to [-reach, reach]. Length 0
+ * gives zeros. A NaN in query or keys makes that head of that row NaN; a NaN in the values makes that column NaN. */
 enum { GPU_ATTEND_NARROW = 256, GPU_ATTEND_CHUNK = 128 };
 typedef struct gpu_attend {
     gpu_rows rows;
@@ -142,12 +141,12 @@ typedef struct gpu_attend {
     int32_t reach;
     const int32_t *position; /* [rows]; NULL: length - 1 */
     gpu_operand query;
-    gpu_operand keys, values;      /* [memory rows, heads * width], [memory rows, heads * value_width], no index */
+    gpu_operand keys, values;      /* [table rows, heads * width], [table rows, heads * value_width]; no index */
     const int32_t *first, *length; /* [rows] */
-    const int32_t *entry;          /* row of keys and values for each memory row; NULL: they are contiguous */
+    const int32_t *entry;          /* rows of `keys` and `values`, see above; NULL: they are contiguous */
     gpu_operand out;
     gpu_panel panel;    /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
-    float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
+    float *part;        /* [gpu_attend_part_floats()] working memory to split the many keys of few rows, or NULL */
     int32_t max_length; /* upper bound of the lengths; the launch depends only on its number of chunks */
     float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
     int32_t watched_heads;

@@ -150,7 +150,7 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 /* Reserve addresses for the largest size of each table, so that a process has enough for many sessions. All node tables
- * have the same number of rows, as have slot tables and unit tables: each gets its share of the device's memory.
+ * have the same number of rows, as have slot tables and ragged tables: each kind gets a part of the device's memory.
  * Symbols of subsets are numbered by 32 bits. */
 static void reserve_addresses(const rill_session *s)
 {

@@ -127,7 +127,7 @@ static void copy_columns(cuda_run *r)
 
 /* --- inputs of operations ----------------------------------------------------------------------------------------- */
 
-/* Attention operations that read the same memory rows, such as those of different layers, share one cuda_kv. */
+/* Attention operations that read the same keys and values, such as those of different layers, share one cuda_kv. */
 static void make_kv(cuda_run *r, const dev_op *op, size_t number)
 {
     const dev_memory a = dev_attended_memory(&r->block, op);
@@ -320,7 +320,7 @@ static rill_status enqueue_ops(cuda_run *r)
     return status;
 }
 
-/* Get the frame of a graph and group, after waiting for the frame's previous run. */
+/* Get the frame (memory of a run) of a graph and micro-batch, after waiting for the frame's previous run. */
 static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill_run_arguments *a, cuda_frame **out)
 {
     cuda_session *cuda = s->data;
@@ -349,8 +349,8 @@ static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill
     return RILL_OK;
 }
 
-/* Grow the frame's device copy. The frame is idle, so the copy may move when its reserved addresses are exhausted; they
- * need not be reserved for the maximum size. */
+/* Grow the device copy of the frame (memory of a run). The frame is idle, so the copy may move when its reserved addresses are exhausted;
+ * they need not be reserved for the maximum size. */
 static rill_status grow_device_copy(cuda_run *r)
 {
     gpu_region *dev_copy = &r->frame->device_copy;
@@ -378,8 +378,8 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Whether the run's results may arrive asynchronously: if its group has no results pending, and the run returns choices only,
- * neither columns nor attention weights. */
+/* Whether the run's results may arrive asynchronously: if its micro-batch has no results pending, and the run returns choices only, neither
+ * columns nor attention weights. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

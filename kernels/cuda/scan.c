@@ -9,13 +9,13 @@
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-/* A scan has at most as many steps as units, so arrays by step are sized by `units`. */
+/* A scan has at most as many steps as tokens, so arrays by step are sized by `units`. */
 size_t cuda_scan_bytes(const cuda_run *r, size_t units, size_t inputs)
 {
     return 4 * cuda_array_bytes(r, units, sizeof(int32_t)) + 2 * cuda_array_bytes(r, inputs, sizeof(int32_t));
 }
 
-/* First unit of each sequence, in the gates' space if they are a tensor, else in the operation's. */
+/* First token of each sequence, in the gates' index space if they are a tensor, else in the operation's. */
 static const int32_t *gates_first_unit(const cuda_run *r, const dev_op *op)
 {
     const dev_operand *gates = &op->view[SCAN_gates];

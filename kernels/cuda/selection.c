@@ -126,7 +126,7 @@ static void make_picks(cuda_run *r, const dev_op *op, cuda_selection *s)
     *s->pick_count = s->n_picks;
 }
 
-/* Find the column entry that gets each row's tag. */
+/* Find the column entry that receives each row's best symbol. */
 static void make_tag_entries(cuda_run *r, const dev_op *op, cuda_selection *s)
 {
     const rill_index_space column_space = r->graph->column[op->as.best.tag_column - 1].space;
@@ -160,8 +160,8 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
 
 /* --- enqueuing ---------------------------------------------------------------------------------------------------- */
 
-/* Write each row's tag (best symbol) to the tag column. If the operation's rows are not the column's rows, the kernel writes
- * the tags to working memory, from which they are scattered. */
+/* Write each row's best symbol to the operation's tag_column. If the operation's rows are not the column's rows, the kernel writes the tags
+ * to working memory, from which they are scattered. */
 static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
 {
     int32_t *column = cuda_device_ptr(r, r->column[op->as.best.tag_column - 1]);

@@ -1,11 +1,11 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Encoder graphs, which write tables of slots and use no nodes, run ahead in their own stream, as do updates of vocabulary
- * subsets and host tables. All of these are called fills, and are numbered. All other graphs decode. A decoding run waits
- * for the fills of its slots only.
+ * Encoder graphs, which write tables of slots and use no nodes, run ahead in their own stream, as do updates of vocabulary subsets and host
+ * tables. All of these are called slot updates, and are numbered. All other graphs decode. A decoding run waits only for the updates of its
+ * slots.
  *
- * A fill may reuse rows of dropped slots. A group of rows with pending results never reads them: by the domain contract
- * (domain.h), a slot is dropped only after the results of its rows have arrived. For other decoding runs, fills wait.
+ * A slot update may reuse rows of dropped slots. A micro-batch with pending results never reads them: by the domain contract (domain.h), a
+ * slot is dropped only after the results of its rows have arrived. Slot updates wait for other decoding runs.
  *
  * Sections: which graphs · opening and closing · outside runs · slots · order · results. */
 #include "executor.h"
@@ -14,7 +14,7 @@
 
 /* --- which graphs ------------------------------------------------------------------------------------------------- */
 
-/* Find whether a graph writes tables of slots (*fills), and whether it uses nodes (*nodes). */
+/* Find whether a graph writes tables of slots (*fills: its runs are slot updates), and whether it uses nodes (*nodes). */
 static void find_table_use(const rill_network *network, const dev_graph *p, int *fills, int *nodes)
 {
     *fills = 0;
@@ -28,7 +28,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* If one graph both fills slots and uses nodes, each stream would wait for the other. Then all graphs run in one stream. */
+/* If one graph both writes slots and uses nodes, each stream would wait for the other. Then all graphs run in one stream. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->data)->graph;
@@ -92,7 +92,7 @@ static void record_fill(cuda_session *cuda)
     gpu_event_record(cuda->fill.cu_stream, cuda->fills.event[cuda->fills.n_fills % CUDA_FILL_EVENTS]);
 }
 
-/* Make the fill stream wait for decoding runs, which may still read rows of dropped slots. It waits for runs with pending
+/* Make the stream of slot updates wait for decoding runs, which may still read rows of dropped slots. It waits for runs with pending
  * results only if `all`. */
 static void wait_for_decoding(const rill_session *s, int all)
 {
@@ -125,7 +125,7 @@ rill_status cuda_begin_staging(const rill_session *s, int32_t slot, size_t bytes
     return RILL_OK;
 }
 
-/* Grow the slots' fill numbers; those of new slots are 0, no fill. */
+/* Grow the array of the slots' last updates; those of new slots are 0, no update. */
 static rill_status grow_slot_fills(rill_session *s)
 {
     cuda_fills *a = &((cuda_session *)s->data)->fills;
@@ -151,8 +151,8 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* A visit of all slots of a run. If `fill` is not 0, it becomes the number of each slot's last fill. If `fill` is 0, the visit
- * finds the highest of these numbers and stores it in `last`. */
+/* A visit of all slots of a run. If `fill` is not 0, it becomes the number of each slot's last update. If `fill` is 0, the visit finds the
+ * highest of these numbers and stores it in `last`. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;

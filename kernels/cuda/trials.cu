@@ -1,11 +1,10 @@
-/* trials.cu: the choice of a matrix's algorithms, and the plain kernel that multiplies if no algorithm will do.
+/* trials.cu: the choice of a matrix's algorithms, and rill's own GEMM kernel, for matrices without a suitable algorithm.
  *
- * A row's bits must not depend on the number of rows beside it. No documentation promises that of a cuBLASLt algorithm.
- * So only families of kernels that are known to keep the order of sums are considered, and a matrix's algorithms are
- * tried when it is opened: each is run on this GPU with many numbers of rows, up to 12,289 or as many as the memory of a
- * trial holds, and used only if every row has the bits that it has in the largest run. A matrix has an algorithm for
- * each of three ranges of row counts; those of the outer ranges must give the middle one's bits. If none passes, the
- * plain kernel multiplies.
+ * A row's bits must not depend on the number of rows beside it. No documentation promises that of a cuBLASLt algorithm. So only families of
+ * kernels that are known to keep the order of sums are considered, and a matrix's algorithms are tried when it is opened: each is run on
+ * this GPU with many numbers of rows, up to 12,289 or as many as the memory of a trial holds, and used only if every row has the bits that
+ * it has in the largest run. A matrix has an algorithm for each of three ranges of row counts; the algorithms of the three ranges must give
+ * the same bits. If none passes, rill's own kernel multiplies.
  *
  * Sections: families · the plain kernel · trials · the choice. */
 #include <stdlib.h>
@@ -35,9 +34,9 @@ int gpu_is_plain(const gpu_matrix *m, int32_t range)
 
 /* --- families ----------------------------------------------------------------------------------------------------- */
 
-/* Bit-exact reconstructions of cuBLASLt's products (facebookexperimental/triton#2752, #2757) found that tensor-core
- * kernels without split-K have one fp32 sum over K, whatever the tile. The CUDA-core kernels for small sizes divide K by
- * its length or by the number of rows. Of cuBLASLt's other fp32 kernels no such list is known: the trial decides. */
+/* Bit-exact reconstructions of cuBLASLt's products (facebookexperimental/triton#2752, #2757) found that tensor-core kernels without split-K
+ * have one fp32 sum over K, whatever the tile. The CUDA-core kernels for small sizes divide K by its length or by the number of rows. No
+ * such list is known of cuBLASLt's other fp32 kernels, so the trial decides. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *a)
 {
     enum { CUTLASS_FIRST = 21, CUTLASS_SECOND = 23, CUTLASS_THIRD = 24, NVJET = 66 };
@@ -126,9 +125,9 @@ struct trial {
     gpu_region memory; /* the pointers below point into it */
     int32_t rows, lda, ldc;
     float *add, *sums;
-    float *reference[2]; /* without and with an addend */
+    float *reference[2]; /* outputs of the reference algorithm, without and with an addend */
     char *a;
-    unsigned *differences, *differences_host; /* the latter is pinned */
+    unsigned *differences, *differences_host; /* number of differing elements, on the device and in pinned host memory */
 };
 
 struct random_rows {

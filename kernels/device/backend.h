@@ -1,13 +1,13 @@
-/* backend.h: what a device implements, and what it is given: networks with their graphs, sessions with their slots, and the
- * rows of a run.
+/* backend.h: the functions that a device implements, and the data that it gets: networks with their graphs, sessions with their slots, and
+ * the rows of a run.
  *
  * This library builds and checks networks and manages slots, vocabulary subsets and profiles for all devices. A backend
  * owns the memory of weights and tables, and runs graphs. It keeps its own data in the `data` members, which nobody
  * else reads; it reads, and does not write, everything else here but for what its functions say. The backends are the
  * CPU's (cpu.h), and modules such as CUDA's: shared objects loaded at run time.
  *
- * Adding an operation to a graph turns its views into operands: a storage and an `index`, an array of int32 that selects
- * rows of it. Indices are numbered per graph, without duplicates.
+ * Adding an operation to a graph turns its views into operands. An operand is a tensor, table or constant, and an `index`: an array that
+ * gives, for each row of the operation, the row to read or write (gather, scatter). Indices are numbered per graph, without duplicates.
  *
  * Handles count from 1: handle h is element h - 1 of its array. Index spaces are the exception: 0 is RILL_ROWS. */
 #ifndef RILL_DEVICE_BACKEND_H
@@ -21,7 +21,7 @@ enum { DEV_NAME = 48 };               /* maximum bytes of a stored name, such as
 enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; floats of a cache line */
 /* bytes of a guard, an area after an array in which nothing may write; see dev_run.guard */
 enum { DEV_GUARD = 4 * DEV_LINE };
-/* maximum number of groups of rows whose results arrive asynchronously; see rill_rows.group (domain.h) */
+/* maximum number of micro-batches whose results arrive asynchronously; see rill_rows.group (domain.h) */
 enum { DEV_GROUPS = 2 };
 
 static inline size_t dev_padded(size_t width)
@@ -145,9 +145,9 @@ typedef struct dev_index_space {
     rill_index_space parent;
     rill_column column;
     int32_t index; /* number of the index (dev_index) that gives the column's entry for each row of `parent` */
-    /* 1: some operand needs child_row (dev_block), which maps rows of `parent` to rows of this space */
+    /* 1: some operand needs child_row (dev_block), which maps rows of `parent` to rows of this index space */
     int needs_child_rows;
-    int32_t ragged_index; /* number of ragged spaces of the graph before this one */
+    int32_t ragged_index; /* number of ragged index spaces of the graph before this one */
 } dev_index_space;
 
 typedef struct dev_column {
@@ -175,14 +175,14 @@ typedef struct dev_buffer {
 } dev_buffer;
 
 typedef enum dev_index_kind {
-    DEV_INDEX_COLUMN, /* for each row: its entry in column `a`, as it is when `b` operations have written the column */
-    DEV_INDEX_MAP,    /* for each row: its row in space `a` */
-    /* for each row: its row in the ragged space `a`, which is the first unit of the row's sequence plus the unit number from index `b` */
+    DEV_INDEX_COLUMN, /* for each row of the operation: its entry in column `a`, after `b` operations wrote it */
+    DEV_INDEX_MAP,    /* for each row of the operation: the row of index space `a` that it belongs to */
+    /* for each row: its row in the ragged space `a`, which is the first token of the row's sequence plus the token number from index `b` */
     DEV_INDEX_UNIT,
-    /* for each row: its row in the ragged tables, which is the slot's first row plus the unit number; slots come from index `a`, units from
-     * index `b` */
+    /* for each row: its row in the ragged tables, which is the slot's first row plus the token number; slots come from index `a`, token
+     * numbers from index `b` */
     DEV_INDEX_RAGGED,
-    /* for each row: in a distinct space, its value; in a ragged space, the unit's number within its sequence */
+    /* for each row: in a distinct index space, its value; in a ragged index space, the token's number within its sequence */
     DEV_INDEX_OWN,
 } dev_index_kind;
 
@@ -192,7 +192,7 @@ typedef struct dev_index {
     int32_t a, b;
 } dev_index;
 
-/* used instead of the number of an index: row r of the operation reads row r of the data */
+/* used instead of the number of an index: row r of the operation reads row r of the operand */
 enum { DEV_NO_INDEX = -1 };
 
 typedef enum dev_view_kind {
@@ -234,7 +234,7 @@ typedef struct dev_op {
     /* number of the index that gives each row's slot, for vocabulary subsets and attention; or its symbol, for an embedding that is read
      * from a matrix */
     int32_t slot;
-    /* attention: number of the index that gives each row's own position, counted in the units of its sequence; DEV_NO_INDEX: each row has
+    /* attention: number of the index that gives each row's own position, counted in the tokens of its sequence; DEV_NO_INDEX: each row has
      * the last position of its path */
     int32_t position;
     /* GEMM (product): 1: the previous operation is a GEMM that has quantised the same rows; 0: this one quantises them */
@@ -381,13 +381,14 @@ typedef struct dev_layout {
     size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
     size_t *child_row_offset;  /* [spaces + 1] offset of dev_block.child_row, in the host's memory */
     size_t *index_offset;      /* [indices] offset of each index's entries, in the host's memory */
-    /* [paths] offset of two arrays in the host's memory: [rows] first entry of each row's path, and [rows] its length */
+    /* [paths] for each path (the nodes from the root to a row's node), the offset of two arrays in the host's memory: [rows] first entry of
+     * each row's path, and [rows] its length */
     size_t *path_offset;
     size_t *tensor_offset; /* [buffers] offset of each tensor buffer, in the device's memory */
     size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
     /* [buffers] offset of the backend's second copy of a tensor in another form, in the device's memory */
     size_t *copy_offset;
-    size_t *entry_offset;                /* [paths] offset of the nodes on all rows' paths, in the device's memory */
+    size_t *entry_offset; /* [paths] offset of the nodes on all rows' paths from the root, in the device's memory */
     size_t pointers_offset, hash_offset; /* offsets of working memory, in the host's memory */
 } dev_layout;
 
@@ -399,10 +400,12 @@ typedef struct dev_run {
     size_t n;
     const int32_t *order; /* [n] row of the run at each position; NULL: position i has row i */
     size_t block_rows, block_units;
-    size_t units, longest; /* number of units in the ragged space that has most; units of the longest sequence */
-    /* [ragged spaces] for each space an array [n + 1]: number of each row's first unit in the columns that have an entry for each unit */
+    size_t units,
+        longest; /* number of tokens in the ragged index space that has most; tokens of the longest sequence */
+    /* [ragged index spaces] for each index space an array [n + 1]: number of each row's first token in the columns that have an entry for
+     * each token */
     int32_t **unit_start;
-    /* [operations] attention: most memory rows that a row attends to; path: length of the longest path */
+    /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root to a node */
     size_t *max_length;
     size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
@@ -427,14 +430,14 @@ void dev_carve_run(dev_run *run, rill_carver *c);
 /* Fill unit_start, units, longest, max_length and max_subset. RILL_OK · RILL_ERR_ARGUMENT */
 rill_status dev_measure_run(dev_run *run);
 
-/* Lay out what the host computes for a block: the rows of index spaces, the entries of indices, and paths. dev_lay_out_host_work() lays out
- * the working memory for that. */
+/* Lay out what the host computes for a block: the rows of index spaces, the entries of indices, and the rows' paths from the root.
+ * dev_lay_out_host_work() lays out the working memory for that. */
 void dev_lay_out_host(dev_run *run, rill_carver *c);
 void dev_lay_out_host_work(dev_run *run, rill_carver *c);
 
 /* Lay out tensors, for rows[s] rows of index space s. copy_bytes [buffers]: bytes that a row takes in the backend's second form of the
- * tensor; NULL: there is no second form. dev_lay_out_paths() lays out the nodes on paths, path_entries [paths] of them. They are laid out
- * apart, since they grow with each timestep. */
+ * tensor; NULL: there is no second form. dev_lay_out_paths() lays out the nodes on the rows' paths from the root, path_entries [paths] of
+ * them. They are laid out apart, since they grow with each timestep. */
 void dev_lay_out_tensors(dev_run *run, const size_t *rows, const size_t *copy_bytes, rill_carver *c);
 void dev_lay_out_paths(dev_run *run, const size_t *path_entries, rill_carver *c);
 
@@ -444,19 +447,19 @@ size_t dev_carve_offset(rill_carver *c, size_t count, size_t size);
 /* Sort sequences by descending length, ties by number. */
 void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order);
 
-/* The rows of one block in every index space. A block is a part of a run's rows, which is computed at a time. */
+/* A block, the rows of a run that are computed at a time, and its rows in every index space. */
 typedef struct dev_block {
     const dev_run *run;
     char *host;   /* the block's memory on the host, see dev_layout */
     size_t begin; /* position of the block's first row in the run */
     size_t *rows; /* [spaces + 1] number of rows in each index space */
-    /* [spaces + 1] for each index space, an array with an entry for each of its rows: the row of the parent space that it belongs to.
-     * Exception: in a distinct space the entry is the row's value */
+    /* [spaces + 1] for each index space, an array with an entry for each of its rows: the row of the parent index space that it belongs to.
+     * Exception: in a distinct index space the entry is the row's value */
     int32_t **parent_row;
-    /* [spaces + 1] for each index space, an array with an entry for each row of the parent space: the row of this space that belongs to it,
-     * or -1. Ragged space: [sequences + 1] the first unit of each sequence */
+    /* [spaces + 1] for each index space, an array with an entry for each row of the parent index space: the row of this index space that
+     * belongs to it, or -1. Ragged space: [sequences + 1] the first token of each sequence */
     int32_t **child_row;
-    /* [spaces + 1] for each ragged space, an array [sequences] with the number of units of each sequence */
+    /* [spaces + 1] for each ragged index space, an array [sequences] with the number of tokens of each sequence */
     int32_t **lengths;
     const int32_t **index; /* [indices] entries of each index; NULL: not computed yet */
 } dev_block;
@@ -474,21 +477,22 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index);
 /* Return the row of index space `to` that a row of `space` belongs to. `space` must be derived from `to`. */
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
-/* Return the position in the host's columns of a row of a space: the row of the run, or, if the space is ragged or derived from a ragged
- * one, the unit. */
+/* Return the position in the host's columns of a row of an index space: the row of the run, or, if the index space is ragged or derived
+ * from a ragged one, the token. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
-/* The memory rows (keys and values) that each row of an attention attends to: rows first[s] + t for t < length[s], where s is slot[r], or r
- * if `slot` is NULL. They are rows of keys and values, or, with a path, positions in the list of the path's nodes. */
+/* The rows of keys and values that each row of an attention attends to: rows first[s] + t for t < length[s], where s is slot[r], or r if
+ * `slot` is NULL. They are rows of keys and values, or, with a path, positions in the list of the path's nodes. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;
 dev_memory dev_attended_memory(dev_block *b, const dev_op *op);
 
-/* Compute the position of the first entry and the length of each row's path. Returns the number of entries of all paths. */
+/* Compute the position of the first entry and the length of each row's path from the root to its node. Returns the number of entries of all
+ * paths. */
 size_t dev_make_path(dev_block *b, const dev_op *op);
 
-/* Return the reach of an attention's relative position bias: the largest distance that has an entry of its own. 0: it has no bias. */
+/* Return the largest distance that has its own entry in an attention's relative position bias. 0: it has no bias. */
 static inline size_t dev_reach(const rill_network *network, const rill_attend *o)
 {
     return o->relative != 0 ? network->constant[o->relative - 1].width / 2 : 0;
@@ -546,10 +550,11 @@ int dev_is_derived(const dev_graph *graph, rill_index_space space, rill_index_sp
 int32_t dev_add_index(rill_network *network, dev_graph *graph, dev_index wanted);
 
 /* Return the number of the index that maps each row of `space` to the row of `to` that it belongs to. Returns DEV_NO_INDEX if both are the
- * same space. */
+ * same index space. */
 int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to);
 
-/* Return the number of the index that gives a column's entry for each row of a space. `what` names the column's purpose in messages. */
+/* Return the number of the index that gives a column's entry for each row of an index space. `what` names the column's purpose in messages.
+ * */
 int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what);
 
 /* Check a view with `width` floats for each row of `space`, and store it as the operation's operand `place`. `use`: bit set of

@@ -1,7 +1,7 @@
 /* Adds operations to a graph, with all checks, from the lists of rill/ops.h.
  *
- * Checked here once instead of in each run: widths, spaces, that values are written before they are read, and that no
- * operation overwrites its own inputs.
+ * Checked here once instead of in each run: widths, index spaces, that values are written before they are read, and that no operation
+ * overwrites its own inputs.
  * Sections: the lists · beginning · operands · row operations · products and scans · attention · choices. */
 #include <string.h>
 
@@ -341,7 +341,7 @@ void rill_op_product(rill_network *network, rill_graph graph, rill_index_space s
     b.op->reuse_quantised = rows_are_quantised(&b);
 }
 
-/* Check the gates of a scan: a ragged tensor, of which each step reads the unit of its own number, or rows of a constant. */
+/* Check the gates of a scan: a ragged tensor, of which each step reads the token of its own number, or rows of a constant. */
 static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;

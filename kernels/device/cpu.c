@@ -1,5 +1,5 @@
-/* The CPU as a device: weights, rows of tables, and the partition of a run's rows into spans and blocks. A span is a range
- * of rows that one thread computes; a span's rows are computed in blocks, one block at a time through all operations.
+/* The CPU as a device: weights, rows of tables, and the partition of a run's rows into spans and blocks. A span is a contiguous range of
+ * rows that one thread computes; a span's rows are computed in blocks, one block at a time through all operations.
  *
  * Block sizes keep the tensors between operations in cache. If the weights fit in the second-level cache, a block's
  * tensors take about half of it. Larger weights are read again for each block, so its tensors may take a few megabytes.
@@ -15,7 +15,7 @@
 #include "device_abi.h"
 
 enum {
-    /* maximum number of spans for each thread; with several, a fast thread computes more spans than a slow one */
+    /* maximum number of spans (ranges of rows) for each thread; with several, a fast thread computes more spans than a slow one */
     SPANS_PER_THREAD = 4,
     L2_BYTES = 1 << 20,
     NEAR_BYTES = 600 << 10, /* maximum bytes of a block's tensors if the weights fit in the second-level cache */
@@ -28,10 +28,10 @@ enum {
     MAX_BLOCK = 256,
     MAX_FAR_BLOCK = 512,
     BLOCK_INPUTS = 64,
-    BLOCK_UNITS = 512,   /* maximum units (source tokens) of a block, unless one sequence has more */
-    MIN_SPAN_ROWS = 6,   /* minimum rows of a span: the height of a GEMM tile */
-    MIN_SPAN_INPUTS = 4, /* minimum sequences of a span, with ragged inputs */
-    MIN_FAR_ROWS = 64    /* minimum rows or units (source tokens) of a span if each span reads large weights again */
+    BLOCK_UNITS = 512,   /* maximum tokens of a block, unless one sequence has more */
+    MIN_SPAN_ROWS = 6,   /* minimum rows of a span (range of rows of one thread): the height of a GEMM tile */
+    MIN_SPAN_INPUTS = 4, /* minimum sequences of a span (range of one thread), with ragged inputs */
+    MIN_FAR_ROWS = 64    /* minimum rows or source tokens of a span if each span reads large weights again */
 };
 
 /* --- the device --------------------------------------------------------------------------------------------------- */
@@ -263,8 +263,8 @@ static void choose_spans(cpu_run *r)
     for (size_t s = 0; s <= r->n_spans; s++) r->span_begin[s] = s * r->d.n / r->n_spans;
 }
 
-/* Assign sequences to spans in turn, longest first, so that each span gets long and short ones. sorted [n]: sequences by descending length;
- * order [n] out: the sequence at each position of the run. */
+/* Assign sequences to spans (each computed by one thread) in turn, longest first, so that each span gets long and short ones. sorted [n]:
+ * sequences by descending length; order [n] out: the sequence at each position of the run. */
 static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
 {
     size_t span = 0;

@@ -42,7 +42,8 @@ typedef struct cpu_run {
     dev_run d;
     cpu_session *cpu;
     const rill_kernels *kernels;
-    size_t *span_begin; /* [spans + 1] position in the run of each span's first row */
+    /* [spans + 1] for each span (range of rows of one thread), the position in the run of its first row */
+    size_t *span_begin;
     size_t n_spans;
     size_t *path_entries; /* [paths] number of entries (nodes) for which a block has memory */
     int parallel_ops; /* 1: there is a single span, and each operation uses the thread pool; 0: threads run whole spans */

@@ -3,7 +3,7 @@
  *
  * If rows are in the run's order, results are written directly to the host. Legal sets are by action; if an operation's
  * symbols have other numbers (an offset, or a vocabulary subset), each row gets a renumbered copy of its set.
- * Sections: groups · legal sets · picks · tags · choices · ensembles · working memory. */
+ * Sections: groups · legal sets · picks · best symbols only · choices · ensembles · working memory. */
 #include <math.h>
 #include <string.h>
 
@@ -168,7 +168,7 @@ static float symbol_logp(const void *call, size_t r, size_t v)
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* Write the best symbol of each row to the tag column. A row without choices, because of NaN, gets the first tag. */
+/* Write the best symbol of each row to the operation's tag_column. A row without choices, because of NaN, gets first_action. */
 static void write_tags(const cpu_group *g, rill_best *best, size_t *used)
 {
     const rill_column column = g->op->as.best.tag_column;

@@ -178,9 +178,9 @@ static void mask(cpu_block *b, const dev_op *op)
 
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
-/* The state of a scan: a recurrent layer that runs over the units (tokens) of a block's sequences, all sequences in parallel. Sequences are
- * sorted by descending length, so the active ones are always a prefix and need no padding. Their states are contiguous in the
- * block's working memory; each step copies its outputs from there.
+/* The state of a scan: a recurrent layer that runs over the tokens of a block's sequences, all sequences in parallel. Sequences are sorted
+ * by descending length, so the active ones are always a prefix and need no padding. Their states are contiguous in the block's working
+ * memory; each step copies its outputs from there.
  *
  * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same
  * rows of h and c. */
@@ -195,10 +195,10 @@ typedef struct scan_state {
     float *h, *c;            /* [inputs, ld] hidden states; cell states */
     float *gates;            /* [inputs, ld_gates] gate values before the activation, for the current step */
     rill_operand input, out; /* input part of the gates; outputs of the layer */
-    /* [inputs] row of unit 0 in `input`; if `input` has an index, position of unit 0 in that index */
+    /* [inputs] row of token 0 in `input`; if `input` has an index, position of token 0 in that index */
     const int32_t *first;
-    const int32_t *unit;   /* [inputs] row of the sequence's unit 0 among all units of the block */
-    const int32_t *length; /* [inputs] number of units of each sequence */
+    const int32_t *unit;   /* [inputs] row of the sequence's token 0 among all tokens of the block */
+    const int32_t *length; /* [inputs] number of tokens of each sequence */
 } scan_state;
 
 static size_t gates_width(const rill_scan *o)
@@ -237,7 +237,7 @@ static void open_scan(scan_state *s, cpu_block *b, const dev_op *op)
     dev_sort_by_length(s->inputs, s->length, s->order);
 }
 
-/* Return the number of the unit (token) that a sequence reads at step t. It is t; in a backward scan it is counted from the last unit. */
+/* Return the number of the token that a sequence reads at step t. It is t; in a backward scan it is counted from the last token. */
 static int32_t step_unit(const scan_state *s, int32_t input, int32_t t)
 {
     return s->o->backward ? s->length[input] - 1 - t : t;

@@ -5,7 +5,7 @@
  * Index spaces are computed at the start of a block, in order of declaration, from the host's columns (one int32 per
  * row). An index is computed when an operation first needs it. If a column's entries are contiguous in the host's array,
  * that array is the index.
- * Sections: rows of the host · spaces · the block · indices · paths and memories. */
+ * Sections: rows of the host · index spaces · the block · indices · paths and lists of keys. */
 #include "backend.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row)
     return run_row(b, row);
 }
 
-/* --- spaces ------------------------------------------------------------------------------------------------------- */
+/* --- index spaces ------------------------------------------------------------------------------------------------- */
 
 static void make_where(dev_block *b, rill_index_space space, const dev_index_space *s)
 {
@@ -49,8 +49,8 @@ static void make_where(dev_block *b, rill_index_space space, const dev_index_spa
     b->rows[space] = (size_t)n;
 }
 
-/* Number the distinct values of a column in order of appearance, with an open-addressed hash table. Each value becomes a
- * row of the space; negative values get no row. */
+/* Number the distinct values of a column in order of appearance, with an open-addressed hash table. Each value becomes a row of the index
+ * space; negative values get no row. */
 static void make_distinct(dev_block *b, rill_index_space space, const dev_index_space *s)
 {
     const int32_t *entry = dev_index_entries(b, s->index);
@@ -112,8 +112,8 @@ void dev_block_open(dev_block *b, const dev_run *run, char *host)
     }
 }
 
-/* Return the number of units (tokens) of the row at position `place` of the run. If the graph has several ragged spaces, it is the largest
- * of the row's numbers. */
+/* Return the number of tokens of the row at position `place` of the run. If the graph has several ragged index spaces, it is the largest of
+ * the row's numbers. */
 static size_t row_units(const dev_run *run, size_t place)
 {
     const dev_graph *p = run->graph;
@@ -127,7 +127,7 @@ static size_t row_units(const dev_run *run, size_t place)
     return (size_t)max;
 }
 
-/* Return how many rows, from position `from` on and before `end`, fit in one block by their number of units (tokens); at least one. */
+/* Return how many of the run's rows [from, end) fit in one block (the rows computed at a time) by their number of tokens; at least one. */
 static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
 {
     const size_t max = end - from < run->block_rows ? end - from : run->block_rows;
@@ -161,7 +161,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
 /* Return the block's part of the column in the host's array. Returns NULL if the entries are not contiguous there: the run has another
- * order of rows than the host, or the index is for another space. */
+ * order of rows than the host, or the index is for another index space. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
 {
     const dev_run *run = b->run;
@@ -171,7 +171,7 @@ static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
     return column + run->unit_start[dev_get_space(b->run->graph, i->space)->ragged_index][b->begin];
 }
 
-/* Copy to `out` the column's entry for each row of the index's space. This space is the column's own, or derived from it. */
+/* Copy to `out` the column's entry for each row of the index's index space. This space is the column's own, or derived from it. */
 static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
 {
     const rill_index_space column_space = b->run->graph->column[i->a].space;
@@ -244,7 +244,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
     return b->index[index];
 }
 
-/* --- paths and memories ------------------------------------------------------------------------------------------- */
+/* --- paths and lists of keys -------------------------------------------------------------------------------------- */
 
 /* Return two arrays, one after the other: the position of the first entry of each row's path, and the paths' lengths. A path lists the
  * nodes from the root to a row's hypothesis. */

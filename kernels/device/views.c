@@ -1,9 +1,9 @@
 /* Views, and their resolution to operands of an operation.
  *
- * A view names the tensor, table or constant that an operation reads or writes. Its operand in a block is a base address,
- * a row stride, and an optional index: the operand's row for each row of the operation. The operation and the operand may
- * have different index spaces (sets of rows). Spaces form a tree, so the index follows the one path between them: up to
- * the common ancestor, then down through `where` and `distinct` spaces.
+ * A view names the tensor, table or constant that an operation reads or writes. Its operand in a block is a base address, a row stride, and
+ * an optional index: the operand's row for each row of the operation. The operation and the operand may have different index spaces (sets
+ * of rows). Index spaces form a tree, so the index follows the one path between them: up to the common ancestor, then down through `where`
+ * and `distinct` spaces.
  * Sections: making views · indices · checks. */
 #include "backend.h"
 
@@ -126,8 +126,8 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
                          (dev_index){.kind = DEV_INDEX_COLUMN, .space = space, .a = column - 1, .b = c->n_writes});
 }
 
-/* Return the number of the index for the row RILL_OWN: for each row of a distinct space, its value; for each unit of a ragged space, its
- * number within its sequence. */
+/* Return the number of the index that the row argument RILL_OWN stands for. In a `distinct` index space it gives each row's value, in a
+ * ragged one each token's position in its sequence. */
 static int32_t own_index(const dev_builder *b, rill_index_space space, const char *what)
 {
     const dev_index_space_kind kind = dev_get_space(b->graph, space)->kind;

@@ -124,7 +124,7 @@ static float log_norm(const rill_best *b, size_t r)
     return max + (float)log(sum);
 }
 
-/* Insert an id into the row's best ids, for a caller that requests no logp. No memory holds the scores, so every comparison recomputes one.
+/* Insert an id into the row's best ids, for a caller that requests no logp. The scores are not stored, so every comparison recomputes one.
  * Returns the new count. */
 static size_t insert_id(const rill_best *b, size_t r, int32_t *ids, size_t count, float norm, int32_t id)
 {

@@ -1,7 +1,7 @@
 /* attention.c (vector): multi-head attention: scores of a slot's keys, softmax, then the weighted sum of its values.
  *
- * Adjacent rows of one slot are processed as a group of up to QUERIES rows, so that a vector of memory is loaded once
- * for all of them.
+ * Adjacent rows of one slot are processed as a group of up to QUERIES rows, so that a vector of keys or values is loaded once for all of
+ * them.
  * Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed tree; the softmax runs
  * over the row's own scores; a context element is one FMA chain over t ascending. A group only interleaves the chains
  * of its rows.
@@ -14,7 +14,7 @@
 
 /* maximum rows of a group, the query rows that are processed together; each has 4 accumulators in registers */
 #define QUERIES (VL == 16 ? 4 : 2)
-/* memory rows (keys) that are scored together, because their sums over lanes share one transposition */
+/* keys that are scored together, because their sums over lanes share one transposition */
 #define KEYS 4
 
 /* Up to QUERIES rows of one slot, which are processed together: operands and results of one head. */
@@ -22,9 +22,9 @@ typedef struct group {
     const float *query[4];
     float *p[4], *out[4];
     const float *keys, *values, *additive; /* additive: weights of the additive score; NULL for dot products */
-    const int32_t *path;                   /* memory row t is row path[t] of keys and values; NULL: row t */
+    const int32_t *path;                   /* key t and value t are row path[t] of their tables; NULL: row t */
     size_t length;
-    size_t row_pos[4]; /* positions of the rows in their slot's memory, for the relative position bias */
+    size_t row_pos[4]; /* positions of the rows among their slot's keys, for the relative position bias */
 } group;
 
 /* ---- dot products ---------------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ RILL_INLINE void score_step(vf acc[4][KEYS], const group *g, const float *const 
     }
 }
 
-/* Compute the scores of memory rows t to t + KEYS - 1, as far as the slot has them, for nq query rows. */
+/* Compute the scores of keys t to t + KEYS - 1, as far as the slot has them, for nq query rows. */
 RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, const int nq)
 {
     vf acc[4][KEYS];
@@ -67,8 +67,8 @@ RILL_INLINE void additive_step(vf acc[KEYS], const float *weights, const float *
     for (int t = 0; t < KEYS; t++) acc[t] = v_fma(w, v_tanh(v_add(v_load_n(key[t] + k, n), y)), acc[t]);
 }
 
-/* Compute the additive scores of memory rows t to t + KEYS - 1, as far as the slot has them, for one query row. tanh takes most of the
- * time: KEYS independent chains of sums hide its latency, and several query rows at once would save nothing. */
+/* Compute the additive scores of keys t to t + KEYS - 1, as far as the slot has them, for one query row. tanh takes most of the time: KEYS
+ * independent chains of sums hide its latency, and several query rows at once would save nothing. */
 static void score_additive(const rill_attention *a, const group *g, size_t t, int q)
 {
     vf acc[KEYS];
@@ -184,30 +184,28 @@ static void run_group_4(const rill_attention *a, group *g)
 
 /* ---- narrow heads ---------------------------------------------------------------------------------------- */
 
-/* Attention with heads of 32 or 64 columns, as translation models have them. The sums over lanes cost more than the
- * products there. So the VL scores of HEADS heads and QUAD memory rows are computed together, and their sums over lanes
- * share one transposition. The result is a vector of scores: each group of four lanes has one head, each lane of the
- * group one memory row. The softmax processes HEADS heads at once.
+/* Attention with heads of 32 or 64 columns, as translation models have them. The sums over lanes cost more than the products there. So the
+ * VL scores of HEADS heads and QUAD keys are computed together, and their sums over lanes share one transposition. The result is a vector
+ * of scores: each group of four lanes has one head, each lane of the group one key. The softmax processes HEADS heads at once.
  *
- * Invariant: a score is VL partial sums along the head (k ascending) added by v_sum's tree; the sum of the softmax is
- * four partial sums by memory row modulo 4, t ascending, added as (0+2)+(1+3); a context element is one FMA chain, t
- * ascending. So a row's result is a function of its own operands. NaN stays in its head: lanes of different heads never
- * meet. */
-#define HEADS_LENGTH ((size_t)512) /* maximum memory rows of a slot that this method handles */
-#define QUAD ((size_t)4)           /* number of memory rows in a vector of scores */
+ * Invariant: a score is VL partial sums along the head (k ascending) added by v_sum's tree; the sum of the softmax is four partial sums by
+ * key modulo 4, t ascending, added as (0+2)+(1+3); a context element is one FMA chain, t ascending. So a row's result is a function of its
+ * own operands. NaN stays in its head: lanes of different heads never meet. */
+#define HEADS_LENGTH ((size_t)512) /* maximum keys of a slot that this method handles */
+#define QUAD ((size_t)4)           /* number of keys in a vector of scores */
 #define HEADS ((size_t)VL / 4)     /* number of heads in a vector of scores */
 #define STRIP 8                    /* number of vectors of the context that are summed at a time */
 
 /* HEADS heads of one query row: operands and working memory. */
 typedef struct head_group {
     const float *query, *keys, *values;
-    const int32_t *path; /* memory row t is row path[t] of keys and values; NULL: row t */
+    const int32_t *path; /* key t and value t are row path[t] of their tables; NULL: row t */
     size_t length, ld_keys, ld_values;
     float *out;
     /* [HEADS, QUAD] for each head, the factor that makes its exponentials probabilities */
     _Alignas(64) float scale[VL];
-    /* [length / QUAD rounded up, HEADS, QUAD] one value for each head and memory row: first its score, then the exponential, then the
-     * probability */
+    /* [length / QUAD rounded up, HEADS, QUAD] one value for each head and key: first its score, then the exponential, then the probability
+     * */
     _Alignas(64) float p[HEADS_LENGTH / 4 * VL];
 } head_group;
 
@@ -222,8 +220,7 @@ RILL_INLINE void multiply_key(vf x[], const float *query, const float *key, cons
     }
 }
 
-/* Initialise scores with the relative position bias of heads from `head` on. Entries after the last memory row are
- * arbitrary. */
+/* Initialise scores with the relative position bias of heads from `head` on. Entries after the last key are arbitrary. */
 static void store_relative_bias(const rill_attention *a, head_group *g, size_t head, size_t row_pos)
 {
     float line[HEADS_LENGTH];
@@ -236,8 +233,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* Compute all scores in g->p. If `more`, g->p holds the relative position bias, to which the scores are added. Entries after
- * the last memory row become -infinity. Returns each head's maximum score, broadcast over the head's four lanes. */
+/* Compute all scores in g->p. If `more`, g->p holds the relative position bias, to which the scores are added. Entries after the last key
+ * become -infinity. Returns each head's maximum score, broadcast over the head's four lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
@@ -411,7 +408,7 @@ void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
     if (a->rows == 0) return;
     assert(a->query.data && a->keys.data && a->values.data && a->length && a->weights && a->out.data && a->heads &&
            a->width);
-    /* Memory lengths differ by slot; the estimate of the time assumes 32 memory rows, a typical sentence. */
+    /* Numbers of keys differ by slot; the estimate of the time assumes 32 keys, a typical sentence. */
     rill_parallel_for(pool, attend_rows, a, a->rows,
                       (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
 }

@@ -399,8 +399,8 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 
 /* ---- a row ----------------------------------------------------------------------------------------------- */
 
-/* Insert an id into the best ids, without logp: the scores of kept ids are recomputed from the row, since no memory
- * holds them. Returns the new count. */
+/* Insert an id into the best ids, without logp: the scores of kept ids are recomputed from the row, since there is no array for them.
+ * Returns the new count. */
 static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, float norm, int32_t id, float score)
 {
     size_t pos = count;

@@ -1,10 +1,9 @@
 /* gemm.h (vector): shared by the GEMMs of all weight types: tile shape, panels and strips, the right edge of C,
  * activations, and division among threads.
  *
- * A tile is up to MR rows by nv vectors of columns of C, held in registers while k runs over all of K. A panel
- * (internal.h) is cut into strips of nv vectors. Each tile reads its strip's blocks side by side, each block as a
- * sequential stream. Every layout has 64-byte lines with 4 bytes for each of 16 columns, so a vector is at the same
- * offset in all of them.
+ * A tile is up to MR rows by nv vectors of columns of C, held in registers while k runs over all of K. A panel (internal.h) is cut into
+ * strips of nv vectors. Each tile reads its strip's blocks side by side, each block as a sequential stream. Every layout consists of cache
+ * lines (64 bytes) with 4 bytes for each of 16 columns, so a vector is at the same offset in all of them.
  *
  * Invariant: the tile shape only decides which elements are computed together, never how one is computed. Therefore K
  * is never split, neither between threads nor between accumulators, although two FMA chains per element would hide
@@ -24,7 +23,7 @@
 #define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* rough speed, to estimate a call's time */
 
 #define WIDE ((size_t)64) /* maximum columns of a tile */
-#define LINE 64           /* bytes of a line of packed weights */
+#define LINE 64           /* bytes of a cache line of packed weights */
 #define AHEAD 2           /* cache lines of the next panel that are prefetched for every four k */
 #define AHEAD_ROWS 4      /* tiles of fewer rows take too little time to prefetch */
 
@@ -113,8 +112,8 @@ static size_t strip_vectors(size_t remaining, size_t rows)
 }
 #endif
 
-/* The first tile of a panel is the only one to read its weights from memory, and would stall. So each tile prefetches
- * its share of the next panel. Measured with K = 256, N = 32,000, M = 53: 1.15 times as fast in fp32. */
+/* The first tile of a panel is the only one to read its weights from memory, and would stall. So each tile prefetches its part of the next
+ * panel. Measured with K = 256, N = 32,000, M = 53: 1.15 times as fast in fp32. */
 #define LOOK_AHEAD(mr)                                                                           \
     if ((mr) >= AHEAD_ROWS) {                                                                    \
         for (int u = 0; u < AHEAD; u++, ahead += t->ahead_step) __builtin_prefetch(ahead, 0, 2); \

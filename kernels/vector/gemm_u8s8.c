@@ -1,7 +1,7 @@
 /* gemm_u8s8.c (vector): C = activation(bias + add + [A1 A2] W^T) over int8 weights, rows of A quantised on the fly.
  *
- * A chunk of rows is first quantised into scratch, each row of [A1 A2] with one scale, and then multiplied as integers,
- * and the sums are scaled. Compiled for AVX2, AVX-512 VNNI, and NEON with dotprod and with i8mm. Each set's header defines
+ * A chunk of rows is first quantised into scratch, each row of [A1 A2] with one scale, and then multiplied as integers, and the sums are
+ * scaled. Compiled for AVX2, AVX-512 VNNI, and NEON with dotprod and with i8mm. Each instruction set's header defines
  *   element                type of a quantised value; store_elements(to, x) stores VL of them
  *   PER_VECTOR             number of registers that hold the sums of VL columns, 1 or 2
  *   isum                   a register of sums, of VL / PER_VECTOR columns; join(a, b) makes VL sums of two registers
@@ -253,7 +253,7 @@ void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool)
     }
 }
 
-/* An instruction set that adds only an int8 GEMM: other weight types use the GEMM of the set that it extends. */
+/* An instruction set that adds only an int8 GEMM: other weight types use the GEMM of the instruction set that it extends. */
 #if defined(RILL_SET_BELOW)
 static void gemm(const rill_gemm *g, rill_pool *pool)
 {

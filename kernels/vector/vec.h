@@ -1,8 +1,8 @@
 /* vec.h: the vector primitives that the kernels of vector/ are written in, and functions built from them.
  *
- * Each file of vector/ is compiled once per instruction set. The set's header, in x86/ or arm/, defines these
- * primitives with its intrinsics:
- *   VL lanes of a vector, RILL_FN(op) the name of op for this set
+ * Each file of vector/ is compiled once per instruction set. The instruction set's header, in x86/ or arm/, defines these primitives with
+ * its intrinsics:
+ *   VL lanes of a vector, RILL_FN(op) the name of op for this instruction set
  *   vf VL floats   vi VL int32   vm a lane predicate   v4 four floats
  *   ve a float of a row of A, multiplied by vectors of weights: ve_load(p), ve_fma(x, b, c) x*b + c
  *   vm_first(n)                  the first n lanes, all if n >= VL

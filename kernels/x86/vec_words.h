@@ -1,5 +1,5 @@
-/* vec_words.h: primitives that differ between x86 sets only in the vector width of the intrinsics' names. A set's
- * header includes this file after it has defined VL, vf, vi and
+/* vec_words.h: primitives that differ between x86 instruction sets only in the vector width of the intrinsics' names. A
+ * set's header includes this file after it has defined VL, vf, vi and
  *   RILL_MM(op)      the intrinsic of that name for this width
  *   RILL_MM_INT(op)  the same for an intrinsic on whole integer vectors (_si256, _si512) */
 #ifndef RILL_KERNELS_VEC_WORDS_H

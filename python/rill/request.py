@@ -102,7 +102,8 @@ def as_request(item: Any) -> Request:
 
 
 class RequestFiller:
-    """Fills the engine's requests for one run: arguments in the order of the run's chains, and the settings of each request."""
+    """Fills the engine's requests for one run: arguments in the order of the run's heuristics and scorers, and the settings of each
+    request."""
 
     def __init__(self, opened: Opened, settings: Mapping[str, Any], config: SearchConfig, given: bool) -> None:
         self._opened, self._run_settings, self._given = opened, settings, given

@@ -88,8 +88,8 @@ class RequestSettings(TypedDict, total=False):
     require_end: bool | None
     """Return no truncated output; an input without another fails."""
     cube: Literal["none", "naive", "accelerated"] | None
-    """Cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of the others (default:
-    none)."""
+    """Cube pruning: expand one hypothesis for all with the same last actions; naive then rescores the chosen extensions of the others
+    (default: none)."""
     no_repeat_ngram_size: int | None
     """No output repeats a sequence of N tokens (default: 0: any may repeat)."""
     no_repeat_ngram: int | None
@@ -172,7 +172,7 @@ class Settings(TypedDict, total=False):
     budget: int | None
     """The same as max_batch_hypotheses."""
     refill_threshold: float | None
-    """Admit new inputs when this share of max-in-flight or less is in flight (default: 1/6; top-up 1/2)."""
+    """Admit new inputs when at most this fraction of max-in-flight is in flight (default: 1/6; top-up 1/2)."""
     refill: float | None
     """The same as refill_threshold."""
     max_children: int | None
@@ -252,8 +252,8 @@ class Settings(TypedDict, total=False):
     unkpen: float | None
     """The same as unknown_penalty."""
     cube: Literal["none", "naive", "accelerated"] | None
-    """Cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of the others (default:
-    none)."""
+    """Cube pruning: expand one hypothesis for all with the same last actions; naive then rescores the chosen extensions of the others
+    (default: none)."""
     certify: bool | None
     """Report which outputs are provably the model's best for their input."""
     exact: bool | None
@@ -323,7 +323,7 @@ class Settings(TypedDict, total=False):
     policy: str | Scheduler | None
     """The same as scheduler."""
     alignment: bool | float | str | None
-    """Append " ||| " and the alignment with the input to each output; FORM: hard (default), soft or a share."""
+    """Append " ||| " and the alignment with the input to each output; FORM: hard (default), soft, or a minimum attention weight."""
     word_scores: bool | None
     """Append " ||| WordScores=" and the log-probability of each token to each output."""
     unknown_names: bool | None

@@ -17,7 +17,8 @@ from . import errors, kinds
 from ._native import ffi, lib
 from .context import make_context
 
-#: A keyword argument's value: a text, number, switch or path; for chains also a function, or a list of all these; None: not set.
+#: A keyword argument's value: a text, number, switch or path; for heuristics, scorers and schedulers also a function, or a list of all
+#: these; None: not set.
 Value = Any
 
 _CHAIN_IDS = {
@@ -116,7 +117,8 @@ def _domains(ctx: Any) -> Iterator[Any]:
 
 
 def all_options(ctx: Any) -> list[Option]:
-    """Return all options that a context knows: settings, chains, outputs, and those of each domain."""
+    """Return all options that a context knows: settings, heuristics, scorers and scheduler (chain options), outputs, and those of each
+    domain."""
     rows = [*_rows(lib.rill_setting_table()), *_rows(lib.rill_chain_table()), *_rows(lib.rill_output_table())]
     for domain in _domains(ctx):
         rows += _rows(domain.options)
@@ -230,14 +232,15 @@ def is_heuristic(name: str) -> bool:
 
 
 def as_list(value: Value) -> list[Any]:
-    """Return a chain's value as a list of elements."""
+    """Return the value of a chain option (heuristics, scorers, scheduler) as a list of elements."""
     value = kinds.plain(value)
     if isinstance(value, (str, bytes, os.PathLike)) or callable(value) or not isinstance(value, Iterable):
         return [value]
     return list(value)
 
 
-#: Called with a chain's name and an object in Python; returns the name under which it registered the object.
+#: Called with the name of a chain option (heuristics, scorers, scheduler) and an object in Python; returns the name under which it
+#: registered the object.
 Register = Callable[[str, Any], str]
 
 
@@ -248,7 +251,7 @@ def fill(ctx: Any, source: Any, settings: Mapping[str, Value], register: Registe
         ctx: The source's context.
         source: The source.
         settings: The keyword arguments.
-        register: Registers a function in Python for a chain; None: the chains take none.
+        register: Registers a function in Python as a heuristic, scorer or scheduler; None: functions are refused.
     """
     for name, value in settings.items():
         if value is None:

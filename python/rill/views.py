@@ -408,7 +408,7 @@ class DomainRows(Lent):
     Attributes:
         n: The number of rows.
         phase: The domain's phase.
-        group: 0 or 1: which of two timesteps that overlap.
+        group: 0 or 1: the micro-batch: which of two timesteps that overlap.
         node: [n] The state to make, or to read.
         parent: [n] The node of the parent hypothesis, -1 if the input begins.
         state_parent: [n] The state that `node` extends, -1 if the input begins.

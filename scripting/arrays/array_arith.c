@@ -47,8 +47,9 @@ static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_le
                       array_level_names[level]);
 }
 
-/* Prepare an operand for an operation over n elements of `level`. In an operation over cells, each element of an array of items is repeated
- * for all cells of the item. A plain array of n elements fits any level. Raises if the operand's length does not fit. */
+/* Prepare an operand for an operation over n elements of `level` (per item, per cell, or neither). In an operation over cells (candidates
+ * or rows), each element of an array of items is repeated for all cells of the item. A plain array of n elements fits any level. Raises if
+ * the operand's length does not fit. */
 static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
@@ -87,8 +88,8 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* Write the elements of an array of items to `out`, each repeated for all cells of its item (its segment). Most segments are short, so at
- * least ARRAY_PAD copies are written for each segment; the next segment overwrites the copies that are too many. */
+/* Write the elements of an array of items to `out`, each repeated for all candidates or rows of its item (its segment). Most segments are
+ * short, so at least ARRAY_PAD copies are written for each segment; the next segment overwrites the copies that are too many. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;

@@ -23,8 +23,8 @@ typedef struct segments {
     int32_t single_offset[2];
 } segments;
 
-/* Get the segments of an array. An array of cells has one segment per item of the engine call in progress; any other array is one
- * segment. */
+/* Get the segments of an array. An array of cells (candidates or rows) has one segment per item of the engine call in progress; any other
+ * array is one segment. */
 static void get_segments(segments *out, const rill_script *s, const array *a)
 {
     if (a->level == ARRAY_CELLS) {

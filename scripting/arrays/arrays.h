@@ -16,9 +16,9 @@
 
 typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
 typedef enum array_level {
-    ARRAY_PLAIN, /* n values that do not belong to items or cells */
+    ARRAY_PLAIN, /* n values that belong neither to items nor to candidates or rows */
     ARRAY_ITEMS, /* one value per item (input) of the engine call */
-    ARRAY_CELLS, /* one value per cell (candidate or row) of the engine call; the cells of an item form a segment */
+    ARRAY_CELLS, /* one value per candidate or row of the engine call (a cell); an item's cells are adjacent, and form a segment */
 } array_level;
 
 /* What a script may assign to the elements of an array. */
@@ -29,8 +29,8 @@ typedef enum array_writing {
     ARRAY_MARKS,
 } array_writing;
 
-/* Push an array whose elements are in engine memory; it is valid until script_end(). An engine call must be in progress. For the levels
- * items and cells, n must be the call's number of items or cells, and data[0] the first element of the first segment. */
+/* Push an array whose elements are in engine memory; it is valid until script_end(). An engine call must be in progress. For an array of
+ * items or of cells (candidates or rows), n must be the call's number of items or cells, and data[0] is the first item's first element. */
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable);
 
@@ -46,8 +46,8 @@ int script_array_is(lua_State *L, int index);
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
 
 /* Assign the value at `index` (a number, a boolean or an array) to data[0, n). A number, or an array of items, is repeated for all elements
- * or all cells of each item. Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would be stored as
- * an integer. `marks`: NULL, or the name of the field that is assigned, whose elements are marks (type ARRAY_U8: 0 and 1) or widths (other
+ * or all candidates (rows) of each item. Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would
+ * be stored as an integer. `marks`: NULL, or the name of the field that is assigned, whose elements are marks (type ARRAY_U8: 0 and 1) or widths (other
  * types: >= 0); then other values raise. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
                         const char *marks);
@@ -59,7 +59,7 @@ typedef struct array {
     uint64_t stamp; /* serial number of the engine call in which the array is valid; 0: it is always valid */
     int32_t n;
     uint8_t type;     /* type of the elements: an array_type */
-    uint8_t level;    /* what the elements belong to: an array_level */
+    uint8_t level;    /* whether there is an element per item, per candidate or row, or neither: an array_level */
     uint8_t writable; /* what a script may assign to elements: an array_writing */
     /* in a watched script, the number of the line that made this mask, from 1, until the mask is used; else 0 */
     uint8_t unused_place;
@@ -92,7 +92,7 @@ typedef enum view_field_kind {
     VIEW_DOUBLE,
     VIEW_ARRAY, /* a member that points to an array; an array of ARRAY_MARKS can also be assigned as a whole */
     VIEW_ITEMS, /* the number of items in the engine call */
-    VIEW_CELLS, /* the number of cells in the engine call */
+    VIEW_CELLS, /* the number of candidates or rows in the engine call */
     VIEW_READ,  /* a value that the field's function read() computes and pushes */
 } view_field_kind;
 
@@ -133,10 +133,10 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
 const script_view *script_view_self(lua_State *L);
 /* For methods: return the member `number` of the method's script_view_method. */
 int script_view_number(lua_State *L);
-/* For methods: return a pointer p for the item whose number is at stack index 2: the item has the cells [p[0], p[1]). Raises if the number
- * is out of range. */
+/* For methods: return a pointer p for the item whose number is at stack index 2: the item has the candidates or rows [p[0], p[1]). Raises
+ * if the number is out of range. */
 const int32_t *script_view_cells(lua_State *L);
-/* Implements the method view:range(item), which returns the numbers of the item's first and last cell. */
+/* Implements the method view:range(item), which returns the numbers of the item's first and last candidate or row. */
 int script_view_range(lua_State *L);
 
 /* For functions that are no methods: return the view of class `kind` at `index`. Raises if the value is not such a view, or
@@ -144,7 +144,7 @@ int script_view_range(lua_State *L);
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
 
 /* Advance the struct's pointers so that its arrays begin at one item. Pointers to arrays of items are advanced by `item`, the item's
- * number; pointers to arrays of cells by `cell`, the number of the item's first cell. */
+ * number; pointers to arrays of candidates or rows by `cell`, the number of the item's first one. */
 void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell);
 
 /* --- opening ---------------------------------------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ void *array_scratch(lua_State *L, size_t count, size_t size);
 
 /* Raise if scripts may only read the array. */
 void array_check_writable(lua_State *L, const array *a);
-/* Raise if the array is one of items or cells and its length is not that of the engine call in progress. */
+/* Raise if the array has one element per item or per candidate (row) and its length is not that of the engine call in progress. */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level);
 /* Raise unless x[0, n) are marks (type ARRAY_U8) or widths (other types). `name`: the field that they are assigned to, for the message. */
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
@@ -199,13 +199,14 @@ enum {
 typedef struct operand {
     const array *a; /* the array; NULL: the argument is the number in `number` */
     double number;
-    /* 1: `a` is an array of items in an operation over cells: each element is repeated for all cells of its item */
+    /* 1: `a` is an array of items in an operation over cells (candidates or rows): each element is repeated for all candidates or rows of
+     * its item */
     int spread;
     int32_t segment; /* if `spread` is 1: number of the segment that contains the first element of the next block */
 } operand;
 
-/* Level and length of an operation's result. They are those of the operand with the highest level, where cells are above items and items
- * above plain. n is -1 if no operand is an array. */
+/* Level and length of an operation's result. They are those of the operand with the highest level, where candidates (rows) are above items,
+ * and items above plain values. n is -1 if no operand is an array. */
 typedef struct shape {
     int32_t n;
     array_level level;

@@ -397,7 +397,8 @@ end
 
 -- --- the table -----------------------------------------------------------------------------------------------------------
 
--- Reads the configuration. `point`: the sweep point that it was made for, recorded in the order of `names`.
+-- Reads the configuration. `point`: the sweep point (combination of parameter values) for which it was made, recorded in the order of
+-- `names`.
 function own.read(config, point, names)
   local ending = "a configuration ends with: return { model = \"DIR\" }"
   if config == nil then fail("", "the script returns nothing; %s", ending) end

@@ -237,10 +237,10 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-/* Make the configuration of one sweep point. The four values on the stack are the arguments of own.apply(), which applies the parameters to
- * the script's table. If the third value is a function, it then edits the table. The fourth value is a list of names, the order of the
- * parameters; nil: they are sorted by name. *out: replaced, and the old configuration freed; unchanged after a failure. Raises Lua
- * errors. */
+/* Make the configuration of one sweep point (combination of parameter values). The four values on the stack are the arguments of
+ * own.apply(), which applies the parameters to the script's table. If the third value is a function, it then edits the table. The fourth
+ * value is a list of names, the order of the parameters; nil: they are sorted by name. *out: replaced, and the old configuration freed;
+ * unchanged after a failure. Raises Lua errors. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
@@ -334,7 +334,7 @@ typedef struct script_tuning {
 static const char tuning_key = 0;
 
 /* Push the measures of a tried configuration as a table. If its settings contradict each other, the measures are the worst possible values,
- * so that a search that compares numbers avoids this point. A measure that is NaN is omitted. */
+ * so that a search that compares numbers avoids this configuration. A measure that is NaN is omitted. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;
@@ -365,8 +365,8 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]): decode with the configuration of a point, and return the measures. A script may call `try` after
- * the search has ended, so `try` finds the search through a userdata that is then cleared. */
+/* try(point [, function(config, point)]): decode with the configuration for a point (a table of parameter values), and return the measures.
+ * A script may call `try` after the search has ended, so `try` finds the search through a userdata that is then cleared. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));

@@ -243,7 +243,7 @@ size_t rill_script_memory(const rill_script *script)
     return script->heap.memory;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- creating and freeing ----------------------------------------------------------------------------------------- */
 
 void script_destroy(rill_script *s)
 {

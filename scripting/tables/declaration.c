@@ -391,8 +391,8 @@ static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
 {
     const rill_script_options limits = s->options;
     int failed = 0, passed = 0;
-    /* After a call that exceeded a limit, each input gets twice its share of the limit. All inputs together then take at most twice the
-     * limit. An input that loops forever, or needs far more time than the others, exceeds its share. */
+    /* After a call that exceeded a limit, each input gets 2/n of the limit for n inputs. All inputs together then take at most twice the
+     * limit. An input that loops forever, or needs far more time than the others, exceeds its part. */
     if (s->has_hit_limit && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
     if (s->has_hit_limit && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
     for (int32_t i = 0; i < n && !(failed && passed); i++) {

@@ -1,9 +1,9 @@
-/* A Lua domain's outputs and releases: finalize, canonical, measure, drop and free.
+/* A Lua domain's functions for outputs and for freed inputs and states: finalize, canonical, measure, drop and free.
  *
  * The engine's callbacks drop, free and measure return no status. A script error in one of them is recorded, and the
  * next callback that returns a status fails with it.
  *
- * Sections: finalize · releases · measure and canonical · names · texts to actions. */
+ * Sections: finalize · drop and free · measure and canonical · names · texts to actions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -124,7 +124,7 @@ rill_status domain_finalize(void *self, const rill_hypothesis *hypothesis, rill_
     return domain_protect(self, "finalize", finalize_one, &(finalize_call){self, hypothesis, out});
 }
 
-/* --- releases ----------------------------------------------------------------------------------------------------- */
+/* --- drop and free ------------------------------------------------------------------------------------------------ */
 
 typedef struct end_call {
     script_model *m;

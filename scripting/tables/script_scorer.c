@@ -6,7 +6,7 @@
  * of the call, and their numbers may be arrays over rows or items. The ranges of all arguments are checked here.
  *
  * A cube_key function is called once per timestep and phase with all live hypotheses. It returns a number for each; hypotheses with equal
- * numbers are one class of cube pruning.
+ * numbers are equivalent in cube pruning.
  *
  * Sections: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring ·
  * cube keys. */

@@ -32,7 +32,7 @@ rill_modifiers *script_rows_modifiers(const script_view *rows);
 void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
 /* Make a callback for the option cube_key from the Lua function at `index`, which gets the hypotheses and returns an
- * array of numbers: hypotheses with equal numbers are one class of cube pruning. `user` belongs to the script.
+ * array of numbers: hypotheses with equal numbers are equivalent in cube pruning. `user` belongs to the script.
  * Raises Lua errors. */
 void script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 

@@ -2,7 +2,7 @@
  *
  * Invariant: queued calls run in order of submission, and all of them run before any synchronous call.
  *
- * Sections: the queue · asynchronous calls · collecting · synchronous calls · life. */
+ * Sections: the queue · asynchronous calls · collecting · synchronous calls · opening and closing. */
 #include "support/async_domain.h"
 
 #include <stdio.h>
@@ -297,7 +297,7 @@ static rill_status recommend(void *self, const char *like, rill_text *out)
     return l->inner->recommend(l->self, like, out);
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 static async_model *make(async_table *table, rill_context *ctx)
 {

@@ -17,7 +17,7 @@ typedef struct async_table {
     _Atomic int64_t submitted, max_queued, forced_early, encoded, encoded_during;
     int32_t fail_collect; /* number of the collect call that fails, from 1; 0: none fails */
     _Atomic int32_t collected;
-    int32_t sync_group; /* 1 + the group whose calls are answered synchronously; 0: none */
+    int32_t sync_group; /* 1 + the micro-batch (rill_rows.group) whose calls are answered synchronously; 0: none */
 } async_table;
 
 /* Make an asynchronous domain from `inner`. group_rows: as in rill_domain_info. */

@@ -1,6 +1,6 @@
-/* See naive_search.h. The functions follow the seven steps of the description and carry their numbers.
+/* See naive_search.h. Functions are numbered by the seven steps of "One timestep of one item, exactly" in docs/algorithms.md.
  *
- * Decisions where the description leaves a choice:
+ * Decisions that those steps leave open:
  *   - for an ended candidate, "the last action's own" log-probability is that of its terminal action;
  *   - length counts timesteps, without the end action, and 0 counts as 1 in divisions;
  *   - outputs of an item when it stops: with `stop_after` outputs reached, no further ones; without live candidates, the ended
@@ -35,7 +35,7 @@ typedef struct search {
     naive_output dropped, best_ended;
     int has_dropped, has_best_ended;
     int64_t serials;
-    int32_t banks; /* number of banks into which constraints divide the beam; 0: not divided */
+    int32_t banks; /* number of constraint banks into which the beam is divided; 0: not divided */
     naive_result result;
 } search;
 
@@ -162,7 +162,7 @@ static int same_runs(const naive_problem *p, const naive_hypothesis *a, const na
     return memcmp(x, y, sizeof x) == 0;
 }
 
-/* Return the rank of the best live hypothesis in the same class (for cube pruning) as the hypothesis of rank `rank`. */
+/* Return the rank of the best live hypothesis that is equivalent, for cube pruning, to the hypothesis of rank `rank`. */
 static int32_t representative(const search *s, int32_t rank)
 {
     const naive_problem *p = s->p;
@@ -214,8 +214,8 @@ static int32_t free_places(const search *s)
     return taken < s->p->k ? s->p->k - taken : 0;
 }
 
-/* Divide the beam's places among banks: an equal share each, and the remainder for the last. A bank with fewer candidates than places
- * passes places on, one at a time, to the bank before it; the first bank passes them to the last. */
+/* Divide the beam's k entries among constraint banks: an equal share each, and the remainder for the last. A bank with fewer candidates
+ * than entries passes entries on, one at a time, to the bank before it; the first bank passes them to the last. */
 static void divide_among_banks(list *all, int32_t banks, int64_t places)
 {
     int32_t *want = calloc((size_t)banks, sizeof *want), *available = calloc((size_t)banks, sizeof *available), n = 0;
@@ -223,7 +223,7 @@ static void divide_among_banks(list *all, int32_t banks, int64_t places)
     sort_and_cut(all, all->n);
     for (int32_t i = 0; i < all->n; i++) available[all->items[i].bank]++;
     for (int32_t b = 0; b < banks; b++) want[b] = (int32_t)(places / banks + (b == banks - 1 ? places % banks : 0));
-    for (int moved = 1; moved;) { /* move surplus places to the bank before, starting from the last bank */
+    for (int moved = 1; moved;) { /* move surplus entries to the bank before, starting from the last bank */
         moved = 0;
         for (int32_t b = banks - 1; b >= 0; b--)
             while (want[b] > available[b]) {
@@ -477,7 +477,7 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
     else
         apply_threshold(h, &b);
     int32_t kept = 0;
-    /* With banks, candidates are not compared with each other, so none is dropped. */
+    /* With constraint banks, candidates are not compared with each other, so none is dropped. */
     for (int32_t i = 0; i < s->beam.n; i++) kept += keep[i] = s->banks > 0 || (keep[i] && kept < b.width);
     for (int32_t i = 0; i < s->beam.n && kept < s->p->min_width - s->n_outputs; i++) {
         kept += !keep[i];

@@ -34,8 +34,8 @@ typedef struct naive_hypothesis {
     int by_end; /* 1: it has ended by an end action */
     int truncated;
     int64_t serial; /* number in the order in which hypotheses ended, from 1; 0: not ended */
-    int32_t bank;   /* beam divided by constraints: the bank to which its last action leads */
-    int exempt; /* 1: its last action has a bank of its own, so it is kept in addition to its parent's best M children */
+    int32_t bank;   /* constraint bank of the hypothesis after its last action */
+    int exempt; /* 1: its last action is assigned to a constraint bank, so it is kept in addition to its parent's best M children */
     int32_t group;      /* diverse beam search: the number of its group */
     double group_score; /* diverse beam search: the score by which its group ranks it */
 } naive_hypothesis;
@@ -51,9 +51,9 @@ typedef struct naive_modifiers {
     float reward, end_reward;
     int32_t limit;                   /* maximum number of children; 0: no limit */
     float factor[NAIVE_MAX_ACTIONS]; /* factor of log-probabilities; 0 means 1 */
-    int32_t banks;                   /* number of banks into which constraints divide the beam; 0: not divided */
-    int32_t rest;                    /* the bank to which all actions lead whose `bank` is 0 */
-    int32_t bank[NAIVE_MAX_ACTIONS]; /* 1 + the bank to which an action leads; 0: `rest` */
+    int32_t banks;                   /* number of constraint banks into which the beam is divided; 0: not divided */
+    int32_t rest;                    /* constraint bank of the children by all actions whose `bank` is 0 */
+    int32_t bank[NAIVE_MAX_ACTIONS]; /* 1 + constraint bank of the child by this action; 0: `rest` */
 } naive_modifiers;
 
 typedef struct naive_scorer {
@@ -67,7 +67,7 @@ typedef struct naive_beam {
     int64_t item;
     int32_t k, timestep, phase, outputs;
     double best_output; /* best score of the outputs; -infinity if there are none */
-    double best;        /* best score among candidates and outputs before pruning (s_1 in the description) */
+    double best;        /* best score among candidates and outputs before pruning (s_1 in docs/algorithms.md) */
     int32_t n;
     const naive_hypothesis *candidate; /* [n] in rank order */
     uint8_t *keep;                     /* [n] 1: the heuristic keeps the candidate; 0: it drops it */
@@ -114,7 +114,8 @@ typedef struct naive_problem {
     int32_t min_width; /* heuristics leave at least this many candidates; outputs count as candidates here */
     int require_end;   /* 1: hypotheses that are truncated at max_length are not output */
     int cube;          /* 0: no cube pruning; 1: naive cube pruning; 2: accelerated */
-    /* Class of a hypothesis for cube pruning, given its last action (-1: it has no action). NULL: the last action is the class. */
+    /* Equivalence class of a hypothesis for cube pruning, given its last action (-1: it has no action). NULL: hypotheses with the same last
+     * action are equivalent. */
     int64_t (*cube_key)(int32_t last_action);
     int ignore_limits; /* 1: ignore the limits that scorers set, for enumeration */
     int32_t unknown;

@@ -38,7 +38,7 @@ typedef struct problem {
     int32_t n_scorers;
     /* the same problem in the form of the naive search */
     naive_problem naive;
-    /* the engine's class function for cube pruning; naive.cube_key is the same for the naive search */
+    /* the engine's cube_key function, for cube pruning; naive.cube_key is the same for the naive search */
     rill_key_fn cube_key;
     test_random random_heuristic[NAIVE_MAX_CHAIN], random_scorer[NAIVE_MAX_CHAIN];
     test_phrases phrases[NAIVE_MAX_CHAIN]; /* phrases of the scorers that are constraints */
@@ -123,7 +123,7 @@ typedef struct schedule {
     /* group_rows + 1 of an asynchronous domain; 0: as the option --late says, else a synchronous domain. Not drawn at random */
     int32_t async_rows;
     int32_t fail_collect; /* number of the collect call that fails, counted from 1; 0: none */
-    int32_t sync_group;   /* 1 + the group whose calls are answered synchronously; 0: none */
+    int32_t sync_group;   /* 1 + the micro-batch (rill_rows.group) whose calls are answered synchronously; 0: none */
     int reader_blocks;    /* 1: with rill_run(), the reader often has no input available */
     int untraced;         /* 1: run without a trace; traces do not change results. Not drawn at random */
 } schedule;

@@ -27,7 +27,7 @@ typedef struct test_phrases {
     int32_t action[TEST_MAX_PHRASES][TEST_MAX_PHRASE_LENGTH];
 } test_phrases;
 
-/* Draw the kind and the phrases. `unbanked` 1: never TEST_REQUIRE, which divides the beam into banks. */
+/* Draw the kind and the phrases. `unbanked` 1: never TEST_REQUIRE, which divides the beam into constraint banks. */
 void test_phrases_draw(test_phrases *c, int32_t actions, int unbanked, dice *d);
 /* Write the scorer's arguments with the toy's action names. */
 void test_phrases_write(test_phrases *c, int32_t end, char *out, size_t size);

@@ -11,7 +11,7 @@
  * open() makes an object that can decode without a runner, so a copy of the table without start and stop is a domain
  * without runners.
  *
- * Sections: violations · life · encode · states · step · score · finalize · names · end of life · table. */
+ * Sections: violations · opening · encode · states · step · score · finalize · names · closing · table. */
 #include "support/toy_domain.h"
 
 #include <math.h>
@@ -124,7 +124,7 @@ static toy_node *made_node(toy *t, int32_t node)
     return node >= 0 && node < t->n_nodes && t->nodes[node].made ? &t->nodes[node] : NULL;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static void add_report(const toy_report *more)
 {
@@ -639,7 +639,7 @@ static rill_status tokenize(void *self, rill_context *ctx, const char *text, siz
     return RILL_OK;
 }
 
-/* --- end of life -------------------------------------------------------------------------------------------------- */
+/* --- closing ------------------------------------------------------------------------------------------------------ */
 
 static void drop(void *self, int32_t slot)
 {

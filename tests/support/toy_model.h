@@ -50,7 +50,7 @@ typedef struct toy_model {
 /* Parse the arguments. On failure writes an error to `message` (`size` bytes) and returns RILL_ERR_OPTION. */
 rill_status toy_model_parse(toy_model *model, const char *arguments, char *message, size_t size);
 
-/* What an input's text says to the toy model. */
+/* The parameters of an input, which the toy model reads from the input's text. */
 typedef struct toy_input {
     uint64_t start; /* hash with which the input begins, before any action */
     int32_t depth;  /* number of timesteps after which only the end action is legal */

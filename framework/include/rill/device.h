@@ -15,16 +15,17 @@
  *   constant   rows of fp32 that belong to the model: a bias (one row), an embedding
  *   matrix     N x K weights packed for the device's matrix products
  *   table      rows of a session that outlive a run, such as the KV cache: a row per node, a row per slot, as many rows per slot as its
- *              input has units (ragged), or rows that the host fills (positions)
+ *              input has tokens (ragged), or rows that the host fills (positions)
  *   column     an int32 per row of an index space, passed by the host with each run: node, slot, action, or computed by the domain
  *   tensor     a temporary of `width` floats per row of an index space, valid within a run; the device decides where it is stored. A later
  *              operation of the graph may overwrite it
- *   space      an index space, the meaning of rows: the rows of the run; or, derived from another space, its rows where a column is >= 0,
- *              the distinct values of a column, or the units (tokens) of ragged inputs
+ *   space      an index space, the meaning of rows: the rows of the run; or, derived from another index space, its rows where a column is
+ *   >= 0,
+ *              the distinct values of a column, or the tokens of ragged inputs
  *   graph      operations in order, built once, then checked: widths, spaces, no read before a write
  *   run        a graph applied to n rows with their columns
  *
- * Letters: n rows of the run; R, H, V, M, T as in ops.h.
+ * Dimensions: n rows of the run; R, H, V, M, T as in ops.h.
  *
  * The network keeps the first error while it is built: a failed call returns a negative handle, calls with a negative handle do nothing,
  * and rill_network_finish() returns the error. So the building code needs no checks.
@@ -96,8 +97,8 @@ typedef enum rill_table_kind {
     /* [nodes, width]: one row for each hypothesis state (node), such as a position of the KV cache */
     RILL_TABLE_NODES,
     RILL_TABLE_SLOTS, /* [slots, width]: one row per input in flight */
-    /* for each slot [units, width]: one row for each unit (token) of the slot's input, such as encoder outputs. A slot has the same number
-     * of units in all ragged tables of a session (rill_session_set_slots()) */
+    /* for each slot [units, width]: one row for each token of the slot's input, such as encoder outputs. A slot has the same number of
+     * tokens in all ragged tables of a session (rill_session_set_slots()) */
     RILL_TABLE_RAGGED,
     RILL_TABLE_HOST, /* [rows, width] filled by the host, see rill_session_fill() */
 } rill_table_kind;
@@ -117,13 +118,13 @@ RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill
 /* Begin a graph, still without operations. `name` is for messages and profiles. */
 RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
 
-/* Spaces derived from `parent`:
+/* Index spaces derived from `parent`:
  *   where     the rows of `parent` in which `column` is >= 0, in order
  *   distinct  one row per distinct value of `column`: shared parents of siblings. The device may leave duplicates. A row of `parent` in
  *             which `column` is negative has no row there: it reads a negative row index
- *   ragged    `parent` is RILL_ROWS; row r has length[r] >= 0 consecutive units (tokens)
- * Create spaces before the first operation, from columns that the host passes, not from those that the graph computes. No space can be
- * derived from a `distinct` one. */
+ *   ragged    `parent` is RILL_ROWS; row r has length[r] >= 0 consecutive tokens
+ * Create index spaces before the first operation, from columns that the host passes, not from those that the graph computes. No index space
+ * can be derived from a `distinct` one. */
 RILL_API rill_index_space rill_index_space_where(rill_network *network, rill_graph graph, rill_index_space parent,
                                                  rill_column column);
 RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space parent,
@@ -131,7 +132,7 @@ RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_
 RILL_API rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length);
 
 /* Declare the next column of a graph's inputs. The host passes a run's columns in order of declaration (rill_run_arguments). `parent` is
- * RILL_ROWS or a ragged space. A `best` operation may write a column; such a column is returned to the host. */
+ * RILL_ROWS or a ragged index space. A `best` operation may write a column; such a column is returned to the host. */
 RILL_API rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent,
                                        const char *what);
 
@@ -140,21 +141,21 @@ RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, r
 
 /* The functions below make views, which are the operands of operations (ops.h). */
 
-/* Read a tensor at the operation's own row. The tensor's space may be
- *   - the operation's space;
- *   - a space from which the operation's space is derived: a unit reads the row of its input, and a `where` row reads the row that it
- *   selects. A `distinct` row stands for several rows, so it cannot read any of them;
- *   - for reading only, a space that is derived from these by `distinct` (siblings read the row of their parent) or by `where` (a row that
- *   was left out has a negative index). */
+/* Read a tensor at the operation's own row. The tensor's index space may be
+ *   - the operation's index space;
+ *   - an index space from which the operation's index space is derived: a token reads the row of its input, and a `where` row reads the row
+ *   that it selects. A `distinct` row stands for several rows, so it cannot read any of them;
+ *   - for reading only, an index space that is derived from these by `distinct` (siblings read the row of their parent) or by `where` (a
+ *   row that was left out has a negative index). */
 RILL_API rill_view rill_view_value(rill_tensor value);
-/* Read one unit (token) per input from a ragged tensor: the unit whose number, counted from 0, is in `column`. */
+/* Read one token per input from a ragged tensor: the token whose number, counted from 0, is in `column`. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
-/* Read rows of a table or a constant; the column `row` has their indexes. RILL_OWN as `row` stands for the value of the space's own column
- * in a `distinct` space, and for the number of the unit in a ragged space. */
+/* Read rows of a table or a constant; the column `row` has their indexes. RILL_OWN as `row` stands for the value of the index space's own
+ * column in a `distinct` space, and for the number of the unit in a ragged index space. */
 RILL_API rill_view rill_view_table(rill_table table, rill_column row);
 RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
 /* Read from a ragged table: of the rows that belong to slot `slot`, the one with number `unit`. RILL_OWN as `unit` stands for the number of
- * the unit that is computed. */
+ * the token that is computed. */
 RILL_API rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit);
 /* Return a view of the same rows that begins at float `first` of each row. */
 RILL_API rill_view rill_view_offset(rill_view view, size_t first);
@@ -167,11 +168,11 @@ RILL_API void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_
  *   RILL_ERR_FORMAT (a weight is out of its type's range) */
 RILL_API rill_status rill_network_finish(rill_network *network);
 
-/* Memory use in bytes. Tables need `node` bytes per node, `slot` bytes per slot, and `unit` bytes per unit of a slot. Vocabulary subsets
+/* Memory use in bytes. Tables need `node` bytes per node, `slot` bytes per slot, and `unit` bytes per token of a slot. Vocabulary subsets
  * need `symbol` bytes per symbol in all lists of a slot; their packed weights need RILL_VOCAB_SUBSET_PADDING more symbols per slot. On a
  * device with its own memory the figures include the peak working memory: `row` bytes per row of a timestep (rill_domain_info.row_bytes),
- * `session` bytes per session (rill_domain_info.runner_bytes), and the working memory of encoding, which is included in `slot` and
- * `unit`. On the processor `row` and `session` are 0. */
+ * `session` bytes per session (rill_domain_info.runner_bytes), and the working memory of encoding, which is included in `slot` and `unit`.
+ * On the processor `row` and `session` are 0. */
 typedef struct rill_network_bytes {
     int64_t node, slot, unit, symbol, row, session;
 } rill_network_bytes;
@@ -240,27 +241,27 @@ typedef struct rill_selection {
 typedef struct rill_run_arguments {
     size_t struct_size;
     int32_t n; /* rows of the run; 0 is legal */
-    /* the graph's columns in order of declaration. Each has n elements, or one per unit of all rows if it belongs to a ragged space. A
-     * column that a `best` operation writes must point to writable memory */
+    /* the graph's columns in order of declaration. Each has n elements, or one per token of all rows if it belongs to a ragged index space.
+     * A column that a `best` operation writes must point to writable memory */
     const int32_t *const *columns;
     /* request and result of the graph's operation `best` or `mix`; NULL if it has neither */
     const rill_selection *selection;
     /* for graphs with watched_heads: [n, ld_watched] out: attention weights, averaged over the watched heads. The first T elements of each
-     * row are written, one per row of the attention memory */
+     * row are written, one per key */
     float *watched;
     size_t ld_watched;
-    /* 1: run asynchronously for group 0; 2: for group 1 (rill_rows.group in domain.h); 0: run synchronously, so that the choices are ready
-     * on return */
+    /* 1: run asynchronously, for micro-batch 0; 2: for micro-batch 1 (rill_rows.group in domain.h); 0: run synchronously, so that the
+     * choices are ready on return */
     int32_t async_group;
 } rill_run_arguments;
 
 /* Run the graph. Runs behave as if executed one after the other; a run that returns nothing to the host may still be executing on return.
  *   RILL_OK · RILL_AGAIN (with `async_group`: results are ready after rill_session_collect(); until then the arrays in the arguments and in
- *   the selection must stay valid. A group has one such run at a time) · RILL_ERR_MEMORY
+ *   the selection must stay valid. A micro-batch has one such run at a time) · RILL_ERR_MEMORY
  *   RILL_ERR_DEVICE (the device failed, in this run or an earlier one; later runs of the session may fail too) */
 RILL_API rill_status rill_session_run(rill_session *stream, rill_graph graph, const rill_run_arguments *arguments);
 
-/* Wait for the asynchronous run of the group (0 or 1), if there is one. RILL_OK · RILL_ERR_DEVICE */
+/* Wait for the asynchronous run of the micro-batch `group` (0 or 1), if there is one. RILL_OK · RILL_ERR_DEVICE */
 RILL_API rill_status rill_session_collect(rill_session *stream, int32_t group);
 
 /* Return the value for rill_domain_info.group_rows: how many hypotheses fill the device; 0 if the device is synchronous. */

@@ -3,7 +3,7 @@
  * A domain is a const table of functions. The engine owns hypotheses, beams and the *ids* of states; the domain owns the memory of the
  * states, wherever it lives, and never sees a beam. The engine never sees a tensor.
  *
- * Dimension letters used below
+ * Dimensions used below
  *   n   rows in a call: hypotheses whose states are computed or scored, of any items, of any lengths, in any order; 0 is legal
  *   M   maximum number of choices requested per row (rill_score_request.max_choices)
  *   m   inputs in an encode call
@@ -31,11 +31,11 @@
  * methods run on the model's one thread, and several workers open the model once each.
  *
  * Asynchronous scores: a domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its result is ready when
- * collect() of its group has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call measure, encode,
- * reserve, drop, free, finalize and field for any ids, and step and score for the other group's rows, which belong to other items. Each
- * of these calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted
- * call uses, or waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is
- * stopped. step may always return before its work is done.
+ * collect() of its micro-batch (`group`) has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call
+ * measure, encode, reserve, drop, free, finalize and field for any ids, and step and score for the other micro-batch's rows, which belong
+ * to other items. Each of these calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves
+ * nothing that a submitted call uses, or waits for that call. A micro-batch has at most one submitted call, and every submitted call is
+ * collected before the runner is stopped. step may always return before its work is done.
  *
  * No pointer passed to a method may be kept after it returns, except the pointers of a submitted call.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where noted.
@@ -128,7 +128,7 @@ typedef struct rill_rows {
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
     const int32_t *depth; /* number of timesteps that the item has completed; 0 for a first node */
-    int32_t group;        /* 0 or 1: which of the two timesteps that may run concurrently, see collect() */
+    int32_t group; /* 0 or 1: the micro-batch: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
 /* Requests the result of a score call for its rows: the best choices (next actions) of each row, and the log-probabilities of particular
@@ -318,7 +318,8 @@ typedef struct rill_domain {
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*limits)(void *self, rill_limits *out);
 
-    /* (optional; NULL: score is synchronous) Wait for the group's score call that returned RILL_AGAIN; see "Asynchronous scores" above.
+    /* (optional; NULL: score is synchronous) Wait for the micro-batch's score call that returned RILL_AGAIN; see "Asynchronous scores"
+     * above.
      *   RILL_OK · a failure of that score call; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 
@@ -329,9 +330,9 @@ typedef struct rill_domain {
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
     /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. A name has 2 to 40
-     * characters of a-z, 0-9 and -, does not begin or end with -, and differs from the names of all settings, chain options and output
-     * options. Users set them wherever settings are accepted. open() finds them in rill_open_options.values, with these names and checked
-     * values. */
+     * characters of a-z, 0-9 and -, does not begin or end with -, and differs from the names of all settings, chain options (heuristics,
+     * scorers, schedulers) and output options. Users set them wherever settings are accepted. open() finds them in
+     * rill_open_options.values, with these names and checked values. */
     const rill_option *options;
 
     /* (optional; NULL: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory that names
@@ -339,9 +340,9 @@ typedef struct rill_domain {
     const char *const *model_types;
 
     /* (optional; NULL: two hypotheses are equivalent if their last actions are equal) The equivalence classes of cube pruning: a hypothesis
-     * may continue the state of another one of its class, so the same actions must be legal for both. Set class_of[i] for each row i. The
-     * states of the rows have not been computed yet: rows->node is NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0
-     * on entry. */
+     * may continue the state of an equivalent one, so the same actions must be legal for both. Set class_of[i] for each row i. The states
+     * of the rows have not been computed yet: rows->node is NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0 on
+     * entry. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 
     /* (optional; NULL: none) The forced first action of all outputs of an input, such as a language token. Return RILL_NO_ACTION if there

@@ -76,8 +76,8 @@ typedef struct rill_domain_info {
     /* 1: a row's result may have a terminal flag per choice (RILL_ENDS_BY_FLAG). If an end rule applies to such a row, the engine requests
      * all of its actions */
     int terminals_by_flag;
-    /* For domains with `collect`: number of live hypotheses that fill the device; 0: there is one group only. With at least twice as many
-     * live hypotheses the engine forms two groups of items: it works on one group while the device computes the other */
+    /* For domains with `collect`: number of live hypotheses that fill the device; 0: there is one micro-batch only. With at least twice as
+     * many live hypotheses the engine forms two micro-batches of items: it works on one while the device computes the other */
     int32_t group_rows;
     /* 1: finalize reads nothing that other calls write, and of a hypothesis only length, action, action_logp, path_score, logp and
      * truncated. Any runner of the model may then finalize any output, with slot -1 and NULL for the other fields, so the thread that

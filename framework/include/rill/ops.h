@@ -4,8 +4,8 @@
  * kernels of every device, and profiles read these lists. A new operation is an entry of RILL_OPERATIONS with its struct, its list and its
  * rill_op_*() function; a new activation is an entry of RILL_ACTIVATIONS. Each device then needs its arithmetic.
  *
- * Letters: R rows of an operation's index space, H width, K inputs and N outputs of a product, V symbols (vocabulary size), M choices
- * requested per row, T rows of an attention memory.
+ * Dimensions: R rows of an operation's index space, H width, K inputs and N outputs of a product, V symbols (vocabulary size), M choices
+ * requested per row, T keys of an attention.
  *
  * Stability: as for device.h. */
 #ifndef RILL_OPS_H
@@ -230,23 +230,23 @@ typedef struct rill_product {
     X(PRODUCT, bias, 1, 0, RILL_ONE_ROW)
 RILL_API void rill_op_product(rill_network *network, rill_graph graph, rill_index_space space, const rill_product *op);
 
-/* A recurrent layer that runs over the units (tokens) of each input in one direction, from a zero state. Unit t of `space` reads row t +
- * shift of the input gates; its output h is written to row t of `out`. Units are processed in ascending order, or in descending order if
- * `backward` is 1. */
+/* A recurrent layer that runs over the tokens of each input in one direction, from a zero state. Token t of `space` reads row t + shift of
+ * the input gates; its output h is written to row t of `out`. Tokens are processed in ascending order, or in descending order if `backward`
+ * is 1. */
 typedef enum rill_cell { RILL_CELL_LSTM, RILL_CELL_GRU } rill_cell;
 typedef struct rill_scan {
     rill_cell cell;
-    rill_index_space space;       /* a ragged space: the units (tokens) of all inputs */
+    rill_index_space space;       /* a ragged index space: the tokens of all inputs */
     size_t hidden;                /* H, the width of the recurrent state */
     rill_matrix recurrent;        /* recurrent weights: 4H x H for an LSTM, 3H x H for a GRU */
     rill_constant recurrent_bias; /* GRU only: bias of the recurrent product, [3H]; omitted: 0 */
     /* input gates with bias, [units, 4H] (LSTM) or [units, 3H] (GRU): a ragged tensor, or rows of a constant selected by a column of the
-     * space */
+     * index space */
     rill_view gates;
-    int32_t shift; /* if gates are a ragged tensor: unit t reads row t + shift of its input */
+    int32_t shift; /* if gates are a ragged tensor: token t reads row t + shift of its input */
     int backward;
-    rill_view out; /* [units, H] output of each unit; omitted if only the last state is needed */
-    /* [inputs, H] state after the last unit of each input; zero for an input without units. May be omitted */
+    rill_view out; /* [units, H] output of each token; omitted if only the last state is needed */
+    /* [inputs, H] state after the last token of each input; zero for an input without tokens. May be omitted */
     rill_view last_h, last_c;
 } rill_scan;
 /* Widths in the list below: 0 is H; 1 is 4H (LSTM) or 3H (GRU). */
@@ -267,20 +267,20 @@ RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_co
                                 rill_column depth);
 
 /* Attention: softmax over t of scale * (query . key_t), or with `additive` of scale * (additive . tanh(key_t + query)), then the weighted
- * sum of the values. Exactly one kind of memory (the rows attended to) is set: path, slot or own_units. Heads are concatenated in queries,
- * keys, values and out. An empty memory gives zeros; a scale of 0 gives the mean.
+ * sum of the values. Exactly one of path, slot and own_units is set; it selects the rows of keys and values. Heads are concatenated in
+ * queries, keys, values and out. A row without keys gives zeros; a scale of 0 gives the mean.
  *
- * `relative` is a relative position bias added to the scores (Shaw et al. 2018; one number per distance as in Raffel et al. 2020). For
- * head h and a memory row d rows before the query's row it is entry h, L + d; distances are clamped to [-L, L]. Along a path the query's
- * row is the last one; with own_units it is the unit itself, so the operation's space is that of the memory. */
+ * `relative` is a relative position bias added to the scores (Shaw et al. 2018; one number per distance as in Raffel et al. 2020). For head
+ * h and a key d rows before the query's row it is entry h, L + d; distances are clamped to [-L, L]. Along a path the query's row is the
+ * last one; with own_units it is the token itself, so the operation's index space is that of the keys. */
 typedef struct rill_attend {
     size_t heads, width; /* width: floats per head of queries and keys */
     float scale;
     rill_view query; /* [R, heads * width] queries */
-    rill_path path;  /* memory: rows of the node tables `keys` and `values` along this path (the KV cache) */
-    /* memory: all rows that belong to this slot in the ragged tables `keys` and `values` (cross-attention) */
+    rill_path path;  /* keys and values: the rows of their node tables along this path (the KV cache) */
+    /* keys and values: all rows of their ragged tables that belong to this slot (cross-attention) */
     rill_column slot;
-    /* memory: the units (tokens) of the row's own input in the ragged tensors `keys` and `values` (encoder self-attention) */
+    /* keys and values: the rows of their ragged tensors for the tokens of the row's own input (encoder self-attention) */
     int own_units;
     rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; their row columns are ignored */
     rill_view out;          /* [R, heads * value_width] weighted sums of the values */

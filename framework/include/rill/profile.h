@@ -43,7 +43,7 @@ typedef struct rill_graph_runs {
     int64_t evicted;  /* CUDA graphs that made room for others */
 } rill_graph_runs;
 
-/* An operation's share of peak performance (roofline model): the least time that it needs at peak performance, divided by its measured
+/* An operation's fraction of peak performance (roofline model): the least time that it needs at peak performance, divided by its measured
  * time. Returns 0 if the time or the limits are 0. */
 static inline double rill_profile_share(const rill_op_profile *op, const rill_limits *limits)
 {

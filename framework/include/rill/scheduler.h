@@ -31,7 +31,7 @@ typedef struct rill_sched_view {
     int32_t batch;               /* setting n: number of items decoded together */
     int32_t max_items;           /* setting max_items, N: maximum number of items in flight */
     int32_t budget;              /* maximum number of hypotheses that the timestep expands; 0: no limit */
-    /* setting refill: inputs are admitted when at most this share of N is in flight (epsilon of Yang et al. 2020) */
+    /* setting refill: inputs are admitted when at most this fraction of N is in flight (epsilon of Yang et al. 2020) */
     double refill;
     int64_t waiting;   /* inputs waiting to be admitted */
     int64_t timesteps; /* timesteps of the run so far */

@@ -95,9 +95,9 @@ typedef struct rill_scorer {
      * the encoded input again, with the data that the scorers have collected; if the deadline comes before the new search ends, these
      * outputs are the result. A failure fails this input alone. All scorers of the run are called. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
-    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for
-     * inputs that are not yet encoded when the engine is destroyed. An input that exceeds a worker's share of the memory limit leaves
-     * too, and begins again later, in any worker: the data that scorers have collected about it is then lost. (optional) */
+    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for inputs
+     * that are not yet encoded when the engine is destroyed. An input that exceeds a worker's part of the memory limit leaves too, and
+     * begins again later, in any worker: the data that scorers have collected about it is then lost. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, to that of an end action;
      * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional; NULL: the
@@ -118,14 +118,14 @@ RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *modifiers, int32_
 /* Drop the hypothesis, with an error message, which is copied. When all hypotheses of an item are dropped, its input fails with this
  * message. */
 RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *modifiers, int32_t row, const char *why);
-/* Divide the beam of the row's item into banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each bank has
- * a share of the k places, and candidates compete only within their bank (lexical_constraints.c). The number is the same for all rows of
- * an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam. With
- * the setting certify, the beam search does not certify outputs of a divided beam. */
+/* Divide the beam of the row's item into constraint banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each
+ * bank has a part of the beam's k entries, and candidates compete only within their bank (lexical_constraints.c). The number is the same
+ * for all rows of an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may
+ * divide a beam. With the setting certify, the beam search does not certify outputs of a divided beam. */
 enum { RILL_MAX_BANKS = 256 };
 RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int32_t row, int32_t banks, int32_t rest);
-/* After rill_modifiers_divide_banks(): assign the action to a bank. It becomes a candidate wherever the model ranks it, even beyond the
- * best M choices of the row. The last assignment of an action wins. */
+/* After rill_modifiers_divide_banks(): assign the action to a constraint bank. It becomes a candidate wherever the model ranks it, even
+ * beyond the best M choices of the row. The last assignment of an action wins. */
 RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *modifiers, int32_t row, int32_t action, int32_t bank);
 /* Add bits of a rill_end_rule to the row's end rule, which says whether hypotheses may end. */
 RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t row, rill_end_rule rule);

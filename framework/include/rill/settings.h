@@ -89,10 +89,10 @@ typedef struct rill_settings {
     uint64_t given;   /* bit set of the rows of rill_setting_table() that rill_settings_set() has set */
     /* minimum number of candidates, outputs included, that heuristics leave an item; 0 = no minimum */
     int32_t min_width;
-    int32_t require_end;       /* 1: drop outputs truncated by a limit, a deadline or a heuristic's stop */
-    int32_t cube;              /* rill_cube: cube pruning, which expands one hypothesis per class; 0 = none */
-    int32_t certify;           /* 1: report whether outputs are provably the model's best (rill_output.certified) */
-    int32_t no_repeat_ngram;   /* N: block repeated n-grams of N actions; 0 = off */
+    int32_t require_end;     /* 1: drop outputs truncated by a limit, a deadline or a heuristic's stop */
+    int32_t cube;            /* rill_cube: cube pruning, which expands one hypothesis per equivalence class; 0 = none */
+    int32_t certify;         /* 1: report whether outputs are provably the model's best (rill_output.certified) */
+    int32_t no_repeat_ngram; /* N: block repeated n-grams of N actions; 0 = off */
     double repetition_penalty; /* P: multiplies the log-probabilities of actions already in the hypothesis; 0 = 1 */
     int32_t exact;             /* 1: search until the n_best outputs are certified; sets certify */
     int32_t exact_rows;        /* limit on hypotheses expanded for exact search, per input; 0 = 10000 */
@@ -122,8 +122,9 @@ static inline void rill_settings_default(rill_settings *settings)
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
 /* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: 1 if heuristics are set,
- * else 0. A preset only fills unset fields: fields that have their default value and were not set by rill_settings_set().
- * Engines resolve settings themselves, with what their model adds: resolved before, the method fixed has finish top with every model.
+ * else 0. A preset only fills unset fields: fields that have their default value and were not set by rill_settings_set(). Engines resolve
+ * settings themselves, with the defaults of their model. Settings resolved by this function lack these: the method `fixed` then has finish
+ * "top" with every model.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
@@ -150,7 +151,7 @@ typedef struct rill_method_info {
     rill_finish finish;    /* default of the setting finish, unless the domain has RILL_FIXED_AS_FAIRSEQ */
     int32_t finish_free;   /* 1: the setting finish can be changed */
     int32_t greedy;        /* 1: k is 1 */
-    double refill;         /* default of the setting refill, a share of N */
+    double refill;         /* default of the setting refill, a fraction of N */
 } rill_method_info;
 RILL_API const rill_method_info *rill_method_table(void);
 

@@ -66,7 +66,7 @@ typedef enum rill_trace_fate {
     RILL_FATE_LIVE = -1,      /* in the new beam: the candidate will be expanded */
     RILL_FATE_WAITING = -2,   /* ended, and stays in the beam below a live candidate */
     RILL_FATE_OUTPUT = -3,    /* has left the beam as an output */
-    RILL_FATE_BEAM_FULL = -4, /* did not fit in the beam */
+    RILL_FATE_BEAM_FULL = -4, /* the candidate did not fit in the beam */
     RILL_FATE_SURPLUS = -5,   /* its input finished in this timestep, and the candidate is not an output */
     /* 0 and above: index of the heuristic that dropped the candidate */
 } rill_trace_fate;
@@ -111,7 +111,7 @@ typedef struct rill_trace_event {
     rill_seconds seconds;         /* seconds of each stage since the end of the previous timestep */
     /* index of the worker whose event this is, and whose timesteps `timestep` counts (rill/workers.h); 0 with one worker */
     int32_t worker;
-    int32_t group; /* TIMESTEP: which of the two concurrent groups (rill_rows.group) */
+    int32_t group; /* TIMESTEP: which of the two concurrent micro-batches (rill_rows.group) */
     int32_t links; /* TIMESTEP: number of heuristics of the run */
     /* [links * n] number of candidates that a heuristic dropped of an item, in all phases; ordered by heuristic, then item */
     const int32_t *dropped;

@@ -119,7 +119,7 @@ class Translator:
         self._pool = concurrent.futures.ThreadPoolExecutor(max(1, inter_threads), "rill-translator")
         self._tasks: list[concurrent.futures.Future[list[Any]]] = []
 
-    # --- what it is ---
+    # --- properties ---
 
     @property
     def device(self) -> str:

@@ -84,7 +84,8 @@ typedef struct rill_script_config {
     const rill_script_pair *options;
     int32_t n_options;
     int32_t workers; /* 0: the key is missing */
-    /* function for the option cube_key, which defines the classes of cube pruning; owned by the script; NULL: the key is missing */
+    /* function for the option cube_key, which defines the equivalence classes of cube pruning; owned by the script; NULL: the key is
+     * missing */
     rill_key_fn cube_key;
     void *cube_key_user;
     /* path of a file with one line of constraints per input (rill/constraints.h), relative to the current directory; NULL: the key is
@@ -104,8 +105,9 @@ RILL_API rill_status rill_script_config_read(rill_script *script, rill_script_co
 RILL_API rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out);
 RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is allowed */
 
-/* Make the configuration of grid point `index` of the sweep, 0 <= index < sweep_points: the script's table with the parameters of this
- * point. The configuration has no sweep itself. Returns the same statuses as rill_script_config_read(). */
+/* Make the configuration of grid point `index` (a combination of parameter values) of the sweep, 0 <= index < sweep_points: the script's
+ * table with the parameters of this point. The configuration has no sweep itself. Returns the same statuses as rill_script_config_read().
+ * */
 RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out);
 
 /* Call this after rill_engine_create() has failed. If a heuristic, scorer or scheduler of the configuration is the cause, its file, line
@@ -133,7 +135,7 @@ typedef struct rill_script_measures {
 typedef rill_status (*rill_script_try_fn)(void *user, const rill_script_config *config, rill_script_measures *out);
 
 /* Run the script's search: call its function `tune`. The script receives a function try(point), which calls `attempt` with the
- * configuration of the point that it is passed. The limits of instructions and seconds start anew after each attempt.
+ * configuration for the parameter values that it is passed. The limits of instructions and seconds start anew after each attempt.
  *   RILL_OK · a negative status that `attempt` returned, even if the script caught the error · RILL_ERR_OPTION ·
  *   RILL_ERR_PLUGIN · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (the script defines no function `tune`) */
 RILL_API rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user);
