@@ -340,24 +340,52 @@ static int rank(lua_State *L)
 
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
-/* a:count_by(keys): for each element, the number of earlier elements in its segment with an equal key. Sorting the keys makes equal ones
- * adjacent and keeps their order. NaN differs from every key. */
-static int count_by(lua_State *L)
+/* Return the keys as integers in [0, *size). Returns NULL if they are not integers, or if their range is too large for a table of counts.
+ * The integers are in the operand's own memory, in `local`, or in a userdata that is pushed. */
+static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
+                                 int32_t *size)
 {
-    rill_script *s = script_from_lua(L);
-    const array *a = array_check(L, s, 1);
-    operand in[2] = {{a, 0, 0, 0}, operand_read(L, s, 2, 0)};
-    if (operand_join(L, in, 2).level != a->level)
-        luaL_error(L, "count_by(): keys of items or cells need an array of the same kind");
-    double local[ARRAY_LOCAL];
-    const double *keys = operand_doubles(L, s, &in[1], a->n, local);
-    segments g;
+    const int32_t max_key = n < (1 << 28) ? ARRAY_LOCAL + 4 * n : 1 << 30;
+    const int32_t *keys;
+    if (o->a != NULL && !o->spread && o->a->type == ARRAY_I32) {
+        keys = o->a->data;
+    } else {
+        double widened[ARRAY_LOCAL];
+        const double *x = operand_doubles(L, s, o, n, widened);
+        int32_t *integers = n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)n, sizeof *integers);
+        for (int32_t i = 0; i < n; i++) {
+            if (!(x[i] >= 0 && x[i] < max_key && x[i] == (double)(int32_t)x[i])) return NULL;
+            integers[i] = (int32_t)x[i];
+        }
+        keys = integers;
+    }
+    int32_t lowest = 0, highest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        lowest = keys[i] < lowest ? keys[i] : lowest;
+        highest = keys[i] > highest ? keys[i] : highest;
+    }
+    *size = highest < max_key ? highest + 1 : 0;
+    return lowest < 0 || highest >= max_key ? NULL : keys;
+}
+
+static void count_in_table(lua_State *L, const segments *g, const int32_t *keys, int32_t size, int32_t *out)
+{
+    int32_t few[ARRAY_LOCAL], *table = size <= ARRAY_LOCAL ? few : array_scratch(L, (size_t)size, sizeof *table);
+    memset(table, 0, (size_t)size * sizeof *table);
+    for (int32_t j = 0; j < g->n; j++) {
+        const int32_t from = g->offset[j] - g->base, to = g->offset[j + 1] - g->base;
+        for (int32_t i = from; i < to; i++) out[i] = table[keys[i]]++;
+        for (int32_t i = from; i < to; i++) table[keys[i]] = 0;
+    }
+}
+
+/* Implements count_by() for any keys by sorting them, which makes equal keys adjacent and keeps their order. NaN differs from every key. */
+static void count_in_order(lua_State *L, const segments *g, const double *keys, int32_t *out)
+{
     sorter o;
-    get_segments(&g, s, a);
-    sorter_open(L, &o, &g);
-    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
-    for (int32_t j = 0; j < g.n; j++) {
-        const int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
+    sorter_open(L, &o, g);
+    for (int32_t j = 0; j < g->n; j++) {
+        const int32_t from = g->offset[j] - g->base, n = g->offset[j + 1] - g->offset[j];
         const double *x = keys + from;
         int32_t *count = out + from;
         sort_descending(x, n, o.order, o.scratch);
@@ -366,6 +394,29 @@ static int count_by(lua_State *L)
             count[element] = p > 0 && x[element] == x[prev_element] ? count[prev_element] + 1 : 0;
         }
     }
+}
+
+/* a:count_by(keys): for each element, the number of earlier elements in its segment with an equal key. */
+static int count_by(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    operand in[2] = {{a, 0, 0, 0}, operand_read(L, s, 2, 0)};
+    if (operand_join(L, in, 2).level != a->level)
+        luaL_error(L, "count_by(): keys of items or cells need an array of the same kind");
+    script_charge(L, a->n);
+    segments g;
+    get_segments(&g, s, a);
+    int32_t local[ARRAY_LOCAL], size = 0;
+    double widened[ARRAY_LOCAL];
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
+    const int result = lua_gettop(L); /* stack index of the result; scratch userdata may be pushed above it */
+    const int32_t *keys = small_keys(L, s, &in[1], a->n, local, &size);
+    if (keys != NULL)
+        count_in_table(L, &g, keys, size, out);
+    else
+        count_in_order(L, &g, operand_doubles(L, s, &in[1], a->n, widened), out);
+    lua_settop(L, result);
     return 1;
 }
 
