@@ -2,7 +2,7 @@
  *
  * usage: bench_kernels [--quick] [--isa SET] [--json FILE] [SECTION...]
  *   sets: the names of rill_isa_name(), such as ref, avx2, neon; by default the best
- *   sections: limits gemm hot weights best cell pool; all by default. `limits` always runs: percentages need it.
+ *   sections: limits gemm hot weights bf16 best cell pool; all by default. `limits` always runs: percentages need it.
  *
  * Method: the machine's multiply-add peak and its read rates from L1, L2 and L3 are measured first, on one thread, and the
  * roofline of a product with M rows is min(peak, M/2 flops per byte of weights times the read rate of the cache that holds
@@ -11,7 +11,7 @@
  * median is the figure; on a shared one only the fastest sample is reproducible. Both are printed; the share of the
  * roofline is the fastest's. One thread unless the line says 2.
  *
- * Sections: clock and records, limits, gemm, best, cell, pool, main. */
+ * Sections: clock and records, limits, gemm, weights, bf16, best, cell, pool, main. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ static double read_rate(bench *b, const char *name, size_t bytes)
 
 static void run_limits(bench *b)
 {
-    rill_peak_loop multiply = rill_peak_loop_fma(b->k.isa, 0);
+    rill_peak_loop multiply = rill_peak_loop_fma(b->k.isa, RILL_DTYPE_F32);
     const timing t = measure(b, read_buffer, &multiply);
     const double flops = multiply.work;
     b->peak = 1e-9 * flops / t.fastest;
@@ -348,6 +348,68 @@ static void run_weights(bench *b)
     putchar('\n');
 }
 
+/* ---- bf16 ------------------------------------------------------------------------------------------------ */
+
+/* Seconds of processor time that this thread has had: time that other programs take from a long call does not count. */
+static double thread_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One shape three ways, in turn, until all have had about 0.75 s (--quick: 0.1) and 5 samples: fp32; bf16 widened to fp32; bf16
+ * multiplied as bf16. Writes the fastest sample of each, in seconds per call. */
+static void compare_bf16(bench *b, layer *way[3], double fastest[3])
+{
+    const double begin = now(), budget = b->quick ? 0.1 : 0.75;
+    const size_t calls = 1 + (size_t)(5e-5 * 1e11 / (2.0 * (double)(way[0]->m * way[0]->n * way[0]->kk)));
+    for (int samples = 0; samples < 5 || now() - begin < budget; samples++)
+        for (int i = 0; i < 3; i++) {
+            const double start = thread_seconds();
+            for (size_t c = 0; c < calls; c++) call_own(way[i]);
+            const double s = (thread_seconds() - start) / (double)calls;
+            if (samples == 0 || s < fastest[i]) fastest[i] = s;
+        }
+}
+
+/* Layers of OPUS-MT's and NLLB's size, from L3 if they fit, and OPUS-MT's output layer. */
+static void run_bf16(bench *b)
+{
+    static const size_t shapes[][2] = {{512, 512},   {512, 1536},  {512, 2048},  {2048, 512},
+                                       {1024, 1024}, {1024, 4096}, {4096, 1024}, {512, 58101}};
+    static const size_t rows[] = {1, 2, 3, 5, 10, 20, 50, 100, 320};
+    static const char *const names[] = {"f32", "bf16 widened", "bf16"};
+    rill_kernels widening;
+    rill_kernels_init(&widening, b->k.isa & ~RILL_ISA_AVX512_BF16);
+    if (!(b->k.isa & RILL_ISA_AVX512_BF16)) return;
+    printf(
+        "bf16: fp32, bf16 weights widened to fp32, and bf16 by bf16, 1 thread (fastest by processor time, GFLOP/s)\n");
+    for (size_t s = 0; s < COUNT(shapes); s++) {
+        const size_t k = shapes[s][0], n = shapes[s][1], fit = ROTATE_BYTES / (k * n * 4), copies = fit > 0 ? fit : 1;
+        layer f32 = layer_new(b, k, n, copies, RILL_DTYPE_F32), wide = layer_new(b, k, n, copies, RILL_DTYPE_BF16),
+              bf16 = layer_new(b, k, n, copies, RILL_DTYPE_BF16), *way[] = {&f32, &wide, &bf16};
+        wide.k = &widening;
+        printf("  K=%zu N=%zu, %zu matrices\n", k, n, copies);
+        for (size_t i = 0; i < COUNT(rows); i++) {
+            double t[3], r[3];
+            f32.m = wide.m = bf16.m = rows[i];
+            compare_bf16(b, way, t);
+            for (int d = 0; d < 3; d++) {
+                char text[128];
+                r[d] = rate(&f32, t[d]);
+                snprintf(text, sizeof text, "\"weights\": \"%s\", \"m\": %zu, \"k\": %zu, \"n\": %zu", names[d],
+                         rows[i], k, n);
+                record_timing(b, "gemm in bf16", text, "GFLOP/s", r[d], r[d]);
+            }
+            printf("    M=%-3zu f32 %6.1f, widened %6.1f (x%.2f), bf16 %6.1f (x%.2f of f32, x%.2f of widened)\n",
+                   rows[i], r[0], r[1], r[1] / r[0], r[2], r[2] / r[0], r[2] / r[1]);
+        }
+        for (int d = 0; d < 3; d++) layer_free(way[d]);
+    }
+    putchar('\n');
+}
+
 /* ---- best ------------------------------------------------------------------------------------------------ */
 
 typedef struct output_layer {
@@ -551,7 +613,7 @@ static void run_pool(bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} sections[] = {{"gemm", run_gemm}, {"hot", run_cached_gemm}, {"weights", run_weights},
+} sections[] = {{"gemm", run_gemm}, {"hot", run_cached_gemm}, {"weights", run_weights}, {"bf16", run_bf16},
                 {"best", run_best}, {"cell", run_cell},       {"pool", run_pool}};
 
 static void describe(bench *b, int argc, char **argv)
@@ -566,7 +628,7 @@ static void describe(bench *b, int argc, char **argv)
 
 static int usage(void)
 {
-    fputs("usage: bench_kernels [--quick] [--isa SET] [--json FILE] [limits|gemm|hot|weights|best|cell|pool]...\n",
+    fputs("usage: bench_kernels [--quick] [--isa SET] [--json FILE] [limits|gemm|hot|weights|bf16|best|cell|pool]...\n",
           stderr);
     return 2;
 }

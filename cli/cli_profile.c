@@ -102,9 +102,16 @@ void cli_profile_print(const cli_profile *p, FILE *to)
     }
     cli_print_to(to,
                  "seconds: summed over threads. limit: share of the peak of one thread of this machine:\n"
-                 "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; above 100 %% data come from caches.\n",
-                 1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
-                 1e-9 * p->limits.bytes);
+                 "%.1f GFLOP/s in fp32, %.1f in bf16, %.1f in int8, %.1f GB/s from memory; above 100 %% data come from "
+                 "caches.\n",
+                 1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_BF16],
+                 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8], 1e-9 * p->limits.bytes);
+}
+
+static const char *arithmetic_name(rill_arithmetic arithmetic)
+{
+    if (arithmetic == RILL_ARITHMETIC_BF16) return "bf16";
+    return arithmetic == RILL_ARITHMETIC_INT8 ? "int8" : "f32";
 }
 
 static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)
@@ -112,8 +119,8 @@ static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)
     return json_pack("{s:s,s:s,s:I,s:I,s:I,s:f,s:f,s:f,s:s,s:f,s:f,s:f}", "program", op->program, "operation",
                      op->operation, "calls", (json_int_t)op->calls, "rows", (json_int_t)op->rows, "launches",
                      (json_int_t)op->launches, "seconds", op->seconds, "flops", op->flops, "bytes", op->bytes,
-                     "arithmetic", op->arithmetic == RILL_ARITHMETIC_INT8 ? "int8" : "f32", "gflops_per_second",
-                     rate(op->flops, op->seconds), "gbytes_per_second", rate(op->bytes, op->seconds), "share_of_limit",
+                     "arithmetic", arithmetic_name(op->arithmetic), "gflops_per_second", rate(op->flops, op->seconds),
+                     "gbytes_per_second", rate(op->bytes, op->seconds), "share_of_limit",
                      rill_profile_share(op, limits));
 }
 
@@ -121,7 +128,8 @@ json_t *cli_profile_json(const cli_profile *p)
 {
     json_t *operations = json_array();
     for (int i = 0; i < p->n; i++) json_array_append_new(operations, op_json(&p->op[i], &p->limits));
-    return json_pack("{s:{s:f,s:f,s:f},s:o}", "limits_per_thread", "f32_flops", p->limits.flops[RILL_ARITHMETIC_F32],
+    return json_pack("{s:{s:f,s:f,s:f,s:f},s:o}", "limits_per_thread", "f32_flops",
+                     p->limits.flops[RILL_ARITHMETIC_F32], "bf16_flops", p->limits.flops[RILL_ARITHMETIC_BF16],
                      "int8_flops", p->limits.flops[RILL_ARITHMETIC_INT8], "bytes", p->limits.bytes, "operations",
                      operations);
 }

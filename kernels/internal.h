@@ -81,8 +81,8 @@ static inline rill_quant rill_quant_for(float max)
     return (rill_quant){127.0f / max, max / 127.0f};
 }
 
-/* Return the bytes between consecutive quantised rows in U8S8 scratch, which holds RILL_QUANT_ROWS scales, then the rows. A row has
- * `element` (1 or 2) bytes for each of its k values. Padding allows whole-vector stores past a row's end. The stride is
+/* Return the bytes between consecutive quantised or rounded rows in scratch. U8S8 scratch holds RILL_QUANT_ROWS scales before its rows. A
+ * row has `element` (1 or 2) bytes for each of its k values. Padding allows whole-vector stores past a row's end. The stride is
  * an odd number of cache lines, so that rows do not compete for the same L1 sets. */
 static inline size_t rill_quant_stride(size_t k, size_t element)
 {
@@ -214,6 +214,7 @@ void rill_kernels_init_ref(rill_kernels *k);
 void rill_kernels_init_avx2(rill_kernels *k);
 void rill_kernels_init_avx512(rill_kernels *k);
 void rill_kernels_init_avx512vnni(rill_kernels *k);
+void rill_kernels_init_avx512bf16(rill_kernels *k);
 void rill_kernels_init_neon(rill_kernels *k);
 void rill_kernels_init_neon_dotprod(rill_kernels *k);
 void rill_kernels_init_neon_i8mm(rill_kernels *k);

@@ -29,6 +29,7 @@ static const struct {
     {"avx2", RILL_ISA_AVX2},
     {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512},
     {"avx512vnni", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI},
+    {"avx512bf16", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI | RILL_ISA_AVX512_BF16},
     {"neon", RILL_ISA_NEON},
     {"neon-dotprod", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD},
     {"neon-i8mm", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD | RILL_ISA_NEON_I8MM},
@@ -60,6 +61,8 @@ rill_isa_mask rill_cpu_isa(void)
         __builtin_cpu_supports("avx512vl"))
         have |= RILL_ISA_AVX512;
     if (__builtin_cpu_supports("avx512vnni")) have |= RILL_ISA_AVX512_VNNI;
+    /* on Intel's processors bf16 products are no faster than fp32, or slower (docs/kernels.md) */
+    if (__builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd")) have |= RILL_ISA_AVX512_BF16;
 #elif defined(RILL_KERNELS_ARM)
     have |= RILL_ISA_NEON;
 #if defined(__linux__)
@@ -84,6 +87,8 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
     rill_kernels_init_avx512(k);
     if (!(use & RILL_ISA_AVX512_VNNI)) return;
     rill_kernels_init_avx512vnni(k);
+    if (!(use & RILL_ISA_AVX512_BF16)) return;
+    rill_kernels_init_avx512bf16(k);
 #elif defined(RILL_KERNELS_ARM)
     if (!(use & RILL_ISA_NEON)) return;
     rill_kernels_init_neon(k);

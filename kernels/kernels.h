@@ -12,7 +12,7 @@
  *
  * THE INVARIANT: with one function table, a row's result is a function of that row's inputs alone, to the last bit. It
  * does not depend on the other rows of the call, their number, the row's position, whether the row was gathered, or the
- * number of threads. (For GEMM: one chain of fused multiply-adds per output element, k ascending, in every
+ * number of threads. (For GEMM: one chain of fused multiply-adds per output element, in one order of k, in every
  * micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may differ in the last bits.
  *
  * Shapes are tuples of these dimensions, last dimension contiguous unless a leading dimension is given:
@@ -100,6 +100,8 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_NEON ((rill_isa_mask)1 << 3)         /* NEON; every AArch64 processor has it */
 #define RILL_ISA_NEON_DOTPROD ((rill_isa_mask)1 << 4) /* int8 dot products; needs RILL_ISA_NEON too */
 #define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5)    /* int8 matrix products; needs RILL_ISA_NEON_DOTPROD too */
+/* bf16 products, for the bf16 GEMM; needs RILL_ISA_AVX512_VNNI too. Reported only for AMD's processors: others gain nothing by it */
+#define RILL_ISA_AVX512_BF16 ((rill_isa_mask)1 << 6)
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
 /* Set *mask to the instruction set `name` (one of the names that rill_isa_name() returns) and all instruction sets that it requires. The
@@ -140,8 +142,10 @@ static inline float *rill_operand_row(const rill_operand *o, size_t r)
  * magnitude is below 2^-100, all values count as 0. A NaN or infinity in a row of A or an output's weights gives
  * NaN. */
 typedef enum rill_dtype {
-    RILL_DTYPE_F32 = 0,  /* fp32 weights */
-    RILL_DTYPE_BF16 = 1, /* rounded to bf16, ties to even; arithmetic is fp32 on the rounded values */
+    RILL_DTYPE_F32 = 0, /* fp32 weights */
+    /* rounded to bf16, ties to even. Arithmetic is fp32 on the rounded weights; with RILL_ISA_AVX512_BF16 each call rounds its rows of A
+     * too, and denormal numbers count as 0, in rows, weights and sums */
+    RILL_DTYPE_BF16 = 1,
     RILL_DTYPE_U8S8 = 2, /* int8 with one scale per output; each call quantises its rows of A */
 } rill_dtype;
 
@@ -185,14 +189,14 @@ typedef struct rill_gemm {
     /* [R, N] output; every element is written. It may be the same memory as `add` if neither has an index and both have the same ld */
     rill_operand c;
     void *scratch; /* rill_gemm_scratch_size() bytes, aligned to 64; may be NULL if that is 0 */
-    /* with U8S8 weights; 1: an earlier call quantised all rows of A (at most RILL_GEMM_QUANT_ROWS), and scratch still holds them; 0: this
-     * call quantises them */
+    /* with U8S8 and BF16 weights; 1: an earlier call quantised (or rounded) all rows of A, at most RILL_GEMM_QUANT_ROWS, for weights of the
+     * same type and K, and scratch still holds them; 0: this call quantises them */
     int reuse_quantised;
 } rill_gemm;
 
-enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a U8S8 call quantises at a time */
+enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a call quantises or rounds at a time */
 
-/* Return the scratch bytes for a call with `rows` rows and these weights; 0 except for U8S8. Of *w, only k and dtype are read. The
+/* Return the scratch bytes for a call with `rows` rows and these weights; 0 for F32. Of *w, only k and dtype are read. The
  * size saturates: SIZE_MAX rows gives a size that serves every call. Any thread. */
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
@@ -314,7 +318,7 @@ typedef struct rill_row_kernel {
 
 typedef struct rill_kernels {
     rill_isa_mask isa; /* the instruction sets in use; RILL_ISA_REF for plain C */
-    /* name of the highest instruction set in use: "ref"; "avx2", "avx512", "avx512vnni"; "neon", "neon-dotprod", "neon-i8mm". Static */
+    /* name of the highest instruction set in use, static: "ref"; "avx2", "avx512", "avx512vnni", "avx512bf16"; "neon", ... */
     const char *name;
 
     void (*gemm)(const rill_gemm *g, rill_pool *pool);
@@ -344,8 +348,9 @@ typedef struct rill_peak_loop {
     float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
-/* Return a loop of multiply-adds (two flops each) with the widest vectors that `isa` has. int8 = 1: int8 with exact sums; 0: fp32. */
-rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, int int8);
+/* Return a loop of the multiply-adds (two flops each) of weights of this type, with the widest vectors of `isa`: int8 with exact sums; bf16
+ * where the GEMM multiplies bf16, else fp32. */
+rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights);
 
 /* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */
 rill_peak_loop rill_peak_loop_read(const void *data, size_t bytes);

@@ -25,8 +25,9 @@ size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype)
 
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
 {
-    if (w->dtype != RILL_DTYPE_U8S8 || rows == 0) return 0;
+    if (w->dtype == RILL_DTYPE_F32 || rows == 0) return 0;
     if (rows > RILL_QUANT_ROWS) rows = RILL_QUANT_ROWS;
+    if (w->dtype == RILL_DTYPE_BF16) return rows * rill_quant_stride(w->k, sizeof(uint16_t));
     return RILL_QUANT_ROWS * sizeof(float) + rows * rill_quant_stride(w->k, sizeof(int16_t));
 }
 

@@ -49,11 +49,14 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 #define OPAQUE(x) "+v"(x)
 #define FMA_512(i) a[i] = _mm512_fmadd_ps(a[i], x, y);
 #define FMA_256(i) a[i] = _mm256_fmadd_ps(a[i], x, y);
+#define BF16_512(i) a[i] = _mm512_dpbf16_ps(a[i], (__m512bh)x, (__m512bh)y);
 #define DOT_512(i) a[i] = _mm512_dpbusd_epi32(a[i], x, y);
 #define PAIRS_256(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y)); /* as in the int8 GEMM for AVX2 */
 PEAK_LOOP(fma_avx512, "avx512f", __m512, __m512, _mm512_set1_ps(0.999f), _mm512_set1_ps(0.5f), FMA_512)
 PEAK_LOOP(fma_avx2, "avx2,fma", __m256, __m256, _mm256_set1_ps(0.999f), _mm256_set1_ps(0.5f), FMA_256)
 PEAK_LOOP(dot_vnni, "avx512f,avx512vnni", __m512i, __m512i, _mm512_set1_epi8(3), _mm512_set1_epi8(5), DOT_512)
+PEAK_LOOP(dot_bf16, "avx512f,avx512bf16", __m512, __m512i, _mm512_set1_epi16(0x3f7f), _mm512_set1_epi16(0x3f00),
+          BF16_512)
 PEAK_LOOP(dot_pairs_avx2, "avx2", __m256i, __m256i, _mm256_set1_epi16(3), _mm256_set1_epi16(5), PAIRS_256)
 READ_LOOP(read_avx2, "avx2", __m256i)
 #endif
@@ -111,11 +114,14 @@ static double pass_flops(double wide)
     return 2.0 * ACCUMULATORS * ITERATIONS * wide;
 }
 
-rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, int int8)
+rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights)
 {
+    const int int8 = weights == RILL_DTYPE_U8S8;
 #if defined(RILL_KERNELS_X86)
     if (int8 && (isa & RILL_ISA_AVX512_VNNI)) return (rill_peak_loop){.run = dot_vnni, .work = pass_flops(64)};
     if (int8 && (isa & RILL_ISA_AVX2)) return (rill_peak_loop){.run = dot_pairs_avx2, .work = pass_flops(16)};
+    if (weights == RILL_DTYPE_BF16 && (isa & RILL_ISA_AVX512_BF16))
+        return (rill_peak_loop){.run = dot_bf16, .work = pass_flops(32)};
     if (isa & RILL_ISA_AVX512) return (rill_peak_loop){.run = fma_avx512, .work = pass_flops(16)};
     if (isa & RILL_ISA_AVX2) return (rill_peak_loop){.run = fma_avx2, .work = pass_flops(8)};
 #elif defined(RILL_KERNELS_ARM)

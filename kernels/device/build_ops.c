@@ -299,7 +299,7 @@ static int rows_are_quantised(const dev_builder *b)
             written->element == op->view[i].element)
             return 0;
     }
-    return now->type == RILL_WEIGHT_INT8 && then->type == RILL_WEIGHT_INT8 && now->k == then->k;
+    return now->type != RILL_WEIGHT_F32 && now->type == then->type && now->k == then->k;
 }
 
 static void build_subset_product(dev_builder *b, const rill_product *op)

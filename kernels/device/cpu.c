@@ -415,10 +415,12 @@ static rill_status measure_limits(const rill_session *s, rill_limits *out)
     void *memory = rill_alloc(s->ctx, READ_BYTES);
     if (memory == NULL) return rill_fail_memory(s->ctx, READ_BYTES, "measuring the machine");
     memset(memory, 1, READ_BYTES);
-    rill_peak_loop floats = rill_peak_loop_fma(isa, 0), bytes = rill_peak_loop_fma(isa, 1);
+    rill_peak_loop floats = rill_peak_loop_fma(isa, RILL_DTYPE_F32), bytes = rill_peak_loop_fma(isa, RILL_DTYPE_U8S8),
+                   pairs = rill_peak_loop_fma(isa, RILL_DTYPE_BF16);
     rill_peak_loop read = rill_peak_loop_read(memory, READ_BYTES);
     out->flops[RILL_ARITHMETIC_F32] = rill_peak_loop_rate(&floats, 0.02);
     out->flops[RILL_ARITHMETIC_INT8] = rill_peak_loop_rate(&bytes, 0.02);
+    out->flops[RILL_ARITHMETIC_BF16] = rill_peak_loop_rate(&pairs, 0.02);
     out->bytes = rill_peak_loop_rate(&read, 0.06);
     rill_free(s->ctx, memory, READ_BYTES);
     return RILL_OK;

@@ -134,6 +134,8 @@ static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *
     if (op->kind == RILL_OP_PRODUCT)
         type = op->as.product.vocab_subset != 0 ? network->subset[op->as.product.vocab_subset - 1].type
                                                 : network->matrix[op->as.product.matrix - 1].type;
+    if (type == RILL_WEIGHT_BF16 && network->device->backend == &dev_cpu)
+        return network->device->kernels.isa & RILL_ISA_AVX512_BF16 ? RILL_ARITHMETIC_BF16 : RILL_ARITHMETIC_F32;
     return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
 }
 

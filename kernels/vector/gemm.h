@@ -30,7 +30,8 @@
 /* The rows of a tile, at most MR. `add` and `c` point at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
     const float *a[2][MR];
-    const void *q[MR];    /* U8S8: the quantised rows of A, which are read instead of a */
+    /* U8S8, and BF16 if it is multiplied as such: the quantised or rounded rows of A, which are read instead of a */
+    const void *q[MR];
     float scale[MR];      /* U8S8: the scale of each quantised row */
     const float *add[MR]; /* added to the rows of C; read only if strip.adds is 1, and then never NULL */
     float *c[MR];
@@ -63,11 +64,11 @@ typedef struct tile_set {
     size_t (*vectors)(size_t remaining, size_t rows);
 } tile_set;
 
-/* The quantised rows of A for U8S8 weights. A NULL pointer to it stands for other weight types. */
+/* The quantised rows of A for U8S8 weights, or the rows rounded to bf16. A NULL pointer to it: rows are read as they are. */
 typedef struct quantised {
     const char *rows;
-    size_t stride; /* bytes from one quantised row to the next */
-    const float *scale;
+    size_t stride;      /* bytes from one quantised row to the next */
+    const float *scale; /* NULL: rows of bf16 have no scale */
 } quantised;
 
 /* ---- macros to write tiles ---- */
@@ -128,7 +129,7 @@ typedef struct edge {
 
 static const float zero_row[WIDE];
 
-/* Rows [begin, begin + rows) of the GEMM g, divided into `groups` groups of rows. q: the same rows of A, quantised; NULL: not in int8. */
+/* Rows [begin, begin + rows) of the GEMM g, in `groups` groups of rows. q: the same rows of A, quantised or rounded; NULL: neither. */
 typedef struct division {
     const rill_gemm *g;
     const tile_set *tiles;
@@ -154,7 +155,7 @@ static void find_rows(const division *d, size_t first, size_t count, tile_rows *
         const size_t r = first + i;
         if (d->q) {
             t->q[i] = d->q->rows + (r - d->begin) * d->q->stride;
-            t->scale[i] = d->q->scale[r - d->begin];
+            if (d->q->scale) t->scale[i] = d->q->scale[r - d->begin];
         } else {
             t->a[0][i] = rill_operand_row(&g->a, r);
             t->a[1][i] = rill_operand_row(&g->a2, r);

@@ -256,7 +256,8 @@ void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool);
 void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
 #if defined(RILL_SET_BELOW)
 void RILL_SET_BELOW(rill_gemm)(const rill_gemm *g, rill_pool *pool);
-#elif defined(RILL_SET_INT8)
+#endif
+#if defined(RILL_SET_INT8)
 void RILL_SET_INT8(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
 #endif
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool);

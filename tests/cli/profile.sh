@@ -41,6 +41,16 @@ exits 0
 verdict "$(good [ "$(grep -c '^step  *lstm ' out)" = 2 ])" "a table for each of two methods"
 has_json bench.json methods.0.profile.operations.0.seconds methods.1.profile.limits_per_thread.int8_flops
 
+# --- bf16 weights are multiplied in bf16 where rill_cpu_isa() (kernels/kernels.c) says so, else in fp32
+feed two "$rill" decode -m "$examples/models/de-en" -q --weights bf16 --profile --stats stats.json
+exits 0
+says "in bf16"
+if grep -q AuthenticAMD /proc/cpuinfo && grep -qw avx512_bf16 /proc/cpuinfo; then
+  verdict "$(good contains '"arithmetic": "bf16"' stats.json)" "arithmetic of bf16 weights: bf16"
+else
+  verdict "$(good [ "$(grep -c '"arithmetic": "bf16"' stats.json)" = 0 ])" "arithmetic of bf16 weights: f32"
+fi
+
 # --- a domain without a device's graph has no profile, and the command says so before it decodes
 feed "$questions" "$rill" decode --plugin "$toy" --domain toy -q --profile
 exits 1

@@ -10,8 +10,8 @@
 
 /* --- shares ------------------------------------------------------------------------------------------------------- */
 
-static const rill_limits sample_limits = {.flops = {[RILL_ARITHMETIC_F32] = 100, [RILL_ARITHMETIC_INT8] = 400},
-                                          .bytes = 50};
+static const rill_limits sample_limits = {
+    .flops = {[RILL_ARITHMETIC_F32] = 100, [RILL_ARITHMETIC_INT8] = 400, [RILL_ARITHMETIC_BF16] = 200}, .bytes = 50};
 
 static double share(rill_arithmetic arithmetic, double seconds, double flops, double bytes)
 {
@@ -30,7 +30,8 @@ static void share_is_min_time_over_time_taken(void **state)
     assert_true(share(RILL_ARITHMETIC_F32, 4, 100, 50) == 0.25);
     assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 0) == 0.125); /* the same in int8: 0.5 s */
     assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 50) == 0.25);
-    assert_true(share(RILL_ARITHMETIC_F32, 1, 0, 100) == 2); /* from caches: above the memory rate */
+    assert_true(share(RILL_ARITHMETIC_BF16, 4, 200, 0) == 0.25); /* in bf16: 1 s */
+    assert_true(share(RILL_ARITHMETIC_F32, 1, 0, 100) == 2);     /* from caches: above the memory rate */
     assert_true(share(RILL_ARITHMETIC_F32, 4, 0, 0) == 0);
     assert_true(share(RILL_ARITHMETIC_F32, 0, 200, 50) == 0); /* nothing was timed */
 }
@@ -68,21 +69,25 @@ static void wider_vectors_are_faster(void **state)
 {
     (void)state;
     const rill_isa_mask has = rill_cpu_isa(), none = RILL_ISA_REF;
-    const double plain = rill_peak_loop_fma(none, 0).work;
-    assert_true(plain == 2 * 32 * 2000.0 && rill_peak_loop_fma(none, 1).work == plain);
+    const double plain = rill_peak_loop_fma(none, RILL_DTYPE_F32).work;
+    assert_true(plain == 2 * 32 * 2000.0 && rill_peak_loop_fma(none, RILL_DTYPE_U8S8).work == plain);
     if (has & RILL_ISA_NEON) {
-        const double neon = rill_peak_loop_fma(RILL_ISA_NEON, 0).work;
+        const double neon = rill_peak_loop_fma(RILL_ISA_NEON, RILL_DTYPE_F32).work;
         const rill_isa_mask dots = RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD;
-        assert_true(rill_peak_loop_fma(RILL_ISA_NEON, 1).work == 4 * neon);
-        assert_true(rill_peak_loop_fma(dots, 0).work == neon && rill_peak_loop_fma(dots, 1).work == 4 * neon);
-        assert_true(rill_peak_loop_fma(dots | RILL_ISA_NEON_I8MM, 1).work == 8 * neon);
+        assert_true(rill_peak_loop_fma(RILL_ISA_NEON, RILL_DTYPE_U8S8).work == 4 * neon);
+        assert_true(rill_peak_loop_fma(dots, RILL_DTYPE_F32).work == neon &&
+                    rill_peak_loop_fma(dots, RILL_DTYPE_U8S8).work == 4 * neon);
+        assert_true(rill_peak_loop_fma(dots | RILL_ISA_NEON_I8MM, RILL_DTYPE_U8S8).work == 8 * neon);
     }
     if (!(has & RILL_ISA_AVX2)) return;
-    const double avx2 = rill_peak_loop_fma(RILL_ISA_AVX2, 0).work;
-    assert_true(rill_peak_loop_fma(RILL_ISA_AVX2, 1).work == 2 * avx2);
-    assert_true(rill_peak_loop_fma(RILL_ISA_AVX2 | RILL_ISA_AVX512, 0).work == 2 * avx2);
+    const double avx2 = rill_peak_loop_fma(RILL_ISA_AVX2, RILL_DTYPE_F32).work;
+    assert_true(rill_peak_loop_fma(RILL_ISA_AVX2, RILL_DTYPE_U8S8).work == 2 * avx2);
+    assert_true(rill_peak_loop_fma(RILL_ISA_AVX2 | RILL_ISA_AVX512, RILL_DTYPE_F32).work == 2 * avx2);
     const rill_isa_mask all = RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI;
-    assert_true(rill_peak_loop_fma(all, 1).work == 8 * avx2);
+    assert_true(rill_peak_loop_fma(all, RILL_DTYPE_U8S8).work == 8 * avx2);
+    assert_true(rill_peak_loop_fma(all, RILL_DTYPE_BF16).work == 2 * avx2); /* in fp32 */
+    assert_true(rill_peak_loop_fma(all | RILL_ISA_AVX512_BF16, RILL_DTYPE_BF16).work == 4 * avx2);
+    assert_true(rill_peak_loop_fma(all | RILL_ISA_AVX512_BF16, RILL_DTYPE_F32).work == 2 * avx2);
 }
 
 /* --- the machine -------------------------------------------------------------------------------------------------- */

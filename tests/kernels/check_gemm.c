@@ -3,9 +3,9 @@
  * Tolerance: K + 3 roundings of 2^-24 each, relative to bias + add + sum |a||w|, a bound for any order of summation.
  * Tanh adds its own few ulp, swish and gelu those of their factor. With bf16 the weights are the rounded ones. With
  * int8, a and w are the quantised values, and the integers before an activation must be exact on every instruction set;
- * the quantisation error is bounded separately. Checked to the bit: a row alone equals the row in any batch (gathered,
- * permuted, on threads); a row of A in two parts equals the row in one; bf16 weights equal fp32 weights of the same
- * values.
+ * the quantisation error is bounded separately. A set that multiplies bf16 must equal an emulation of its instruction.
+ * Checked to the bit: a row alone equals the row in any batch (gathered, permuted, on threads); a row of A in two parts
+ * equals the row in one; bf16 weights equal fp32 weights of the same values, unless the set multiplies bf16.
  *
  * Sections: drawing, values, other rows in the call, corner cases, bench. */
 #include <math.h>
@@ -58,9 +58,15 @@ static problem draw(check *c, int hard, rill_dtype dtype)
     return p;
 }
 
+/* Scratch memory for the call, full of NaN; NULL if it needs none. */
+static void *dirty_scratch(check *c, const rill_weights *w, size_t rows)
+{
+    const size_t bytes = rill_gemm_scratch_size(w, rows);
+    return bytes ? memset(buffer_aligned(c, bytes), 0xff, bytes) : NULL;
+}
+
 static rill_gemm call(check *c, const problem *p, size_t rows, float *out)
 {
-    const size_t scratch = rill_gemm_scratch_size(&p->packed, rows);
     return (rill_gemm){.w = &p->packed,
                        .rows = rows,
                        .a = {p->a, p->lda, p->a_index},
@@ -68,7 +74,7 @@ static rill_gemm call(check *c, const problem *p, size_t rows, float *out)
                        .add = {p->add, p->n, p->add_index},
                        .activation = p->activation,
                        .c = {out, p->ldc, p->c_index},
-                       .scratch = scratch ? buffer_aligned(c, scratch) : NULL};
+                       .scratch = dirty_scratch(c, &p->packed, rows)};
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
@@ -86,6 +92,37 @@ static float rounded(float x)
     const double below = fabs((double)x - (double)down), above = fabs((double)up - (double)x);
     if (below == above) return low & 0x10000 ? down : up;
     return below < above ? down : up;
+}
+
+/* 1: bf16 weights are multiplied by rows that are rounded too; 0: in fp32. */
+static int multiplies_bf16(const check *c, const problem *p)
+{
+    return p->dtype == RILL_DTYPE_BF16 && (c->k.isa & RILL_ISA_AVX512_BF16) != 0;
+}
+
+/* Denormal numbers as zeros of their sign, as vdpbf16ps reads and writes them. */
+static float flushed(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x;
+}
+
+/* Element (r, n) as vdpbf16ps computes it, before the activation: for each pair of k the fused products of the odd k, then of the even one.
+ * *size: bound of the error by rounding the row and by flushing. */
+static float value_bf16(const problem *p, size_t r, size_t n, double *size)
+{
+    const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
+    float sum = p->bias ? p->bias[n] : 0.0f;
+    if (p->add && p->add_index[r] >= 0) sum += p->add[(size_t)p->add_index[r] * p->n + n];
+    sum = flushed(sum);
+    *size = 0.0;
+    for (size_t pair = 0; pair < p->k; pair += 2)
+        for (size_t k = pair + 2; k-- > pair;) {
+            const float x = k < p->k ? flushed(a[k]) : 0.0f, y = k < p->k ? rounded(w[k]) : 0.0f;
+            sum = flushed(fmaf(rounded(x), flushed(y), sum));
+            if (k < p->k)
+                *size += fabs((double)a[k] * (double)y) * (x != a[k] || flushed(y) != y ? 1.0 : 0x1p-8) + 0x1p-125;
+        }
+    return sum;
 }
 
 /* Numbers as int8: the nearest to x / unit, with ties as the header states. */
@@ -151,9 +188,9 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
         size += fabs(product);
     }
     double tolerance = ((double)p->k + 3.0) * 0x1p-24 * size + (double)p->k * 0x1p-149;
-    if (p->dtype == RILL_DTYPE_U8S8) {
+    if (p->dtype == RILL_DTYPE_U8S8 || multiplies_bf16(c, p)) {
         from = sum;
-        sum = (double)value_u8s8(p, r, n, &drift);
+        sum = (double)(p->dtype == RILL_DTYPE_U8S8 ? value_u8s8 : value_bf16)(p, r, n, &drift);
         EXPECT(c, near(sum, from, drift + tolerance) || !(fabs(sum) <= 3.4e38), "%zu,%zu: %.9g is not near %.9g", r, n,
                sum, from);
         tolerance = 0.0;
@@ -291,8 +328,8 @@ static void expect_in_place(check *c, const problem *p)
     EXPECT(c, same_bits(out, separate, p->rows * p->n), "in place differs");
 }
 
-/* A product whose rows were already quantised by another with the same K. */
-static void expect_quantised_once(check *c)
+/* A product whose rows were already quantised, or rounded, by another with the same K. */
+static void expect_quantised_once(check *c, rill_dtype dtype)
 {
     const size_t rows = dice_from(c, 1, RILL_GEMM_QUANT_ROWS), k = dice_from(c, 2, 90), k1 = dice_from(c, 1, k - 1);
     const size_t n[2] = {dice_from(c, 1, 70), dice_from(c, 1, 70)};
@@ -302,7 +339,7 @@ static void expect_quantised_once(check *c)
     for (int i = 0; i < 2; i++) {
         float *weights = buffer(c, n[i] * k);
         dice_fill(c, weights, n[i] * k, 1.0f);
-        pack(c, &w[i], n[i], k, weights, k, RILL_DTYPE_U8S8);
+        pack(c, &w[i], n[i], k, weights, k, dtype);
     }
     void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&w[0], rows));
     for (int i = 0; i < 3; i++) {
@@ -318,8 +355,32 @@ static void expect_quantised_once(check *c)
                                .reuse_quantised = i == 2},
                   c->pool[0]);
     }
-    case_name(c, "quantised once: rows=%zu k=%zu", rows, k);
+    case_name(c, "quantised once: dtype=%d rows=%zu k=%zu", (int)dtype, rows, k);
     EXPECT(c, same_bits(out[0], out[2], rows * n[1]), "rows quantised before differ");
+    buffers_finish(c);
+}
+
+/* Every number of rows up to several chunks gives the bits of a row alone, whatever tiles and chunks the rows are cut into. */
+static void expect_bf16_batches(check *c)
+{
+    enum { ROWS = 600, K = 75, N = 81 };
+    problem p = {.dtype = RILL_DTYPE_BF16, .rows = ROWS, .n = N, .k = K, .table = ROWS, .lda = K, .ldc = N};
+    float *all = buffer(c, ROWS * N), *out = buffer(c, ROWS * N);
+    dice_fill(c, p.a = buffer(c, ROWS * K), ROWS * K, 1.0f);
+    dice_fill(c, p.w = buffer(c, N * K), N * K, 1.0f);
+    pack(c, &p.packed, N, K, p.w, K, p.dtype);
+    rill_gemm g = call(c, &p, ROWS, out), one = g;
+    one.rows = 1;
+    for (size_t r = 0; r < ROWS; r++) {
+        one.a.data = p.a + r * K;
+        one.c.data = all + r * N;
+        c->k.gemm(&one, NULL);
+    }
+    for (g.rows = 1; g.rows <= ROWS; g.rows += g.rows < 100 ? 1 : 13) {
+        case_name(c, "bf16, %zu rows", g.rows);
+        c->k.gemm(&g, c->pool[g.rows % 2]);
+        EXPECT(c, same_bits(out, all, g.rows * N), "other bits than those of single rows");
+    }
     buffers_finish(c);
 }
 
@@ -351,7 +412,9 @@ void check_gemm(check *c)
     EXPECT(c, rill_gemm_pack_size(3, 5, (rill_dtype)99) == 0, "an unknown dtype has a size");
     EXPECT(c, rill_gemm_pack_size(3, ((size_t)1 << 17) + 1, RILL_DTYPE_U8S8) == 0, "int8 sums of any length are exact");
     expect_extremes(c);
-    for (unsigned round = 0; round < c->rounds; round++) expect_quantised_once(c);
+    for (unsigned round = 0; round < c->rounds; round++)
+        expect_quantised_once(c, round % 2 ? RILL_DTYPE_BF16 : RILL_DTYPE_U8S8);
+    if (c->k.isa & RILL_ISA_AVX512_BF16) expect_bf16_batches(c);
     for (unsigned round = 0; round < 2 * c->rounds; round++) {
         const problem p = draw(c, round % 4 == 3, dtypes[round % 3]);
         float *out = buffer_patterned(c, p.table * p.ldc);
@@ -361,7 +424,7 @@ void check_gemm(check *c)
             for (size_t n = 0; n < p.n; n++) expect_value(c, &p, r, n, out[(size_t)p.c_index[r] * p.ldc + n]);
         expect_gaps(c, &p, out);
         if (p.rows) expect_invariant(c, &p, out);
-        if (p.dtype == RILL_DTYPE_BF16) expect_as_rounded(c, &p, out);
+        if (p.dtype == RILL_DTYPE_BF16 && !multiplies_bf16(c, &p)) expect_as_rounded(c, &p, out);
         expect_parts(c, &p, out);
         expect_in_place(c, &p);
         expect_contained(c, &p, out);

@@ -15,7 +15,7 @@ const check_op check_ops[] = {
 /* The table has the requested set, under every mask, and no NULL. */
 void check_table(check *c)
 {
-    for (rill_isa_mask mask = 0; mask < 64; mask++) {
+    for (rill_isa_mask mask = 0; mask < 128; mask++) {
         rill_kernels k;
         rill_kernels_init(&k, mask);
         EXPECT(c, (k.isa & ~(mask & rill_cpu_isa())) == 0, "mask %u gives sets %u", mask, k.isa);

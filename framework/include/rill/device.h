@@ -48,8 +48,8 @@ typedef struct rill_device_options {
     size_t struct_size;
     /* "cpu" or NULL; "cuda", "cuda:1": a GPU by number; "auto": the first usable GPU, else the processor */
     const char *name;
-    /* best instruction set to use on the processor: "ref", "avx2", "avx512", "avx512vnni", "neon", "neon-dotprod", "neon-i8mm"; NULL:
-     * the best available. For tests: results of different instruction sets differ in the last bits */
+    /* best instruction set to use on the processor: "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "neon", "neon-dotprod",
+     * "neon-i8mm"; NULL: the best available. For tests: results of different instruction sets differ in the last bits */
     const char *kernels;
     /* on a GPU use the fastest matrix products: a row's last bits may then depend on the other rows of the batch */
     int fast;
@@ -69,7 +69,8 @@ RILL_API const char *rill_device_name(const rill_device *device);
 
 typedef enum rill_weight_type {
     RILL_WEIGHT_F32 = 0,
-    RILL_WEIGHT_BF16 = 1, /* weights rounded to bf16, ties to even; fp32 arithmetic */
+    RILL_WEIGHT_BF16 =
+        1, /* weights rounded to bf16, ties to even; so are rows where bf16 is multiplied. Sums are fp32 */
     /* int8 weights with one scale per output; input rows are quantised at run time, once for all products that read them */
     RILL_WEIGHT_INT8 = 2,
     /* on a GPU: weights and rows in half precision, fp32 accumulation. Rows are clamped at 65504 */

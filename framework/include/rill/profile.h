@@ -12,9 +12,10 @@ RILL_C_BEGIN
 
 /* Kinds of arithmetic; the peak performance of each is measured separately. */
 typedef enum rill_arithmetic {
-    RILL_ARITHMETIC_F32 = 0, /* fp32; also used with bf16 weights, which are multiplied in fp32 */
+    RILL_ARITHMETIC_F32 = 0, /* fp32; also used with bf16 weights on processors that do not multiply bf16 */
     RILL_ARITHMETIC_INT8 = 1,
-    RILL_ARITHMETICS = 2,
+    RILL_ARITHMETIC_BF16 = 2, /* products of bf16 with sums in fp32 */
+    RILL_ARITHMETICS = 3,
 } rill_arithmetic;
 
 /* Measured cost of one operation of a graph since profiling started. Flops and bytes are the minimum that the operation needs: a

@@ -1,0 +1,152 @@
+/* gemm_bf16.c (x86): C = activation(bias + add + [A1 A2] W^T) over bf16 weights, multiplied as bf16 by AVX512_BF16.
+ *
+ * A chunk of rows is first rounded to bf16 into scratch, A1 and A2 side by side. Then vdpbf16ps adds the two products of
+ * a pair of k to 16 sums at once, twice the products of an fp32 multiply-add. A line of packed weights is its operand as
+ * it is, and the other is a broadcast pair of the row.
+ *
+ * Invariant: every element is a chain of fused multiply-adds that starts at bias + add. Pairs of k ascend, and in a pair
+ * the odd k comes first. Denormal factors and sums count as zero at each step. If K is odd, the last pair ends with a
+ * zero. All tile shapes use this one instruction, so an element's bits do not depend on the number of rows.
+ *
+ * Sections: rows, the tile, tiles of each shape, the call. */
+#include <assert.h>
+
+#include "../vector/gemm.h"
+
+#define RATE 200.0 /* rough speed in flops per ns, to estimate a call's time */
+
+/* ---- rows ------------------------------------------------------------------------------------------------ */
+
+/* Rows of a GEMM's A to round, from row `begin` on, and the memory that gets them. stride: bytes between rounded rows. */
+typedef struct rounding_job {
+    const rill_gemm *g;
+    size_t begin, stride;
+    char *rows;
+} rounding_job;
+
+/* Round x[0..n) to `to`, ties to even. Denormal numbers become zero. Nothing is written past to + n. */
+RILL_INLINE void round_floats(const float *x, size_t n, uint16_t *to)
+{
+    size_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL)
+        _mm512_storeu_si512(to + i, (__m512i)_mm512_cvtne2ps_pbh(v_load(x + i + VL), v_load(x + i)));
+    for (; i < n; i += VL)
+        _mm256_mask_storeu_epi16(to + i, vm_first(n - i), (__m256i)_mm512_cvtneps_pbh(v_load_n(x + i, n - i)));
+}
+
+static void round_rows(const void *arg, size_t begin, size_t end)
+{
+    const rounding_job *job = arg;
+    const rill_gemm *g = job->g;
+    const size_t k1 = g->a2.data ? g->k1 : g->w->k, k2 = g->w->k - k1;
+    for (size_t i = begin; i < end; i++) {
+        uint16_t *to = (uint16_t *)(void *)(job->rows + i * job->stride);
+        round_floats(rill_operand_row(&g->a, job->begin + i), k1, to);
+        if (k2) round_floats(rill_operand_row(&g->a2, job->begin + i), k2, to + k1);
+        to[g->w->k] = 0; /* the second half of the last pair, if K is odd */
+    }
+}
+
+/* ---- the tile -------------------------------------------------------------------------------------------- */
+
+/* The sum of row i and vector j is c_ij, see vector/gemm.h. */
+#define DECLARE(i, j) vf c##i##j = v_zero();
+#define DECLARE_ROW(i) VECTORS(DECLARE, i)
+#define START(i, j) \
+    if ((i) < mr && (j) < nv) c##i##j = v_load(s->start + (j)*VL);
+#define START_ROW(i) VECTORS(START, i)
+#define ADD(i, j) \
+    if ((i) < mr && (j) < nv) c##i##j = v_add(c##i##j, v_load(t->add[i] + (j)*VL));
+#define ADD_ROW(i) VECTORS(ADD, i)
+#define STORE(i, j) \
+    if ((i) < mr && (j) < nv) v_store(t->c[i] + (j)*VL, c##i##j);
+#define STORE_ROW(i) VECTORS(STORE, i)
+#define POINT(i) const char *const a##i = (i) < mr ? t->q[i] : NULL;
+#define WEIGHT(u, j) const __m512bh b##j = (__m512bh)_mm512_loadu_si512((j) < nv ? VECTOR_AT(j, u) : w);
+#define MULTIPLY(i, j) \
+    if ((j) < nv) c##i##j = _mm512_dpbf16_ps(c##i##j, b##j, x);
+#define MULTIPLY_ROW(i, offset)                        \
+    if ((i) < mr) {                                    \
+        const __m512bh x = load_pair(a##i + (offset)); \
+        VECTORS(MULTIPLY, i)                           \
+    }
+/* Multiply the pair of k at byte `at` of every row by the line u after w. */
+#define STEP(u, at)               \
+    {                             \
+        VECTORS(WEIGHT, u)        \
+        ROWS2(MULTIPLY_ROW, (at)) \
+    }
+
+/* Return a pair of numbers of a row, repeated in every lane. */
+RILL_INLINE __m512bh load_pair(const char *p)
+{
+    int32_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return (__m512bh)_mm512_set1_epi32(pair);
+}
+
+RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv)
+{
+    const char *w = s->w, *ahead = t->ahead;
+    const size_t block_stride = s->block_stride, bytes = (s->k[0] + s->k[1] + 1) / 2 * 4;
+    size_t at = 0;
+    ROWS(DECLARE_ROW)
+    ROWS(START_ROW)
+    if (s->adds) {
+        ROWS(ADD_ROW)
+    }
+    ROWS(POINT)
+    for (; at + 8 <= bytes; at += 8, w += 2 * LINE) {
+        LOOK_AHEAD(mr)
+        STEP(0, at)
+        STEP(1, at + 4)
+    }
+    if (at < bytes) STEP(0, at)
+    ROWS(STORE_ROW)
+}
+
+/* ---- tiles of each shape --------------------------------------------------------------------------------- */
+
+#define TILE(mr, nv)                                                 \
+    static void tile_##mr##x##nv(const strip *s, const tile_rows *t) \
+    {                                                                \
+        tile(s, t, mr, nv);                                          \
+    }
+TILES
+
+static const tile_set tiles = {.tile = SHAPES(tile), .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
+
+/* ---- the call -------------------------------------------------------------------------------------------- */
+
+/* Rows are rounded in chunks of equal size, since each chunk reads all weights. */
+static void multiply(const rill_gemm *g, rill_pool *pool)
+{
+    const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(uint16_t));
+    assert(g->scratch && (!g->reuse_quantised || g->rows <= RILL_GEMM_QUANT_ROWS));
+    rounding_job job = {g, 0, stride, g->scratch};
+    const quantised rows = {job.rows, stride, NULL};
+    size_t chunks = (g->rows + RILL_QUANT_ROWS - 1) / RILL_QUANT_ROWS;
+    for (size_t count; chunks > 0; chunks--, job.begin += count) {
+        count = (g->rows - job.begin) / chunks;
+        if (!g->reuse_quantised) rill_parallel_for(pool, round_rows, &job, count, (double)k * 1.0 / VL);
+        run_gemm(g, &tiles, &rows, job.begin, count, RATE, pool);
+    }
+}
+
+static void gemm(const rill_gemm *g, rill_pool *pool)
+{
+    if (g->rows == 0) return;
+    if (g->w->dtype == RILL_DTYPE_BF16)
+        multiply(g, pool);
+    else if (g->w->dtype == RILL_DTYPE_U8S8)
+        RILL_SET_INT8(rill_gemm_u8s8)(g, pool);
+    else
+        RILL_SET_BELOW(rill_gemm)(g, pool);
+}
+
+void RILL_FN(rill_kernels_init)(rill_kernels *k)
+{
+    k->isa |= RILL_SET;
+    k->name = RILL_SET_NAME;
+    k->gemm = gemm;
+}
