@@ -6,6 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what)
+{
+    void *block = rill_calloc(ctx, 1, size);
+    memcpy(out, &block, sizeof block); /* `out` is the address of a pointer of any type; memcpy avoids type punning */
+    return block != NULL ? RILL_OK : rill_fail_memory(ctx, size, what);
+}
+
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 
 static rill_status add_block(rill_arena *arena, size_t count, size_t size, const char *what, rill_arena_block **out)
@@ -36,8 +43,7 @@ rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t 
     rill_arena_block *block;
     TRY(add_block(arena, count, size, what, &block));
     void *first = block + 1;
-    /* `out` is the address of a pointer of any type, such as a `float **`; memcpy avoids type punning */
-    memcpy(out, &first, sizeof first);
+    memcpy(out, &first, sizeof first); /* as in rill_struct_alloc() */
     return RILL_OK;
 }
 
@@ -53,9 +59,14 @@ rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_
     return RILL_OK;
 }
 
-void rill_arena_free(rill_arena *arena, void *array)
+rill_status rill_arena_copy(rill_arena *arena, const char *bytes, size_t length, const char *what, const char **out)
 {
-    if (array != NULL) free_block(arena, (rill_arena_block *)array - 1);
+    char *copy;
+    TRY(rill_arena_alloc(arena, &copy, length + 1, 1, what));
+    memcpy(copy, bytes, length);
+    copy[length] = '\0';
+    *out = copy;
+    return RILL_OK;
 }
 
 void rill_arena_clear(rill_arena *arena)

@@ -22,6 +22,11 @@
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
+/* Allocate a zeroed struct of `size` bytes, which rill_free() frees. `what` names it in the out-of-memory error.
+ *   out    address of a pointer to the struct (a `T **`); NULL on failure
+ *   RILL_OK · RILL_ERR_MEMORY (recorded) */
+rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what);
+
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 
 /* The header of a block. It fills a cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
@@ -41,8 +46,9 @@ typedef struct rill_arena {
  *   RILL_OK · RILL_ERR_MEMORY (the message is recorded; also if count * size overflows) */
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what);
 
-/* Free one array of the arena early; NULL is allowed. */
-void rill_arena_free(rill_arena *arena, void *array);
+/* Set *out to a copy of the bytes, with a NUL after them. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_arena_copy(rill_arena *arena, const char *bytes, size_t length, const char *what, const char **out);
+
 /* Free all blocks. The arena is then empty and can be used again. */
 void rill_arena_clear(rill_arena *arena);
 
@@ -157,6 +163,14 @@ rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, si
 
 /* Add the n x k matrix `w` to the network, which packs a copy with the data type l->type. Rows of `w` are `stride` floats apart. */
 rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride);
+
+/* Return the number of n bytes, at most 8, in little-endian order. */
+static inline uint64_t rill_little_endian(const void *bytes, size_t n)
+{
+    uint64_t value = 0;
+    while (n-- > 0) value = value << 8 | ((const unsigned char *)bytes)[n];
+    return value;
+}
 
 /* Return the number of elements in the tensor's shape. Opening the file has checked that it holds all of them, each of at least one
  * byte, so an allocation of this many elements is bounded by the size of the file. */

@@ -8,7 +8,7 @@
 #define RILL_SEMPARSE_LEXICON_H
 
 #include "domain_base.h"
-#include "utf8.h"
+#include "vocabulary.h"
 
 RILL_C_BEGIN
 
@@ -124,12 +124,6 @@ typedef struct rill__type {
     int unnumbered; /* 1: a placeholder of this type is the type's name alone; 0: the name and a number */
 } rill__type;
 
-typedef struct rill__edge {
-    /* the trie's edge from node `state` to node `next` with the word number `word`; state = RILL__NONE: this place of the hash table is
-     * free */
-    int32_t state, word, next;
-} rill__edge;
-
 struct rill_lexicon {
     rill_context *ctx;
     const char *name; /* name of the file for messages, while it is read */
@@ -143,14 +137,9 @@ struct rill_lexicon {
     int keep_possessive;               /* 1: the 's after a mention stays, as a token; 0: it is dropped */
     int afternoon_low, afternoon_high; /* clock hours from low to high are read as p.m. by default; 0: none are */
 
-    rill_slice *words;
-    size_t word_count;
-    int32_t *word_slots; /* [word_mask + 1] hash table of indices in `words`; open addressing, linear probing */
-    size_t word_mask;
-
-    rill__edge *edges; /* [edge_mask + 1] edges of the trie; open addressing, linear probing */
-    size_t edge_count, edge_mask;
-    int32_t *states; /* [state_count] index of the state's first candidate, or RILL__NONE */
+    rill_vocabulary *words; /* its ids are the numbers of words */
+    rill_vocabulary *edges; /* edges of the trie, see lexicon.c */
+    int32_t *states;        /* [state_count] index of the state's first candidate, or RILL__NONE */
     size_t state_count;
     rill__candidate *candidates;
     size_t candidate_count;
@@ -169,12 +158,6 @@ struct rill_lexicon {
 
 /* --- lexicon.c: tables -------------------------------------------------------------------------------------------- */
 
-/* Return the number of a word in the lexicon; RILL__NONE if the lexicon does not have it. */
-int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length);
-
-/* Set *out to the number of a word; a new word is added. The bytes of `word` must outlive the lexicon. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out);
-
 /* Return the trie state that `word` leads to from `state`; RILL__NONE if there is none. State 0 is the root. */
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word);
 
@@ -187,10 +170,6 @@ int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t
 /* Return the index of a placeholder token's type; RILL__NONE for any other token. *number = the placeholder's number; 0 if it is the type's
  * name alone. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
-
-/* Return the FNV-1a hash of `data`, continued from `hash`. RILL__HASH_START begins a new hash. */
-uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
-#define RILL__HASH_START 0xcbf29ce484222325u
 
 RILL_C_END
 

@@ -122,7 +122,7 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_s
         return fail_line(lexicon, "more than %d words in a row", RILL__MAX_PATH_WORDS);
     for (int i = 0; i < count; i++) {
         TRY(check_word(lexicon, parts[i]));
-        TRY(rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]));
+        TRY(rill_vocabulary_intern(lexicon->words, parts[i].data, parts[i].length, &path->words[path->count]));
         path->count++;
     }
     return RILL_OK;
@@ -295,7 +295,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
         return fail_line(lexicon, "'%.*s': brackets must enclose whole elements of a pattern", SHOWN(text));
     else
         TRY(check_word(lexicon, text));
-    if (choice.kind == RILL__WORD) TRY(rill__lexicon_intern(lexicon, text, &choice.id));
+    if (choice.kind == RILL__WORD) TRY(rill_vocabulary_intern(lexicon->words, text.data, text.length, &choice.id));
     PUSH(&lexicon->arena, lexicon->alternatives, lexicon->alternative_count, choice, "lexicon patterns");
     return RILL_OK;
 }
@@ -522,7 +522,7 @@ static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
     if (column[1].length == 0 || column[1].length > RILL__MAX_WORD_BYTES ||
         memchr(column[1].data, ' ', column[1].length))
         return fail_line(lexicon, "'@keep' takes one token of at most %d bytes", RILL__MAX_WORD_BYTES);
-    return rill__lexicon_intern(lexicon, column[1], &word);
+    return rill_vocabulary_intern(lexicon->words, column[1].data, column[1].length, &word);
 }
 
 static rill_status read_rewrite(rill_lexicon *lexicon, const rill_slice *column)
@@ -611,6 +611,8 @@ static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t len
 
 static rill_status read_lines(rill_lexicon *lexicon)
 {
+    TRY(rill_vocabulary_create(&lexicon->words, lexicon->ctx));
+    TRY(rill_vocabulary_create(&lexicon->edges, lexicon->ctx));
     /* add the root of the trie, state 0 */
     PUSH(&lexicon->arena, lexicon->states, lexicon->state_count, RILL__NONE, "lexicon trie states");
     char *line = lexicon->source.data, *end = line + lexicon->source.length;
@@ -630,20 +632,18 @@ static rill_status read_lines(rill_lexicon *lexicon)
 /* Build a lexicon from `source`. Takes ownership of `source`, also on failure. */
 static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
 {
-    rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);
-    if (!lexicon) {
-        rill_text_clear(&source);
-        return rill_fail_memory(ctx, sizeof *lexicon, "lexicon");
-    }
-    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source, .arena.ctx = ctx};
-    rill_status status = read_lines(lexicon);
+    rill_status status = rill_struct_alloc(ctx, out, sizeof **out, "lexicon");
     if (status != RILL_OK) {
-        rill_lexicon_close(lexicon);
+        rill_text_clear(&source);
         return status;
     }
-    lexicon->name = NULL;
-    *out = lexicon;
-    return RILL_OK;
+    **out = (rill_lexicon){.ctx = ctx, .name = name, .source = source, .arena.ctx = ctx};
+    status = read_lines(*out);
+    (*out)->name = NULL;
+    if (status == RILL_OK) return RILL_OK;
+    rill_lexicon_close(*out);
+    *out = NULL;
+    return status;
 }
 
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)

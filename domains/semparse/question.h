@@ -123,12 +123,6 @@ typedef struct rill__output_token {
     size_t raw_plus_1;
 } rill__output_token;
 
-/* An entry of the hash table from constants to mentions. The table is needed because equal constants share a placeholder. */
-typedef struct rill__mention_slot {
-    int32_t type;   /* type of the mention; RILL__NONE: the slot is free */
-    size_t mention; /* index of the mention in rill_mentions.entries */
-} rill__mention_slot;
-
 struct rill_question {
     rill_context *ctx;
     rill_arena arena;            /* memory of the arrays below */
@@ -148,10 +142,9 @@ struct rill_question {
     rill_text out;
     rill_slice *tokens;
 
-    rill_text scratch;                 /* buffer in which the constant of a mention is put together */
-    int64_t *next_numbers;             /* [types of the lexicon] number of each type's next placeholder */
-    rill__mention_slot *mention_index; /* [mention_index_size] hash table; the size is a power of two, or 0 */
-    size_t mention_index_size;
+    rill_text scratch;          /* buffer in which the type and constant of a mention are put together */
+    int64_t *next_numbers;      /* [types of the lexicon] number of each type's next placeholder */
+    rill_vocabulary *constants; /* types and constants of the mentions; an id is the index in rill_mentions.entries */
 };
 
 /* The longest match that begins at a raw token. It is a name of the lexicon, a rewrite, or a rule's match. */

@@ -82,7 +82,7 @@ static uint32_t normal_character(uint32_t c)
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
-    return rill__lexicon_word(question->lexicon, question->raw_bytes + offset, length);
+    return rill_vocabulary_id(question->lexicon->words, question->raw_bytes + offset, length);
 }
 
 /* Return the base letter of a lower-case letter with diacritics (Latin-1, Latin Extended-A); 0 for a combining mark. Other characters are
@@ -113,8 +113,8 @@ static size_t drop_diacritics(const rill_question *question, size_t offset, size
     }
     if (kept == length || find_word(question, offset, length) != RILL__NONE) return length;
     int owner = kept > 2 && bare[kept - 2] == '\'' && bare[kept - 1] == 's';
-    if (rill__lexicon_word(question->lexicon, bare, kept) == RILL__NONE &&
-        (!owner || rill__lexicon_word(question->lexicon, bare, kept - 2) == RILL__NONE))
+    if (rill_vocabulary_id(question->lexicon->words, bare, kept) == RILL__NONE &&
+        (!owner || rill_vocabulary_id(question->lexicon->words, bare, kept - 2) == RILL__NONE))
         return length;
     memcpy(data, bare, kept);
     return kept;

@@ -32,51 +32,38 @@ static rill_status add_specials(const rill_tokenizer_config *config, int has_beg
     return RILL_OK;
 }
 
-/* Move *vocabulary, of which the set takes ownership, to `tokens`. */
-static void take_vocabulary(rill_token_set *tokens, rill_context *ctx, const char *name, rill_vocabulary **vocabulary,
-                            int32_t limit)
-{
-    *tokens = (rill_token_set){.arena.ctx = ctx, .name = name, .limit = limit, .base = *vocabulary};
-    *vocabulary = NULL;
-}
-
-/* Add those of the source's added tokens that its vocabulary file lacks to the target's vocabulary. */
+/* Add those of the source's added tokens that its vocabulary file lacks, which has `first` tokens, to the target's
+ * vocabulary. */
 static rill_status add_to_target(rill_tokenizer *t, const rill_tokenizer_files *files, int32_t first)
 {
-    rill_token_set tokens;
+    rill_token_set tokens = {
+        .arena.ctx = t->ctx, .name = files->target, .vocabulary = t->target, .limit = files->target_vocab_size};
     rill_status status = RILL_OK;
-    take_vocabulary(&tokens, t->ctx, files->target, &t->target, files->target_vocab_size);
-    status = rill_token_set_continue(&tokens);
     for (size_t i = 0; status == RILL_OK && i < t->added->n_added; i++) {
         const rill_added_token *a = &t->added->added[i];
         if (a->id >= first) status = rill_token_set_add(&tokens, a->text.data, a->text.length, a->id, a->flags);
     }
-    if (status == RILL_OK) status = rill_token_set_finish(&tokens, &t->target);
-    rill_token_set_clear(&tokens);
+    rill_arena_clear(&tokens.arena);
     return status;
 }
 
 static rill_status add_all(rill_tokenizer *t, const rill_tokenizer_config *config, const rill_tokenizer_files *files)
 {
-    const int shared = t->target == t->source;
     const int32_t first = rill_vocabulary_count(t->source);
-    take_vocabulary(t->added, t->ctx, files->source, &t->source, files->source_vocab_size);
-    if (shared) t->target = NULL;
-    TRY(rill_token_set_continue(t->added));
+    *t->added = (rill_token_set){
+        .arena.ctx = t->ctx, .name = files->source, .vocabulary = t->source, .limit = files->source_vocab_size};
     TRY(add_specials(config, files->kind == RILL_TOKENIZER_MOSES_BPE, t->added));
     TRY(rill_tokenizer_config_add_tokens(config, t->added));
     TRY(rill_tokenizer_config_add_special(config, t->added));
-    if (!shared) TRY(add_to_target(t, files, first));
-    TRY(rill_token_set_finish(t->added, &t->source));
-    if (shared) t->target = t->source;
+    if (t->target != t->source) TRY(add_to_target(t, files, first));
+    rill_token_set_finish(t->added);
     return rill_tokenizer_config_bool(config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces);
 }
 
 rill_status rill_added_tokens_open(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     rill_tokenizer_config config;
-    t->added = rill_calloc(t->ctx, 1, sizeof *t->added);
-    if (t->added == NULL) return rill_fail_memory(t->ctx, sizeof *t->added, "added tokens");
+    TRY(rill_struct_alloc(t->ctx, &t->added, sizeof *t->added, "added tokens"));
     rill_status status = rill_tokenizer_config_open(&config, t->ctx, files->directory, 0);
     if (status == RILL_OK) status = add_all(t, &config, files);
     rill_tokenizer_config_close(&config);
@@ -86,6 +73,6 @@ rill_status rill_added_tokens_open(rill_tokenizer *t, const rill_tokenizer_files
 void rill_added_tokens_close(rill_tokenizer *t)
 {
     if (t->added == NULL) return;
-    rill_token_set_clear(t->added);
+    rill_arena_clear(&t->added->arena);
     rill_free(t->ctx, t->added, sizeof *t->added);
 }

@@ -114,10 +114,9 @@ typedef struct rill_family_tokenizer {
     rill_arena arena;
     rill_family family;
     const char *directory;
-    rill_token_set tokens;
-    rill_vocabulary *vocabulary; /* owned by this struct */
-    rill_spm *spm;               /* the SentencePiece model that splits text; NULL: none */
-    rill_pipeline *pipeline;     /* the tokenizer.json or byte-level BPE pipeline that splits text; NULL: none */
+    rill_token_set tokens;   /* its vocabulary is owned by this struct */
+    rill_spm *spm;           /* the SentencePiece model that splits text; NULL: none */
+    rill_pipeline *pipeline; /* the tokenizer.json or byte-level BPE pipeline that splits text; NULL: none */
     int32_t bos, eos, unk;
     int clean_up_spaces;             /* 1: remove spaces before punctuation from outputs */
     int tokenized, language_columns; /* 1: inputs are subword tokens; inputs begin with columns for their languages */

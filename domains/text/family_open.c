@@ -27,17 +27,19 @@ static const char END[] = "</s>";
 
 static rill_status add_base_token(const family_opener *o, const char *token)
 {
-    return rill_token_set_add_base(&o->tokenizer->tokens, token, strlen(token));
+    const rill_token_set *tokens = &o->tokenizer->tokens;
+    return rill_vocabulary_add(tokens->vocabulary, tokens->name, token, strlen(token));
 }
 
 /* Add the SentencePiece model's tokens from its id `from` on. */
 static rill_status add_spm_pieces(const family_opener *o, int32_t from)
 {
     const rill_spm *spm = o->tokenizer->spm;
+    const rill_token_set *tokens = &o->tokenizer->tokens;
     for (int32_t i = from; i < rill_spm_count(spm); i++) {
         size_t length;
         const char *piece = rill_spm_piece(spm, i, &length);
-        TRY(rill_token_set_add_base(&o->tokenizer->tokens, piece, length));
+        TRY(rill_vocabulary_add(tokens->vocabulary, tokens->name, piece, length));
     }
     return RILL_OK;
 }
@@ -81,17 +83,8 @@ static rill_status add_pegasus_tokens(const family_opener *o)
 /* Add the tokens of vocab.json, whose ids have no gaps. */
 static rill_status add_listed_tokens(family_opener *o)
 {
-    rill_vocabulary *listed;
-    rill_status status = RILL_OK;
     TRY(rill_path_join(&o->path, o->files->directory, "vocab.json"));
-    TRY(rill_vocabulary_open(&listed, o->ctx, o->path.data, o->files->source_vocab_size));
-    for (int32_t i = 0; status == RILL_OK && i < rill_vocabulary_count(listed); i++) {
-        size_t length;
-        const char *token = rill_vocabulary_token(listed, i, &length);
-        status = rill_token_set_add_base(&o->tokenizer->tokens, token, length);
-    }
-    rill_vocabulary_close(listed);
-    return status;
+    return rill_vocabulary_add_file(o->tokenizer->tokens.vocabulary, o->path.data, o->files->source_vocab_size);
 }
 
 /* Add ByT5's tokens. */
@@ -166,17 +159,6 @@ static rill_status open_vocabulary_files(family_opener *o)
     return add_numbered_tokens(o);
 }
 
-/* Copy a file name into the tokenizer's memory, for later error messages. */
-static rill_status copy_name(const family_opener *o, const char *name, const char **out)
-{
-    const size_t length = strlen(name) + 1;
-    char *copy;
-    TRY(rill_arena_alloc(&o->tokenizer->arena, &copy, length, 1, "names of files"));
-    memcpy(copy, name, length);
-    *out = copy;
-    return RILL_OK;
-}
-
 static rill_status open_pieces(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
@@ -187,9 +169,10 @@ static rill_status open_pieces(family_opener *o)
                          names[1] != NULL ? " and " : "", names[1] != NULL ? names[1] : "",
                          names[2] != NULL ? " and " : "", names[2] != NULL ? names[2] : "");
     }
-    TRY(copy_name(o, directory, &t->directory));
+    TRY(rill_arena_copy(&t->arena, directory, strlen(directory), "names of files", &t->directory));
     TRY(rill_path_join(&o->path, directory, o->config->tokenizer != NULL ? "tokenizer.json" : o->files->source));
-    TRY(copy_name(o, o->path.data, &t->tokens.name));
+    TRY(rill_arena_copy(&t->arena, o->path.data, o->path.length, "names of files", &t->tokens.name));
+    TRY(rill_vocabulary_create(&t->tokens.vocabulary, o->ctx));
     if (o->config->tokenizer != NULL)
         return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, o->config->tokenizer, &t->tokens);
     return open_vocabulary_files(o);
@@ -242,7 +225,7 @@ static rill_status add_sentinels(const family_opener *o)
     if (has_token(o->tokenizer, "<extra_id_0>")) return RILL_OK;
     TRY(rill_tokenizer_config_int(o->config, "extra_ids", 0, 100000, -1, &extra_ids));
     count = extra_ids >= 0 ? extra_ids : bytes ? 125 : 100;
-    if ((int64_t)tokens->n_tokens + count > tokens->limit) return RILL_OK;
+    if (rill_vocabulary_count(tokens->vocabulary) + count > tokens->limit) return RILL_OK;
     for (int64_t i = count - 1; i >= 0; i--) {
         snprintf(name, sizeof name, "<extra_id_%d>", (int)(bytes ? count - 1 - i : i));
         TRY(add_extra_token(o, name, RILL_TOKEN_SPECIAL));
@@ -374,8 +357,8 @@ static rill_status open_vocabulary_of_family(family_opener *o)
     TRY(open_pieces(o));
     TRY(read_family_switches(o));
     TRY(add_all(o));
-    TRY(rill_token_set_finish(&t->tokens, &t->vocabulary));
-    if (t->pipeline != NULL) TRY(rill_pipeline_set_vocabulary(t->pipeline, t->vocabulary));
+    rill_token_set_finish(&t->tokens);
+    if (t->pipeline != NULL) TRY(rill_pipeline_set_vocabulary(t->pipeline, t->tokens.vocabulary));
     return rill_languages_open(t, o->ctx, o->config, o->files);
 }
 
@@ -410,8 +393,8 @@ void rill_family_close(rill_family_tokenizer *t)
     rill_context *ctx = t->arena.ctx;
     rill_spm_close(t->spm);
     rill_pipeline_close(t->pipeline);
-    rill_token_set_clear(&t->tokens);
-    rill_vocabulary_close(t->vocabulary);
+    rill_vocabulary_close(t->tokens.vocabulary);
+    rill_arena_clear(&t->tokens.arena);
     rill_arena_clear(&t->arena);
     rill_free(ctx, t, sizeof *t);
 }

@@ -55,16 +55,13 @@ int rill_language_token_name(rill_language_form form, const char *token, size_t 
 static rill_status find_all_languages(rill_family_tokenizer *t)
 {
     const int added = t->family.language_form != RILL_LANGUAGES_TAGS;
-    for (int32_t id = 0; id < rill_vocabulary_count(t->vocabulary); id++) {
+    for (int32_t id = 0; id < rill_vocabulary_count(t->tokens.vocabulary); id++) {
         size_t length;
         rill_slice name;
-        char *copy;
-        const char *token = rill_vocabulary_token(t->vocabulary, id, &length);
+        const char *copy, *token = rill_vocabulary_token(t->tokens.vocabulary, id, &length);
         if (!rill_language_token_name(t->family.language_form, token, length, &name)) continue;
         if (added && rill_token_set_flags(&t->tokens, id) < 0) continue;
-        TRY(rill_arena_alloc(&t->arena, &copy, name.length + 1, 1, "languages"));
-        memcpy(copy, name.data, name.length);
-        copy[name.length] = '\0';
+        TRY(rill_arena_copy(&t->arena, name.data, name.length, "languages", &copy));
         const rill_language language = {copy, id};
         PUSH(&t->arena, t->language, t->n_languages, language, "languages");
     }
@@ -80,7 +77,7 @@ static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
     for (size_t i = 0; i < t->n_languages; i++) {
         size_t length;
-        const char *token = rill_vocabulary_token(t->vocabulary, t->language[i].id, &length);
+        const char *token = rill_vocabulary_token(t->tokens.vocabulary, t->language[i].id, &length);
         if (rill_slice_is(word, t->language[i].name) || rill_slice_equal(word, (rill_slice){token, length}))
             return t->language[i].id;
     }

@@ -27,40 +27,25 @@ static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Replace a vocabulary without <unk> by one with <unk> at its end. If that is more than `limit` tokens, leave it. */
-static rill_status add_unknown(rill_context *ctx, const char *name, int32_t limit, rill_vocabulary **v)
+/* Add <unk> to a vocabulary without it, unless the vocabulary then has more than `limit` tokens. */
+static rill_status add_unknown(rill_vocabulary *v, int32_t limit)
 {
-    const int32_t n = rill_vocabulary_count(*v);
-    rill_arena arena = {.ctx = ctx};
-    rill_vocabulary *longer = NULL;
-    rill_slice *list;
-    if (n >= limit || rill_vocabulary_id(*v, UNKNOWN, sizeof UNKNOWN - 1) >= 0) return RILL_OK;
-    rill_status status = rill_arena_alloc(&arena, &list, (size_t)n + 1, sizeof *list, name);
-    for (int32_t i = 0; status == RILL_OK && i < n; i++) list[i].data = rill_vocabulary_token(*v, i, &list[i].length);
-    if (status == RILL_OK) {
-        list[n] = (rill_slice){UNKNOWN, sizeof UNKNOWN - 1};
-        status = rill_vocabulary_from_list(&longer, ctx, name, list, n + 1);
-    }
-    rill_arena_clear(&arena);
-    if (status != RILL_OK) return status;
-    rill_vocabulary_close(*v);
-    *v = longer;
-    return RILL_OK;
+    int32_t id;
+    return rill_vocabulary_count(v) < limit ? rill_vocabulary_intern(v, UNKNOWN, sizeof UNKNOWN - 1, &id) : RILL_OK;
 }
 
 static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
 {
     TRY(rill_path_join(path, files->directory, files->source));
     TRY(rill_vocabulary_open(&t->source, t->ctx, path->data, files->source_vocab_size));
-    if (files->adds_unknown) TRY(add_unknown(t->ctx, path->data, files->source_vocab_size, &t->source));
+    if (files->adds_unknown) TRY(add_unknown(t->source, files->source_vocab_size));
     t->unk = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
     if (t->unk < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
     rill_status status = RILL_ERR_NOT_FOUND;
     if (files->target != NULL) {
         TRY(rill_path_join(path, files->directory, files->target));
         status = rill_vocabulary_open(&t->target, t->ctx, path->data, files->target_vocab_size);
-        if (status == RILL_OK && files->adds_unknown)
-            status = add_unknown(t->ctx, path->data, files->target_vocab_size, &t->target);
+        if (status == RILL_OK && files->adds_unknown) status = add_unknown(t->target, files->target_vocab_size);
     }
     if (status != RILL_ERR_NOT_FOUND || !files->target_optional) return status;
     rill_error_clear(t->ctx);
@@ -128,7 +113,7 @@ static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill
 static rill_status open_family(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     TRY(rill_family_open(&t->family, t->ctx, files));
-    t->source = t->target = t->family->vocabulary;
+    t->source = t->target = t->family->tokens.vocabulary;
     t->unk = t->unk_action = t->family->unk;
     t->source_eos = t->family->eos;
     t->languages = t->family->language_names;

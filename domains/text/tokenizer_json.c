@@ -49,12 +49,8 @@ static int get_bool(const json_t *part, const char *key, int fallback)
 
 static rill_status copy_string(const tokenizer_json_reader *r, const json_t *text, rill_slice *out)
 {
-    const size_t length = json_string_length(text);
-    char *copy;
-    TRY(rill_arena_alloc(&r->p->arena, &copy, length + 1, 1, r->name));
-    memcpy(copy, json_string_value(text), length + 1);
-    *out = (rill_slice){copy, length};
-    return RILL_OK;
+    out->length = json_string_length(text);
+    return rill_arena_copy(&r->p->arena, json_string_value(text), out->length, r->name, &out->data);
 }
 
 /* Call `read` with `part`. If the type of `part` is "Sequence", call it for each element of the array at key `list`
@@ -251,7 +247,7 @@ static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
             return refuse_key(r, "model.vocab", "expected a list of [TOKEN, SCORE]");
         p->score[i] = json_number_value(score);
         if (i == 0 || p->score[i] < min_score) min_score = p->score[i];
-        TRY(rill_token_set_add_base(r->tokens, json_string_value(token), json_string_length(token)));
+        TRY(rill_vocabulary_add(r->tokens->vocabulary, r->name, json_string_value(token), json_string_length(token)));
     }
     const json_int_t id = json_is_integer(unknown) ? json_integer_value(unknown) : -1;
     if (id < 0 || (size_t)id >= p->n_scores) return refuse_key(r, "model.unk_id", "expected the number of a token");
@@ -259,30 +255,6 @@ static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
     p->unk_score = min_score - 10; /* the tokenizers library's penalty for unknown characters */
     p->fuse_unk = 1;
     return RILL_OK;
-}
-
-/* Read the vocabulary {TOKEN: ID}, whose ids must be 0 .. count - 1, and add its tokens as base tokens. */
-static rill_status read_vocab_object(tokenizer_json_reader *r, json_t *vocabulary)
-{
-    const size_t n = json_object_size(vocabulary);
-    rill_arena arena = {.ctx = r->ctx};
-    const char **text, *token;
-    json_t *number;
-    if (n == 0) return refuse_key(r, "model.vocab", "expected an object of TOKEN: NUMBER");
-    rill_status status = rill_arena_alloc(&arena, &text, n, sizeof *text, r->name);
-    if (status == RILL_OK) memset(text, 0, n * sizeof *text);
-    json_object_foreach(vocabulary, token, number)
-    {
-        const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
-        if (status == RILL_OK && (id < 0 || (size_t)id >= n || text[id] != NULL))
-            status = rill_fail(r->ctx, RILL_ERR_FORMAT,
-                               "%s: model.vocab: \"%.60s\": expected a unique id from 0 to %zu", r->name, token, n - 1);
-        if (status == RILL_OK) text[id] = token;
-    }
-    for (size_t i = 0; status == RILL_OK && i < n; i++)
-        status = rill_token_set_add_base(r->tokens, text[i], strlen(text[i]));
-    rill_arena_clear(&arena);
-    return status;
 }
 
 /* Append a merge, "A B" or ["A", "B"], to `out` in the format of merges.txt. */
@@ -319,6 +291,7 @@ static rill_status read_bpe(tokenizer_json_reader *r, const json_t *model)
 {
     static const char *const marks[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     const json_t *dropout = json_object_get(model, "dropout");
+    json_t *vocabulary = json_object_get(model, "vocab"); /* {TOKEN: ID} */
     if (!is_absent(dropout) && json_number_value(dropout) != 0)
         return refuse_key(r, "model.dropout", "only null is supported");
     for (size_t i = 0; i < 2; i++) {
@@ -328,7 +301,8 @@ static rill_status read_bpe(tokenizer_json_reader *r, const json_t *model)
     }
     r->p->fuse_unk = get_bool(model, "fuse_unk", 0);
     r->p->ignore_merges = get_bool(model, "ignore_merges", 0);
-    TRY(read_vocab_object(r, json_object_get(model, "vocab")));
+    if (!json_is_object(vocabulary)) return refuse_key(r, "model.vocab", "expected an object of TOKEN: NUMBER");
+    TRY(rill_vocabulary_add_json(r->tokens->vocabulary, r->name, vocabulary, r->tokens->limit));
     return read_merges(r, json_object_get(model, "merges"));
 }
 

@@ -89,14 +89,9 @@ static rill_status fail_incomplete(tree_reader *r, size_t place, const char *wha
 
 /* --- reading a token ---------------------------------------------------------------------------------------------- */
 
-static int is_tree_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
-
 static void skip_tree_spaces(tree_reader *r)
 {
-    while (r->offset < r->length && is_tree_space(r->text[r->offset])) r->offset++;
+    while (r->offset < r->length && rill_is_space(r->text[r->offset])) r->offset++;
 }
 
 /* Read a label or a word, which ends before white space or a bracket. */
@@ -105,7 +100,7 @@ static rill_slice read_label_or_word(tree_reader *r)
     const size_t from = r->offset;
     for (; r->offset < r->length; r->offset++) {
         const char c = r->text[r->offset];
-        if (is_tree_space(c) || c == '(' || c == ')') break;
+        if (rill_is_space(c) || c == '(' || c == ')') break;
     }
     return (rill_slice){r->text + from, r->offset - from};
 }

@@ -31,6 +31,10 @@ static inline int rill_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
+static inline int rill_is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
 static inline int rill_is_lower(char c)
 {
     return c >= 'a' && c <= 'z';
