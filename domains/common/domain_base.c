@@ -1,4 +1,4 @@
-/* Arenas, options of opening a model, and score requests; see domain_base.h.
+/* Arenas, options of opening a model, and rows of hypotheses; see domain_base.h.
  *
  * Invariant: every block of an arena starts with a header that holds its size, because rill_free() needs the size. */
 #include "domain_base.h"
@@ -134,7 +134,27 @@ rill_weight_type rill_weights_read_type(const rill_open_options *options)
     return out;
 }
 
-/* --- score requests ----------------------------------------------------------------------------------------------- */
+/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+
+rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
+                          const rill_selection *selection)
+{
+    const rill_run_arguments run = {.struct_size = sizeof run,
+                                    .n = rows->n,
+                                    .columns = columns,
+                                    .selection = selection,
+                                    .async_group = rows->group + 1};
+    return rill_session_run(session, graph, &run);
+}
+
+void rill_rows_parents(const rill_rows *rows, int32_t *parent_or_self, int32_t *root_slot)
+{
+    for (int32_t i = 0; i < rows->n; i++) {
+        const int is_root = rows->state_parent[i] == RILL_NO_NODE;
+        parent_or_self[i] = is_root ? rows->node[i] : rows->state_parent[i];
+        root_slot[i] = is_root ? rows->slot[i] : -1;
+    }
+}
 
 rill_selection rill_selection_for_request(const rill_score_request *req, const rill_score_result *result)
 {

@@ -193,7 +193,16 @@ rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
-/* --- score requests ----------------------------------------------------------------------------------------------- */
+/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+
+/* Run a graph once over the rows of a step or score call. `columns`: the graph's input columns; `selection`: the device's
+ * top-k operation, NULL in a step. Returns as rill_session_run(). */
+rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
+                          const rill_selection *selection);
+
+/* Fill two columns for networks whose states read only the parent's state. parent_or_self [n]: the parent node, or the node
+ * itself if it is a root. root_slot [n]: the slot of a root node's input, -1 for other nodes. */
+void rill_rows_parents(const rill_rows *rows, int32_t *parent_or_self, int32_t *root_slot);
 
 /* Convert a score request to the rill_selection that the device's top-k operation takes. The selection borrows the
  * arrays of `req` and `result`, which must outlive it. */

@@ -52,15 +52,7 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 /* --- attention of an output --------------------------------------------------------------------------------------- */
 
-typedef struct alignment {
-    size_t n_actions, n_tokens;
-    /* [actions] for each action, the state (node) from which it was chosen: node, last action before it, slot of the input, depth */
-    int32_t *node, *action, *slot, *depth;
-    size_t *best_tokens; /* [actions] index of the input token with the largest weight */
-    float *weights;      /* [actions, tokens] attention weights */
-} alignment;
-
-static void carve_alignment(alignment *a, rill_carver *c)
+static void carve_alignment(seq_alignment *a, rill_carver *c)
 {
     a->node = rill_carve(c, a->n_actions, sizeof *a->node);
     a->action = rill_carve(c, a->n_actions, sizeof *a->action);
@@ -71,7 +63,7 @@ static void carve_alignment(alignment *a, rill_carver *c)
 }
 
 /* For each action, store the state from which it was chosen: the node of the previous action, or, for the first action, the root node. */
-static void list_states(const seq_runner *r, const rill_hypothesis *h, const alignment *a)
+static void list_states(const seq_runner *r, const rill_hypothesis *h, const seq_alignment *a)
 {
     for (size_t t = 0; t < a->n_actions; t++) {
         a->node[t] = t == 0 ? r->root_node[h->slot] : h->node[t - 1];
@@ -81,27 +73,21 @@ static void list_states(const seq_runner *r, const rill_hypothesis *h, const ali
     }
 }
 
-static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, alignment *a)
+static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, seq_alignment *a)
 {
     rill_carver carver = {0};
-    *a = (alignment){.n_actions = (size_t)h->length, .n_tokens = (size_t)rill_session_units(r->session, h->slot)};
+    *a = (seq_alignment){.n_actions = (size_t)h->length, .n_tokens = (size_t)rill_session_units(r->session, h->slot)};
     carve_alignment(a, &carver);
     TRY(rill_carve_reserve(r->ctx, &r->alignment, &r->alignment_capacity, &carver));
     carve_alignment(a, &carver);
     list_states(r, h, a);
-    return seq_run_alignment(r, &(seq_attention){.n = (int32_t)a->n_actions,
-                                                 .node = a->node,
-                                                 .slot = a->slot,
-                                                 .depth = a->depth,
-                                                 .action = a->action,
-                                                 .weights = a->weights,
-                                                 .stride = a->n_tokens});
+    return seq_run_alignment(r, a);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 /* Write the weights of all input tokens, separated by commas, for each action: "0.5,0.25,0.25 1,0,0". Actions are separated by spaces. */
-static rill_status write_soft(const alignment *a, rill_text *out)
+static rill_status write_soft(const seq_alignment *a, rill_text *out)
 {
     for (size_t t = 0; t < a->n_actions; t++)
         for (size_t s = 0; s < a->n_tokens; s++)
@@ -113,7 +99,7 @@ static rill_status write_soft(const alignment *a, rill_text *out)
     return RILL_OK;
 }
 
-static void find_best_tokens(const alignment *a)
+static void find_best_tokens(const seq_alignment *a)
 {
     for (size_t t = 0; t < a->n_actions; t++) {
         const float *share = a->weights + t * a->n_tokens;
@@ -124,7 +110,7 @@ static void find_best_tokens(const alignment *a)
 }
 
 /* Write pairs of an input token's index and an action's index, in ascending order: "0-0 1-2 1-3". */
-static rill_status write_pairs(const alignment *a, const alignment_form *f, rill_text *out)
+static rill_status write_pairs(const seq_alignment *a, const alignment_form *f, rill_text *out)
 {
     const size_t old_length = out->length;
     find_best_tokens(a);
@@ -144,7 +130,7 @@ rill_status seq_field(void *self, const char *name, const rill_hypothesis *hypot
 {
     seq_runner *r = self;
     alignment_form f;
-    alignment a;
+    seq_alignment a;
     TRY(read_form(r, name, &f));
     if (hypothesis == NULL) return RILL_OK;
     TRY(compute_alignment(r, hypothesis, &a));

@@ -247,17 +247,18 @@ static inline rill_status seq_carve_reserve(seq_runner *r, rill_carver *c)
  * before. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_prepare_positions(seq_runner *r, size_t count);
 
-/* A request for the cross-attention weights of n existing decoder states, computed by the first net. `action`: the last action of each
- * state's hypothesis; RILL_ACTION_START for a root node.
- *   weights  [n, stride] out: weight of each token of the state's input; stride >= the longest input */
-typedef struct seq_attention {
-    int32_t n;
-    const int32_t *node, *slot, *depth, *action;
-    float *weights;
-    size_t stride;
-} seq_attention;
+/* The cross-attention weights of an output's actions, computed by the first net. */
+typedef struct seq_alignment {
+    size_t n_actions, n_tokens;
+    /* [actions] for each action, the state (node) from which it was chosen: node, last action before it (RILL_ACTION_START for
+     * a root node), slot of the input, depth */
+    int32_t *node, *action, *slot, *depth;
+    size_t *best_tokens; /* [actions] index of the input token with the largest weight */
+    float *weights;      /* [actions, tokens] attention weights */
+} seq_alignment;
 
-rill_status seq_run_alignment(seq_runner *r, const seq_attention *watched);
+/* Compute `weights` from the states. Returns as rill_session_run(). */
+rill_status seq_run_alignment(seq_runner *r, const seq_alignment *alignment);
 
 /* --- between the files of this folder ----------------------------------------------------------------------------- */
 

@@ -35,12 +35,6 @@ static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, 
     }
 }
 
-static rill_status run_graph(seq_runner *r, rill_graph graph, rill_run_arguments arguments)
-{
-    arguments.struct_size = sizeof arguments;
-    return rill_session_run(r->session, graph, &arguments);
-}
-
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
 /* Prepare the nets' position embeddings for all rows. Fail if a row is deeper than the model's number of positions. */
@@ -57,17 +51,6 @@ static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *dept
     return seq_prepare_positions(r, (size_t)(deepest + 1));
 }
 
-/* Fill two input columns for nets whose states read only the parent's state. origin [n]: the parent node, or the node
- * itself if it is a root. first [n]: the slot of a root node's input, -1 for other nodes. */
-static void state_origins(const rill_rows *rows, int32_t *origin, int32_t *first)
-{
-    for (int32_t i = 0; i < rows->n; i++) {
-        const int begins = rows->state_parent[i] == RILL_NO_NODE;
-        origin[i] = begins ? rows->node[i] : rows->state_parent[i];
-        first[i] = begins ? rows->slot[i] : -1;
-    }
-}
-
 rill_status seq_step(void *self, const rill_rows *rows)
 {
     seq_runner *r = self;
@@ -78,7 +61,7 @@ rill_status seq_step(void *self, const rill_rows *rows)
     TRY(check_positions(r, rows->n, rows->depth));
     TRY(get_columns(r, m->n_nets + (m->needs_parent ? 2 : 0), (size_t)rows->n, &column));
     if (m->needs_parent) {
-        state_origins(rows, column, column + rows->n);
+        rill_rows_parents(rows, column, column + rows->n);
         columns[used++] = column;
         columns[used++] = column + rows->n;
         column += 2 * rows->n;
@@ -89,20 +72,20 @@ rill_status seq_step(void *self, const rill_rows *rows)
     }
     for (int32_t i = 0; i < rows->n; i++)
         if (rows->state_parent[i] == RILL_NO_NODE) r->root_node[rows->slot[i]] = rows->node[i];
-    return run_graph(r, m->graphs.step,
-                     (rill_run_arguments){.n = rows->n, .columns = columns, .async_group = rows->group + 1});
+    return rill_rows_run(r->session, m->graphs.step, rows, columns, NULL);
 }
 
-rill_status seq_run_alignment(seq_runner *r, const seq_attention *w)
+rill_status seq_run_alignment(seq_runner *r, const seq_alignment *a)
 {
+    const int32_t n = (int32_t)a->n_actions;
     int32_t *symbol;
-    TRY(check_positions(r, w->n, w->depth));
-    TRY(get_columns(r, 1, (size_t)w->n, &symbol));
-    input_token_ids(r, r->model->net[0], w->n, w->action, w->slot, symbol);
-    const int32_t *const columns[] = {w->node, w->slot, w->depth, symbol};
-    return run_graph(
-        r, r->model->graphs.align,
-        (rill_run_arguments){.n = w->n, .columns = columns, .watched = w->weights, .ld_watched = w->stride});
+    TRY(check_positions(r, n, a->depth));
+    TRY(get_columns(r, 1, a->n_actions, &symbol));
+    input_token_ids(r, r->model->net[0], n, a->action, a->slot, symbol);
+    const int32_t *const columns[] = {a->node, a->slot, a->depth, symbol};
+    const rill_run_arguments run = {
+        .struct_size = sizeof run, .n = n, .columns = columns, .watched = a->weights, .ld_watched = a->n_tokens};
+    return rill_session_run(r->session, r->model->graphs.align, &run);
 }
 
 /* --- scores ------------------------------------------------------------------------------------------------------- */
@@ -150,9 +133,7 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_score_reques
     r->request[rows->group] = req;
     r->result[rows->group] = out;
     r->rows[rows->group] = *rows;
-    TRY(run_graph(r, m->graphs.score,
-                  (rill_run_arguments){
-                      .n = rows->n, .columns = columns, .selection = &selection, .async_group = rows->group + 1}));
+    TRY(rill_rows_run(r->session, m->graphs.score, rows, columns, &selection));
     drop_illegal_logp(m, req, out);
     force_first(r, rows, req, out);
     return RILL_OK;

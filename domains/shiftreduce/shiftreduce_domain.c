@@ -224,12 +224,7 @@ typedef struct score_call {
 static rill_status run_score_graph(const score_call *w, const int32_t *const *columns)
 {
     const rill_selection selection = rill_selection_for_request(w->request, w->result);
-    return rill_session_run(w->r->session, w->r->model->score[w->rows->phase],
-                            &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
-                                                  .n = w->rows->n,
-                                                  .columns = columns,
-                                                  .selection = &selection,
-                                                  .async_group = w->rows->group + 1});
+    return rill_rows_run(w->r->session, w->r->model->score[w->rows->phase], w->rows, columns, &selection);
 }
 
 static rill_status score_structure(const score_call *w)
