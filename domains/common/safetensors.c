@@ -354,15 +354,12 @@ static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const
 static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
                                      size_t length)
 {
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, name));
+    (*out)->arena.ctx = ctx;
+    const rill_status status = load_tensor_file(*out, name, bytes, length);
+    if (status == RILL_OK) return RILL_OK;
+    rill_tensor_file_close(*out);
     *out = NULL;
-    rill_tensor_file *t = rill_calloc(ctx, 1, sizeof *t);
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, name);
-    t->arena.ctx = ctx;
-    rill_status status = load_tensor_file(t, name, bytes, length);
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_tensor_file_close(t);
     return status;
 }
 

@@ -121,10 +121,10 @@ typedef struct semparse_runner {
 
 /* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx, device and empty network are
- * set, and finish the network. On failure the caller frees what was loaded.
+/* Open the device and a network, and read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx and
+ * arena.ctx are set. On failure the caller frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
-rill_status semparse_load(semparse *s, const char *directory);
+rill_status semparse_load(semparse *s, const rill_open_options *options);
 
 /* --- logical_form.c ----------------------------------------------------------------------------------------------- */
 

@@ -34,22 +34,16 @@ static void close_model(void *model)
     rill_free(ctx, s, sizeof *s);
 }
 
-static rill_status load_model(semparse *s, const rill_open_options *options)
-{
-    TRY(rill_options_network(s->ctx, "semparse", options, &s->device, &s->network));
-    return semparse_load(s, options->path);
-}
-
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **model, rill_domain_info *info)
 {
     (void)table;
     TRY(rill_options_check(ctx, "semparse", options));
-    semparse *s = rill_calloc(ctx, 1, sizeof *s);
-    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
+    semparse *s;
+    TRY(rill_struct_alloc(ctx, &s, sizeof *s, "a semantic parser"));
     s->ctx = s->arena.ctx = ctx;
     s->tokenized = options->tokenized;
-    rill_status status = load_model(s, options);
+    rill_status status = semparse_load(s, options);
     if (status != RILL_OK) {
         close_model(s);
         return status;
@@ -95,8 +89,8 @@ static rill_status open_runner_parts(semparse_runner *r, int threads)
 
 static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
 {
-    semparse_runner *r = rill_calloc(ctx, 1, sizeof *r);
-    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a semantic parser's runner");
+    semparse_runner *r;
+    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a semantic parser's runner"));
     r->model = model;
     r->ctx = r->arena.ctx = ctx;
     rill_status status = open_runner_parts(r, threads);

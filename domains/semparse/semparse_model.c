@@ -342,9 +342,10 @@ static rill_status load_all(loader *l)
     return build_graphs(s);
 }
 
-rill_status semparse_load(semparse *s, const char *directory)
+rill_status semparse_load(semparse *s, const rill_open_options *options)
 {
-    loader l = {.s = s, .w = {s->ctx, directory, s->network, &s->arena, .path = {.ctx = s->ctx}}};
+    TRY(rill_options_network(s->ctx, "semparse", options, &s->device, &s->network));
+    loader l = {.s = s, .w = {s->ctx, options->path, s->network, &s->arena, .path = {.ctx = s->ctx}}};
     rill_status status = load_all(&l);
     rill_loader_close(&l.w);
     return status;

@@ -302,8 +302,8 @@ rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context
                      void **model, rill_domain_info *info)
 {
     TRY(rill_options_check(ctx, domain, options));
-    seq_model *m = rill_calloc(ctx, 1, sizeof *m);
-    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
+    seq_model *m;
+    TRY(rill_struct_alloc(ctx, &m, sizeof *m, "a model"));
     m->ctx = m->arena.ctx = m->hf_settings.ctx = ctx;
     m->domain = domain;
     m->choose_arch = choose;
@@ -337,17 +337,16 @@ rill_status seq_start(const void *model, rill_context *ctx, int threads, void **
 {
     const seq_model *m = model;
     TRY(rill_tokenizer_check_languages(m->net[0]->tokenizer, ctx));
-    seq_runner *r = rill_calloc(ctx, 1, sizeof *r);
-    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a model's runner");
+    seq_runner *r;
+    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a model's runner"));
     r->model = m;
     r->ctx = r->arena.ctx = ctx;
     rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
-    if (status != RILL_OK) {
+    if (status == RILL_OK)
+        *runner = r;
+    else
         seq_stop(r);
-        return status;
-    }
-    *runner = r;
-    return RILL_OK;
+    return status;
 }
 
 rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)

@@ -228,14 +228,14 @@ static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *o
 
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option)
 {
-    seq_shortlist *s = *out = rill_calloc(net->ctx, 1, sizeof *s);
-    if (s == NULL) return rill_fail_memory(net->ctx, sizeof *s, "a shortlist");
-    s->ctx = s->arena.ctx = net->ctx;
-    s->legal = net->legal;
-    s->end = net->eos;
-    s->source_vocab_size = net->source_vocab_size;
-    s->target_vocab_size = net->target_vocab_size;
-    return open_file(s, net, option);
+    TRY(rill_struct_alloc(net->ctx, out, sizeof **out, "a shortlist"));
+    **out = (seq_shortlist){.ctx = net->ctx,
+                            .arena.ctx = net->ctx,
+                            .legal = net->legal,
+                            .end = net->eos,
+                            .source_vocab_size = net->source_vocab_size,
+                            .target_vocab_size = net->target_vocab_size};
+    return open_file(*out, net, option);
 }
 
 void seq_shortlist_close(seq_shortlist *s)

@@ -164,10 +164,10 @@ static inline size_t parser_features(const parser *p)
 
 /* --- shiftreduce_model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Read config.json, the vocabularies and model.safetensors into a zeroed *p whose ctx, device and empty network are
- * set, and finish the network. On failure the caller frees what was loaded.
+/* Open the device and a network, and read config.json, the vocabularies and model.safetensors into a zeroed *p whose ctx and
+ * arena.ctx are set. On failure the caller frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
-rill_status parser_load(parser *p, const char *directory);
+rill_status parser_load(parser *p, const rill_open_options *options);
 
 /* --- shiftreduce_graphs.c --------------------------------------------------------------------------------------------------- */
 

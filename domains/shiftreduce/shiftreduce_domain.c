@@ -47,23 +47,17 @@ static parser_form option_form(rill_context *ctx, const rill_open_options *optio
     return known ? (parser_form)(word - 1) : PARSER_FORM_AUTO;
 }
 
-static rill_status load_model(parser *p, const rill_open_options *options)
-{
-    TRY(rill_options_network(p->ctx, "shiftreduce", options, &p->device, &p->network));
-    return parser_load(p, options->path);
-}
-
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **model, rill_domain_info *info)
 {
     (void)table;
     TRY(rill_options_check(ctx, "shiftreduce", options));
-    parser *p = rill_calloc(ctx, 1, sizeof *p);
-    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a parser");
+    parser *p;
+    TRY(rill_struct_alloc(ctx, &p, sizeof *p, "a parser"));
     p->ctx = p->arena.ctx = ctx;
     p->form = option_form(ctx, options);
     p->tokenized = options->tokenized;
-    rill_status status = load_model(p, options);
+    rill_status status = parser_load(p, options);
     if (status != RILL_OK) {
         close_model(p);
         return status;
@@ -100,8 +94,8 @@ static void stop(void *runner)
 
 static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
 {
-    parser_runner *r = rill_calloc(ctx, 1, sizeof *r);
-    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a parser's runner");
+    parser_runner *r;
+    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a parser's runner"));
     r->model = model;
     r->ctx = r->arena.ctx = r->normalized_word.ctx = r->tree.ctx = ctx;
     rill_status status = rill_session_open(&r->session, ctx, r->model->network, threads);

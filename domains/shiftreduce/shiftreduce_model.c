@@ -393,9 +393,10 @@ static rill_status load_all(loader *l)
     return parser_build_graphs(l->p);
 }
 
-rill_status parser_load(parser *p, const char *directory)
+rill_status parser_load(parser *p, const rill_open_options *options)
 {
-    loader l = {.p = p, .w = {p->ctx, directory, p->network, &p->arena, .path = {.ctx = p->ctx}}};
+    TRY(rill_options_network(p->ctx, "shiftreduce", options, &p->device, &p->network));
+    loader l = {.p = p, .w = {p->ctx, options->path, p->network, &p->arena, .path = {.ctx = p->ctx}}};
     rill_status status = load_all(&l);
     rill_loader_close(&l.w);
     return status;

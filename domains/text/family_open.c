@@ -365,25 +365,23 @@ static rill_status open_vocabulary_of_family(family_opener *o)
 rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
 {
     rill_tokenizer_config config;
-    rill_family_tokenizer *t = rill_calloc(ctx, 1, sizeof *t);
-    *out = NULL;
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
-    t->family = *files->family;
-    t->arena.ctx = t->tokens.arena.ctx = ctx;
-    t->tokens.limit = files->source_vocab_size;
-    t->tokenized = files->tokenized;
-    t->language_columns = files->language_columns;
-    t->forced_bos = files->forced_bos;
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "vocabularies"));
+    rill_family_tokenizer *t = *out;
+    *t = (rill_family_tokenizer){.family = *files->family,
+                                 .arena.ctx = ctx,
+                                 .tokens = {.arena.ctx = ctx, .limit = files->source_vocab_size},
+                                 .tokenized = files->tokenized,
+                                 .language_columns = files->language_columns,
+                                 .forced_bos = files->forced_bos};
     family_opener o = {.tokenizer = t, .ctx = ctx, .files = files, .config = &config, .path.ctx = ctx};
     rill_status status = rill_tokenizer_config_open(&config, ctx, files->directory,
                                                     !has_vocabulary_files(&t->family, files));
     if (status == RILL_OK) status = open_vocabulary_of_family(&o);
     rill_tokenizer_config_close(&config);
     rill_text_clear(&o.path);
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_family_close(t);
+    if (status == RILL_OK) return RILL_OK;
+    rill_family_close(t);
+    *out = NULL;
     return status;
 }
 

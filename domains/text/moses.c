@@ -470,13 +470,12 @@ static rill_status open_all(rill_moses_bpe *f, rill_text *path, const char *dire
 rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory)
 {
     rill_text path = {.ctx = ctx};
-    rill_moses_bpe *f = *out = rill_calloc(ctx, 1, sizeof *f);
-    if (f == NULL) return rill_fail_memory(ctx, sizeof *f, "a tokeniser");
-    f->ctx = ctx;
-    rill_status status = open_all(f, &path, directory);
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
+    (*out)->ctx = ctx;
+    rill_status status = open_all(*out, &path, directory);
     rill_text_clear(&path);
     if (status == RILL_OK) return RILL_OK;
-    rill_moses_bpe_close(f);
+    rill_moses_bpe_close(*out);
     *out = NULL;
     return status;
 }

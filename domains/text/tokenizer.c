@@ -135,17 +135,12 @@ static rill_status open_files(rill_tokenizer *t, const rill_tokenizer_files *fil
 
 rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
 {
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "vocabularies"));
+    **out = (rill_tokenizer){.ctx = ctx, .kind = files->kind, .source_bos = -1};
+    const rill_status status = open_files(*out, files);
+    if (status == RILL_OK) return RILL_OK;
+    rill_tokenizer_close(*out);
     *out = NULL;
-    rill_tokenizer *t = rill_calloc(ctx, 1, sizeof *t);
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
-    t->ctx = ctx;
-    t->kind = files->kind;
-    t->source_bos = -1;
-    rill_status status = open_files(t, files);
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_tokenizer_close(t);
     return status;
 }
 

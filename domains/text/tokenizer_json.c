@@ -360,15 +360,12 @@ static rill_status read_all(tokenizer_json_reader *r, const json_t *document)
 rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,
                                rill_token_set *tokens)
 {
-    rill_pipeline *p = rill_calloc(ctx, 1, sizeof *p);
-    *out = NULL;
-    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a tokeniser");
-    *p = (rill_pipeline){.arena.ctx = ctx, .name = name};
-    tokenizer_json_reader r = {.p = p, .ctx = ctx, .name = name, .tokens = tokens};
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
+    **out = (rill_pipeline){.arena.ctx = ctx, .name = name};
+    tokenizer_json_reader r = {.p = *out, .ctx = ctx, .name = name, .tokens = tokens};
     const rill_status status = read_all(&r, document);
-    if (status == RILL_OK)
-        *out = p;
-    else
-        rill_pipeline_close(p);
+    if (status == RILL_OK) return RILL_OK;
+    rill_pipeline_close(*out);
+    *out = NULL;
     return status;
 }
