@@ -56,7 +56,8 @@ struct rill_family {
     rill_extra_token prefix, suffix; /* tokens before an input, and after its eos */
     rill_target_use target;
     const char *languages; /* names of languages, space-separated, in order of ids, for directories without a list */
-    const char *begin, *pad, *unknown, *mask; /* default names of special tokens; NULL: no such token. Eos is </s> */
+    /* default names of special tokens; NULL: no such token. The others are <pad>, </s> and <unk> */
+    const char *begin, *mask;
 };
 
 /* --- settings of a directory: tokenizer_config.c ------------------------------------------------------------------ */

@@ -17,7 +17,9 @@ typedef struct family_opener {
     rill_context *ctx;
     const rill_tokenizer_files *files;
     const rill_tokenizer_config *config;
-    const char *begin, *pad, *unknown, *mask; /* names of special tokens; NULL: the model has no such token */
+    /* names of special tokens; begin and the masks may be NULL: the model has no such token. sentence_mask: Pegasus only */
+    const char *begin, *pad, *unknown, *mask, *sentence_mask;
+    int64_t n_reserved; /* Pegasus: number of ids before SentencePiece's tokens, without <pad> and </s> */
     rill_text path;
 } family_opener;
 
@@ -62,21 +64,26 @@ static rill_status add_fairseq_tokens(const family_opener *o)
     return add_spm_pieces(o, 3);
 }
 
-/* Add Pegasus' tokens: padding and eos, two masks, the special tokens of pre-training, then SentencePiece tokens. */
-static rill_status add_pegasus_tokens(const family_opener *o)
+/* Call `add` with the names of Pegasus' special tokens of pre-training: <unk_2>, <unk_3> ... */
+static rill_status add_reserved(const family_opener *o, rill_status (*add)(const family_opener *, const char *))
 {
-    const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
-    int64_t offset;
     char name[32];
-    TRY(rill_tokenizer_config_int(o->config, "offset", 2, 10000, 103, &offset));
+    for (int64_t i = 2; i < o->n_reserved; i++) {
+        snprintf(name, sizeof name, "<unk_%d>", (int)i);
+        TRY(add(o, name));
+    }
+    return RILL_OK;
+}
+
+/* Add Pegasus' tokens: padding and eos, two masks, the special tokens of pre-training, then SentencePiece tokens. */
+static rill_status add_pegasus_tokens(family_opener *o)
+{
+    TRY(rill_tokenizer_config_int(o->config, "offset", 2, 10000, 103, &o->n_reserved));
     TRY(add_base_token(o, o->pad));
     TRY(add_base_token(o, END));
-    TRY(add_base_token(o, sentence != NULL ? sentence : "<mask_1>"));
+    TRY(add_base_token(o, o->sentence_mask));
     TRY(add_base_token(o, o->mask));
-    for (int64_t i = 2; i < offset; i++) {
-        snprintf(name, sizeof name, "<unk_%d>", (int)i);
-        TRY(add_base_token(o, name));
-    }
+    TRY(add_reserved(o, add_base_token));
     return add_spm_pieces(o, 2);
 }
 
@@ -190,6 +197,11 @@ static rill_status add_extra_token(const family_opener *o, const char *token, in
     return rill_token_set_add(&o->tokenizer->tokens, token, strlen(token), -1, flags);
 }
 
+static rill_status add_special_token(const family_opener *o, const char *token)
+{
+    return add_extra_token(o, token, RILL_TOKEN_SPECIAL);
+}
+
 /* Find the ids of the special tokens and flag the tokens RILL_TOKEN_SPECIAL. All except padding are required, because
  * encoding needs them. */
 static rill_status find_special_tokens(const family_opener *o)
@@ -228,7 +240,7 @@ static rill_status add_sentinels(const family_opener *o)
     if (rill_vocabulary_count(tokens->vocabulary) + count > tokens->limit) return RILL_OK;
     for (int64_t i = count - 1; i >= 0; i--) {
         snprintf(name, sizeof name, "<extra_id_%d>", (int)(bytes ? count - 1 - i : i));
-        TRY(add_extra_token(o, name, RILL_TOKEN_SPECIAL));
+        TRY(add_special_token(o, name));
     }
     return RILL_OK;
 }
@@ -254,7 +266,7 @@ static rill_status add_languages(const family_opener *o)
     const char *const underscores = t->family.language_form == RILL_LANGUAGES_M2M ? "__" : "";
     for (rill_slice word; (word = rill_next_word(&remaining)).length > 0;) {
         snprintf(symbol, sizeof symbol, "%s%.*s%s", underscores, (int)word.length, word.data, underscores);
-        TRY(add_extra_token(o, symbol, RILL_TOKEN_SPECIAL));
+        TRY(add_special_token(o, symbol));
     }
     return RILL_OK;
 }
@@ -275,25 +287,10 @@ static rill_status add_languages_after_vocab(const family_opener *o)
 /* Add the mask token. It absorbs spaces before it, except in Pegasus, which has two masks. */
 static rill_status add_mask(const family_opener *o)
 {
-    const int pegasus = o->tokenizer->family.numbering == RILL_NUMBERS_PEGASUS;
-    const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
     if (o->mask == NULL) return RILL_OK;
-    if (!pegasus) return add_extra_token(o, o->mask, RILL_TOKEN_SPECIAL | RILL_TOKEN_LSTRIP);
-    TRY(add_extra_token(o, sentence != NULL ? sentence : "<mask_1>", RILL_TOKEN_SPECIAL));
-    return add_extra_token(o, o->mask, RILL_TOKEN_SPECIAL);
-}
-
-static rill_status add_unused(const family_opener *o)
-{
-    int64_t offset;
-    char name[32];
-    if (o->tokenizer->family.numbering != RILL_NUMBERS_PEGASUS) return RILL_OK;
-    TRY(rill_tokenizer_config_int(o->config, "offset", 2, 10000, 103, &offset));
-    for (int64_t i = 2; i < offset; i++) {
-        snprintf(name, sizeof name, "<unk_%d>", (int)i);
-        TRY(add_extra_token(o, name, RILL_TOKEN_SPECIAL));
-    }
-    return RILL_OK;
+    if (o->sentence_mask == NULL) return add_extra_token(o, o->mask, RILL_TOKEN_SPECIAL | RILL_TOKEN_LSTRIP);
+    TRY(add_special_token(o, o->sentence_mask));
+    return add_special_token(o, o->mask);
 }
 
 /* Add all added tokens in order of their ids. NLLB's directories list the languages as special tokens, and the mask has
@@ -307,7 +304,7 @@ static rill_status add_all(const family_opener *o)
     if (o->config->tokenizer != NULL) return rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens);
     TRY(rill_tokenizer_config_add_tokens(o->config, &o->tokenizer->tokens));
     TRY(add_sentinels(o));
-    TRY(add_unused(o));
+    TRY(add_reserved(o, add_special_token));
     if (listed) TRY(rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens));
     TRY(add_languages(o));
     TRY(add_mask(o));
@@ -351,9 +348,10 @@ static rill_status open_vocabulary_of_family(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
     o->begin = token_name(o, t->family.numbering == RILL_NUMBERS_BYTES ? "cls_token" : "bos_token", t->family.begin);
-    o->pad = token_name(o, "pad_token", t->family.pad);
-    o->unknown = token_name(o, "unk_token", t->family.unknown);
+    o->pad = token_name(o, "pad_token", "<pad>");
+    o->unknown = token_name(o, "unk_token", "<unk>");
     o->mask = token_name(o, "mask_token", t->family.mask);
+    if (t->family.numbering == RILL_NUMBERS_PEGASUS) o->sentence_mask = token_name(o, "mask_token_sent", "<mask_1>");
     TRY(open_pieces(o));
     TRY(read_family_switches(o));
     TRY(add_all(o));

@@ -98,6 +98,9 @@ typedef struct rill_added_token {
     int flags;
 } rill_added_token;
 
+/* tokenizer_config.c: the flags of an added token in JSON: {"special": true, "lstrip": ...}. */
+int rill_added_token_flags(const json_t *token);
+
 typedef struct rill_token_set {
     rill_arena arena;            /* `added` and its texts */
     const char *name;            /* file name, for error messages */

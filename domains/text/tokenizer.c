@@ -114,6 +114,9 @@ static rill_status open_family(rill_tokenizer *t, const rill_tokenizer_files *fi
 {
     TRY(rill_family_open(&t->family, t->ctx, files));
     t->source = t->target = t->family->tokens.vocabulary;
+    t->source_spm = t->target_spm = t->family->spm;
+    t->added = &t->family->tokens;
+    t->clean_up_spaces = t->family->clean_up_spaces;
     t->unk = t->unk_action = t->family->unk;
     t->source_eos = t->family->eos;
     t->languages = t->family->language_names;
@@ -136,7 +139,8 @@ static rill_status open_files(rill_tokenizer *t, const rill_tokenizer_files *fil
 rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "vocabularies"));
-    **out = (rill_tokenizer){.ctx = ctx, .kind = files->kind, .source_bos = -1};
+    const int tokenized = files->kind == RILL_TOKENIZER_WHITESPACE || (files->family != NULL && files->tokenized);
+    **out = (rill_tokenizer){.ctx = ctx, .kind = files->kind, .source_bos = -1, .tokenized = tokenized};
     const rill_status status = open_files(*out, files);
     if (status == RILL_OK) return RILL_OK;
     rill_tokenizer_close(*out);
@@ -147,23 +151,19 @@ rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const r
 void rill_tokenizer_close(rill_tokenizer *t)
 {
     if (t == NULL) return;
-    rill_spm_close(t->source_spm);
-    rill_spm_close(t->target_spm);
-    if (t->target != t->source) rill_vocabulary_close(t->target);
-    if (t->family == NULL) rill_vocabulary_close(t->source);
+    if (t->family == NULL) {
+        rill_spm_close(t->source_spm);
+        rill_spm_close(t->target_spm);
+        if (t->target != t->source) rill_vocabulary_close(t->target);
+        rill_vocabulary_close(t->source);
+        rill_added_tokens_close(t);
+    }
     rill_family_close(t->family);
-    rill_added_tokens_close(t);
     rill_moses_bpe_close(t->bpe);
     rill_free(t->ctx, t, sizeof *t);
 }
 
 /* --- subword tokens ----------------------------------------------------------------------------------------------- */
-
-/* Return 1 if inputs and outputs are tokens separated by spaces, else 0. */
-static int is_tokenized(const rill_tokenizer *t)
-{
-    return t->kind == RILL_TOKENIZER_WHITESPACE || (t->family != NULL && t->family->tokenized);
-}
 
 /* State while a text is split at its added tokens (rill_token_set_split()). */
 typedef struct text_splitter {
@@ -180,12 +180,10 @@ static rill_status split_part(void *user, const char *text, size_t length)
 {
     const text_splitter *s = user;
     const rill_tokenizer *t = s->tokenizer;
-    if (t->family != NULL && t->family->spm == NULL)
+    if (t->family != NULL && t->family->pipeline != NULL)
         return rill_pipeline_split(t->family->pipeline, s->ctx, text == s->begin, text, length, s->fn, s->user);
     if (t->bpe != NULL) return rill_moses_bpe_split(t->bpe, s->ctx, s->side, text, length, s->fn, s->user);
-    const rill_spm *spm = t->family != NULL             ? t->family->spm
-                          : s->side == RILL_SIDE_TARGET ? t->target_spm
-                                                        : t->source_spm;
+    const rill_spm *spm = s->side == RILL_SIDE_TARGET ? t->target_spm : t->source_spm;
     return rill_spm_encode(spm, s->ctx, text, length, s->fn, s->user);
 }
 
@@ -195,21 +193,15 @@ static rill_status forward_token(void *user, const rill_added_token *token)
     return s->fn(s->user, token->text.data, token->text.length);
 }
 
-/* The added tokens at which texts are split; NULL: none. */
-static const rill_token_set *added_tokens(const rill_tokenizer *t)
-{
-    return t->family != NULL ? &t->family->tokens : t->added;
-}
-
 /* Split a text of the source or target language into subword tokens. In a target text, names of special tokens such as
  * "</s>" are ordinary text, because decoding would omit special tokens. */
 static rill_status split_text(const rill_tokenizer *t, rill_context *ctx, rill_side side, const char *bytes,
                               size_t length, rill_word_fn fn, void *user)
 {
     text_splitter s = {.tokenizer = t, .ctx = ctx, .side = side, .begin = bytes, .fn = fn, .user = user};
-    if (is_tokenized(t)) return rill_for_each_word(bytes, length, fn, user);
-    if (added_tokens(t) == NULL) return split_part(&s, bytes, length);
-    return rill_token_set_split(added_tokens(t), side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes, length,
+    if (t->tokenized) return rill_for_each_word(bytes, length, fn, user);
+    if (t->added == NULL) return split_part(&s, bytes, length);
+    return rill_token_set_split(t->added, side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes, length,
                                 split_part, forward_token, &s);
 }
 
@@ -400,11 +392,11 @@ static void clean_up_spaces(rill_text *out, size_t from)
 static int is_special(const rill_tokenizer *t, int32_t action, const char *piece)
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};
-    if (is_tokenized(t)) return 0;
-    if (added_tokens(t) != NULL) {
+    if (t->tokenized) return 0;
+    if (t->added != NULL) {
         /* Without a family the ids of added tokens are the source's. */
         const int32_t id = t->family != NULL ? action : rill_token_set_added_id(t->added, piece, strlen(piece));
-        const int flags = rill_token_set_flags(added_tokens(t), id);
+        const int flags = rill_token_set_flags(t->added, id);
         if (flags >= 0 && (flags & RILL_TOKEN_SPECIAL) != 0) return 1;
         if (t->family != NULL) return 0;
     }
@@ -416,16 +408,15 @@ static int is_special(const rill_tokenizer *t, int32_t action, const char *piece
 static rill_status join_tokens(const rill_tokenizer *t, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out)
 {
-    const rill_spm *spm = t->family != NULL ? t->family->spm : t->target_spm;
     const size_t from = out->length;
-    if (is_tokenized(t) || n == 0) return join_with_spaces(n, piece, length, out);
+    if (t->tokenized || n == 0) return join_with_spaces(n, piece, length, out);
     if (t->bpe != NULL)
         TRY(rill_moses_bpe_join(t->bpe, n, piece, length, out));
-    else if (spm != NULL)
-        TRY(rill_spm_decode(spm, n, piece, length, out));
+    else if (t->target_spm != NULL)
+        TRY(rill_spm_decode(t->target_spm, n, piece, length, out));
     else
         TRY(rill_pipeline_join(t->family->pipeline, n, piece, length, out));
-    if (t->family != NULL ? t->family->clean_up_spaces : t->clean_up_spaces) clean_up_spaces(out, from);
+    if (t->clean_up_spaces) clean_up_spaces(out, from);
     if (t->bpe == NULL) tidy_spaces(out, from);
     return RILL_OK;
 }

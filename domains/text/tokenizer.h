@@ -67,10 +67,10 @@ typedef struct rill_tokenizer {
     /* Names of a multilingual model's languages, NULL-terminated; NULL for other models. */
     const char *const *languages;
     int has_language_tags; /* 1: the source vocabulary has tokens like >>de<< */
-    struct rill_token_set
-        *added;          /* added tokens, at which texts are split first; NULL: none. Families have their own */
-    int clean_up_spaces; /* 1: remove spaces before punctuation from outputs */
-    /* For kind SENTENCEPIECE: segmenters of source and target texts, else NULL. */
+    int tokenized;                /* 1: inputs and outputs are tokens separated by spaces */
+    struct rill_token_set *added; /* added tokens, at which texts are split first; NULL: none */
+    int clean_up_spaces;          /* 1: remove spaces before punctuation from outputs */
+    /* SentencePiece's segmenters of source and target texts; NULL: none */
     struct rill_spm *source_spm, *target_spm;
     struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */
     struct rill_family_tokenizer *family; /* for kind FAMILY, else NULL */

@@ -95,7 +95,7 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static int added_token_flags(const json_t *token)
+int rill_added_token_flags(const json_t *token)
 {
     static const struct {
         const char *key;
@@ -116,7 +116,7 @@ static rill_status read_token_by_id(const rill_tokenizer_config *config, const c
 {
     char *end;
     *out = (numbered_token){
-        .id = strtoll(key, &end, 10), .text = token_content(token), .flags = added_token_flags(token)};
+        .id = strtoll(key, &end, 10), .text = token_content(token), .flags = rill_added_token_flags(token)};
     if (*key >= '0' && *key <= '9' && *end == '\0' && out->text != NULL && out->text[0] != '\0') return RILL_OK;
     return rill_fail(config->ctx, RILL_ERR_FORMAT,
                      "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found "
@@ -169,7 +169,7 @@ static rill_status add_list(const json_t *list, rill_token_set *tokens)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *token = json_array_get(list, i);
         const char *text = token_content(token);
-        const int flags = (json_is_object(token) ? added_token_flags(token) : 0) | RILL_TOKEN_SPECIAL;
+        const int flags = (json_is_object(token) ? rill_added_token_flags(token) : 0) | RILL_TOKEN_SPECIAL;
         if (text != NULL && text[0] != '\0') TRY(rill_token_set_add(tokens, text, strlen(text), -1, flags));
     }
     return RILL_OK;

@@ -301,8 +301,10 @@ static rill_status read_bpe(tokenizer_json_reader *r, const json_t *model)
     }
     r->p->fuse_unk = get_bool(model, "fuse_unk", 0);
     r->p->ignore_merges = get_bool(model, "ignore_merges", 0);
+    char where[4200];
     if (!json_is_object(vocabulary)) return refuse_key(r, "model.vocab", "expected an object of TOKEN: NUMBER");
-    TRY(rill_vocabulary_add_json(r->tokens->vocabulary, r->name, vocabulary, r->tokens->limit));
+    snprintf(where, sizeof where, "%s: model.vocab", r->name);
+    TRY(rill_vocabulary_add_json(r->tokens->vocabulary, where, vocabulary, r->tokens->limit));
     return read_merges(r, json_object_get(model, "merges"));
 }
 
@@ -318,14 +320,6 @@ static rill_status read_model(tokenizer_json_reader *r, const json_t *model)
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
 
-static int token_flags(const json_t *token)
-{
-    return (get_bool(token, "special", 0) ? RILL_TOKEN_SPECIAL : 0) |
-           (get_bool(token, "lstrip", 0) ? RILL_TOKEN_LSTRIP : 0) |
-           (get_bool(token, "rstrip", 0) ? RILL_TOKEN_RSTRIP : 0) |
-           (get_bool(token, "single_word", 0) ? RILL_TOKEN_SINGLE_WORD : 0);
-}
-
 /* Add the added tokens of the file, which the tokenizers library writes in order of their ids. */
 static rill_status read_added(tokenizer_json_reader *r, const json_t *list)
 {
@@ -337,7 +331,7 @@ static rill_status read_added(tokenizer_json_reader *r, const json_t *list)
             json_integer_value(id) < 0)
             return refuse_key(r, "added_tokens", "expected a list of {\"id\": NUMBER, \"content\": TEXT, ...}");
         TRY(rill_token_set_add(r->tokens, json_string_value(text), json_string_length(text), json_integer_value(id),
-                               token_flags(token)));
+                               rill_added_token_flags(token)));
     }
     return RILL_OK;
 }
