@@ -70,9 +70,8 @@ static rill_status ct2_fail(const ct2_reader *w, const char *what, const char *e
 
 static rill_status take_integer(ct2_reader *w, size_t bytes, const char *what, uint32_t *out)
 {
-    *out = 0;
     if (w->n_read - w->n_used < bytes) return ct2_fail(w, what, "the file ends inside it");
-    for (size_t i = bytes; i-- > 0;) *out = *out << 8 | w->buffer[w->n_used + i];
+    *out = (uint32_t)rill_little_endian(w->buffer + w->n_used, bytes);
     w->n_used += bytes;
     return RILL_OK;
 }
@@ -350,7 +349,7 @@ const char *rill_ct2_spec_name(const rill_tensor_file *t, uint32_t *revision)
 
 static double scalar_value(const tensor_type *type, const unsigned char *bytes)
 {
-    const uint32_t bits = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    const uint32_t bits = (uint32_t)rill_little_endian(bytes, 4);
     float value;
     memcpy(&value, &bits, sizeof value);
     if (type->accept_flag != 0) return (double)value;

@@ -31,12 +31,10 @@ enum {
 
 /* --- header entries ----------------------------------------------------------------------------------------------- */
 
-/* A safetensors file whose header is being read (one part of the model), and the entries made from it. */
+/* A safetensors file whose header is being read (one part of the model). */
 typedef struct part_reader {
     rill_tensor_file *tensor_file;
     tensor_part *part;
-    tensor_entry *entry; /* [count] entries of this file's tensors */
-    size_t count;
 } part_reader;
 
 static int is_size(const json_t *value)
@@ -106,12 +104,12 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Check that the tensors cover the data section without gap or overlap. Sorts them by offset. */
-static rill_status check_layout(const part_reader *r)
+static rill_status check_layout(const part_reader *r, tensor_entry *entries, size_t count)
 {
     size_t offset = 0;
-    if (r->count > 0) qsort(r->entry, r->count, sizeof *r->entry, by_offset);
-    for (size_t i = 0; i < r->count; i++) {
-        const rill_file_tensor *e = &r->entry[i].tensor;
+    if (count > 0) qsort(entries, count, sizeof *entries, by_offset);
+    for (size_t i = 0; i < count; i++) {
+        const rill_file_tensor *e = &entries[i].tensor;
         if (e->begin != offset)
             return tensor_fail(r->tensor_file, r->part, e->name,
                                "expected at byte %zu of the data, found at %zu: tensors %s", offset, e->begin,
@@ -151,8 +149,7 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected 8 bytes of header length, the file has %zu bytes", p->name,
                          p->size);
     TRY(tensor_part_read(p, 0, sizeof prefix, prefix));
-    uint64_t length = 0;
-    for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | prefix[i];
+    const uint64_t length = rill_little_endian(prefix, LENGTH_BYTES);
     if (memcmp(prefix, "version ", LENGTH_BYTES) == 0 && p->size < MAX_LFS_POINTER)
         return rill_fail(ctx, RILL_ERR_FORMAT,
                          "%s: the file is a Git LFS pointer: fetch the weights with `git lfs pull`", p->name);
@@ -167,27 +164,22 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     return parse_header(ctx, p, (size_t)length);
 }
 
-static void free_header(tensor_part *part)
-{
-    json_decref(part->header_json);
-}
-
 /* --- all parts ---------------------------------------------------------------------------------------------------- */
 
 static rill_status read_entries(rill_tensor_file *t, size_t part)
 {
-    part_reader r = {.tensor_file = t, .part = &t->part[part], .entry = t->entries + t->count};
+    const part_reader r = {.tensor_file = t, .part = &t->part[part]};
+    const size_t first = t->count;
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)r.part->header_json, name, value)
     {
         if (strcmp(name, "__metadata__") == 0) continue;
-        tensor_entry *entry = &r.entry[r.count++];
+        tensor_entry *entry = &t->entries[t->count++];
         *entry = (tensor_entry){.part = part};
         TRY(read_entry(&r, name, value, &entry->tensor));
     }
-    t->count += r.count;
-    return check_layout(&r);
+    return check_layout(&r, t->entries + first, t->count - first);
 }
 
 static rill_status safetensors_read(rill_tensor_file *t)
@@ -384,7 +376,7 @@ void rill_tensor_file_close(rill_tensor_file *t)
     if (t == NULL) return;
     rill_context *ctx = t->arena.ctx;
     for (size_t i = 0; i < t->n_parts; i++) {
-        free_header(&t->part[i]);
+        json_decref(t->part[i].header_json);
         rill_file_close(&t->part[i].file);
     }
     rill_arena_clear(&t->arena);

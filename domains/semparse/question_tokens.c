@@ -14,6 +14,7 @@
  * a name.
  * Sections: normalising, tokens, chunks, capitals, sentences, quotes, names. */
 #include <string.h>
+#include <uchar.h>
 #include <utf8proc.h>
 
 #include "domain_base.h"
@@ -43,36 +44,19 @@ static uint32_t lower_case(uint32_t c)
     return c;
 }
 
+static int char_in(uint32_t code, const char32_t *list)
+{
+    while (*list != 0 && *list != code) list++;
+    return *list != 0;
+}
+
 /* Return the normal form of a code point that is no white space. */
 static uint32_t normal_character(uint32_t c)
 {
-    switch (c) {
-    case 0x2018:
-    case 0x2019:
-    case 0x201a:
-    case 0x201b:
-    case 0x2032:
-    case 0xb4:
-    case '`': return '\'';
-    case 0x201c:
-    case 0x201d:
-    case 0x201e:
-    case 0x2033:
-    case 0xab:
-    case 0xbb: return '"';
-    case 0x2010:
-    case 0x2011:
-    case 0x2012:
-    case 0x2013:
-    case 0x2014:
-    case 0x2015:
-    case 0x2212: return '-';
-    case 0x2026:
-    case 0xa1:
-    case 0xbf:
-    case 0x2022: return ' ';
-    default: return lower_case(c);
-    }
+    if (char_in(c, U"‘’‚‛′´`")) return '\'';
+    if (char_in(c, U"“”„″«»")) return '"';
+    if (char_in(c, U"\u2010\u2011\u2012\u2013\u2014\u2015\u2212")) return '-'; /* hyphens, dashes, minus */
+    return char_in(c, U"…¡¿•") ? ' ' : lower_case(c);
 }
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
@@ -333,19 +317,8 @@ static int begins_sentence(const char *line, size_t pos)
 
 static char quote_kind(uint32_t code)
 {
-    switch (code) {
-    case '"':
-    case 0xab:
-    case 0xbb:
-    case 0x201c:
-    case 0x201d:
-    case 0x201e: return '"';
-    case '\'':
-    case 0x2018:
-    case 0x2019:
-    case 0x201a: return '\'';
-    default: return 0;
-    }
+    if (char_in(code, U"\"«»“”„")) return '"';
+    return char_in(code, U"'‘’‚") ? '\'' : 0;
 }
 
 /* Return 1 if the token at the bytes [from, to) of the line is inside quotes. An opening quote is at the start of a word, a closing quote

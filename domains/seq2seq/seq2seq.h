@@ -96,8 +96,8 @@ struct seq_arch {
     /* (optional) Find or check the configuration's special tokens. Called when the vocabularies are open. Returns the same statuses as
      * configure(). */
     rill_status (*find_special_tokens)(seq_net *net, const char *directory);
-    /* Read the weights into the network and declare tables. Must call seq_set_output_layer() once. */
-    rill_status (*load)(seq_net *net, const char *directory);
+    /* Read the weights into the network and declare tables. Must call seq_set_output_layer() once. The caller closes the loader. */
+    rill_status (*load)(seq_net *net, rill_loader *loader);
     /* Append the net's operations to a graph: encode() those of the encoder, step() those of one decoder step. */
     void (*encode)(const seq_net *net, const seq_encoder_columns *reader);
     void (*step)(const seq_net *net, const seq_decoder_columns *writer);
@@ -271,21 +271,6 @@ void seq_build_graphs(seq_model *m);
  *   line) · RILL_ERR_MEMORY */
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option);
 void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
-
-/* A binary shortlist in memory (shortlist_binary.c), and the model's sizes that bound its numbers. */
-typedef struct seq_binary_file {
-    rill_context *ctx;
-    const char *path, *bytes;
-    size_t size;
-    int32_t source_vocab_size, target_vocab_size;
-} seq_binary_file;
-
-int seq_is_binary_shortlist(const char *bytes, size_t size);
-
-/* Read a binary shortlist: translations of source id s are target[offset[s] .. offset[s + 1]), in memory of the arena.
- *   RILL_OK · RILL_ERR_FORMAT (names the file and the number) · RILL_ERR_MEMORY */
-rill_status seq_binary_shortlist_read(const seq_binary_file *file, rill_arena *arena, int32_t *n_frequent,
-                                      int32_t **offset, int32_t **target);
 
 /* Compute the vocabulary subset of an input: ids[length] are its source ids, length > 0. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,

@@ -39,9 +39,9 @@ const rill_option seq_options[] = {
 
 /* --- ensembles: compatibility ------------------------------------------------------------------------------------------------ */
 
-/* Two nets of an ensemble that are compared, and their directories: `first` is in `home`, `other` in `directory`. */
+/* The directories of two nets of an ensemble that are compared: the first net's and the other's. */
 typedef struct match_context {
-    const seq_net *first, *other;
+    rill_context *ctx;
     const char *home, *directory;
 } match_context;
 
@@ -53,14 +53,14 @@ static rill_status check_vocabulary(const match_context *context, const char *si
         const char *x = rill_vocabulary_token(a, i, NULL), *y = rill_vocabulary_token(b, i, NULL);
         if (strcmp(x, y) != 0)
             return rill_fail(
-                context->first->ctx, RILL_ERR_FORMAT,
+                context->ctx, RILL_ERR_FORMAT,
                 "%s: the %s vocabulary differs from that of %s: token %d is \"%.60s\" there and \"%.60s\" here; "
                 "all models of an ensemble need the same vocabularies",
                 context->directory, side, context->home, i, x, y);
     }
     if (n == found) return RILL_OK;
     return rill_fail(
-        context->first->ctx, RILL_ERR_FORMAT,
+        context->ctx, RILL_ERR_FORMAT,
         "%s: the %s vocabulary differs from that of %s: it has %d entries there and %d here, so token %d is in one "
         "of them only; all models of an ensemble need the same vocabularies",
         context->directory, side, context->home, n, found, n < found ? n : found);
@@ -69,7 +69,7 @@ static rill_status check_vocabulary(const match_context *context, const char *si
 static rill_status check_same_id(const match_context *context, const char *key, int32_t expected, int32_t found)
 {
     if (expected == found) return RILL_OK;
-    return rill_fail(context->first->ctx, RILL_ERR_FORMAT, "%s: %s: expected %d, as in %s, found %d",
+    return rill_fail(context->ctx, RILL_ERR_FORMAT, "%s: %s: expected %d, as in %s, found %d",
                      context->directory, key, expected, context->home, found);
 }
 
@@ -77,7 +77,7 @@ static rill_status check_same_id(const match_context *context, const char *key, 
  * file and the first entry that differs. */
 static rill_status check_compatible(const seq_net *first, const char *home, const seq_net *other, const char *directory)
 {
-    const match_context context = {.first = first, .other = other, .home = home, .directory = directory};
+    const match_context context = {first->ctx, home, directory};
     const rill_tokenizer *a = first->tokenizer, *b = other->tokenizer;
     TRY(check_vocabulary(&context, "source", a->source, b->source));
     TRY(check_vocabulary(&context, "target", a->target, b->target));
@@ -101,24 +101,20 @@ static void combine_limits(seq_model *m)
 {
     const seq_net *first = m->net[0];
     const char *several = first->arch->plural_name;
-    m->config_positions = first->config_positions;
-    m->max_input_length = first->max_input_length;
-    m->max_positions = first->max_positions;
-    m->max_length = first->max_length;
+    m->config_positions = m->max_input_length = m->max_positions = m->max_length = INT32_MAX;
     for (size_t i = 0; i < m->n_nets; i++) {
-        m->needs_path |= m->net[i]->arch->state_need == SEQ_NEEDS_PATH;
-        m->needs_parent |= m->net[i]->arch->state_need == SEQ_NEEDS_PARENT;
+        const seq_net *net = m->net[i];
+        m->needs_path |= net->arch->state_need == SEQ_NEEDS_PATH;
+        m->needs_parent |= net->arch->state_need == SEQ_NEEDS_PARENT;
+        if (net->arch != first->arch) several = "models";
+        m->config_positions = min_int32(m->config_positions, net->config_positions);
+        m->max_input_length = min_int32(m->max_input_length, net->max_input_length);
+        m->max_positions = min_int32(m->max_positions, net->max_positions);
+        m->max_length = min_int32(m->max_length, net->max_length);
     }
     m->state_need = m->needs_path || first->arch->has_alignment ? RILL_STATE_PATH : RILL_STATE_PARENT;
     snprintf(m->description, sizeof m->description, "%s", first->description);
     if (m->n_nets == 1) return;
-    for (size_t i = 1; i < m->n_nets; i++) {
-        if (m->net[i]->arch != first->arch) several = "models";
-        m->config_positions = min_int32(m->config_positions, m->net[i]->config_positions);
-        m->max_input_length = min_int32(m->max_input_length, m->net[i]->max_input_length);
-        m->max_positions = min_int32(m->max_positions, m->net[i]->max_positions);
-        m->max_length = min_int32(m->max_length, m->net[i]->max_length);
-    }
     snprintf(m->description, sizeof m->description, "ensemble of %zu %s: %d and %d symbols", m->n_nets, several,
              first->source_vocab_size, first->target_vocab_size);
 }
@@ -206,7 +202,10 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
     if (i > 0) TRY(check_compatible(m->net[0], options->path, net, directory));
     const char *list = rill_open_option(options, "shortlist");
     if (i == 0 && list != NULL && strcmp(list, "none") != 0) TRY(seq_shortlist_open(&m->shortlist, net, list));
-    TRY(kind->load(net, directory));
+    rill_loader loader = {m->ctx, directory, m->network, &m->arena, m->weights, .path.ctx = m->ctx};
+    const rill_status status = kind->load(net, &loader);
+    rill_loader_close(&loader);
+    TRY(status);
     if (i == 0 && kind->recommend != NULL) return kind->recommend(net, directory, &m->hf_settings);
     if (i == 0) return RILL_OK;
     rill_tokenizer_close(net->tokenizer);
