@@ -71,9 +71,8 @@ rill_status rill_config_number_or(const rill_config *config, const char *key, do
 rill_status rill_config_string_or(const rill_config *config, const char *key, const char *fallback, const char **out);
 rill_status rill_config_bool_or(const rill_config *config, const char *key, int fallback, int *out);
 
-/* Set *out to 1 if the key exists, else to 0. Its value must be an object.
- *   RILL_OK · RILL_ERR_FORMAT (another type) */
-rill_status rill_config_has_object(const rill_config *config, const char *key, int *out);
+/* Fail unless the value of `key` is an object or absent. RILL_OK · RILL_ERR_FORMAT (another type) */
+rill_status rill_config_expect_object(const rill_config *config, const char *key);
 
 /* Read string number `index` of an array. The array must have `count` strings. If the key is absent, *out = NULL. The string is borrowed
  * until the configuration is closed.

@@ -188,6 +188,12 @@ static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out);
 
+/* The parts of rill_weights_read(): fail if the tensor is absent or too small, which the caller does before it allocates memory
+ * by the sizes in config.json; and read the tensor to `out`. Return as rill_weights_read(). */
+rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns);
+rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
+                                   float *out);
+
 /* After loading, fail if a tensor of the file was not read: the file then belongs to another model than config.json
  * describes, e.g. one with more layers. `is_optional` returns 1 for a tensor that may stay unread; NULL: no tensor may.
  *   RILL_OK · RILL_ERR_FORMAT */

@@ -106,11 +106,7 @@ rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, v
 
 rill_status tensor_copy_string(rill_tensor_file *t, const char *text, const char **out)
 {
-    const size_t size = strlen(text) + 1;
-    char *copy;
-    TRY(rill_arena_alloc(&t->arena, &copy, size, 1, text));
-    *out = memcpy(copy, text, size);
-    return RILL_OK;
+    return rill_arena_copy(&t->arena, text, strlen(text), text, out);
 }
 
 rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count)
@@ -354,17 +350,27 @@ rill_status rill_tensor_file_same_values(const rill_tensor_file *t, const rill_f
 
 /* --- weights of a model ------------------------------------------------------------------------------------------- */
 
+rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
+                                   float *out)
+{
+    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
+}
+
+rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns)
+{
+    const rill_file_tensor *tensor = rill_tensor_file_find(tensors, name);
+    const size_t count = rows * (columns > 0 ? columns : 1);
+    if (tensor != NULL && rill_weights_n_values(tensor) >= count) return RILL_OK;
+    return rill_weights_read_into(tensors, name, rows, columns, NULL);
+}
+
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out)
 {
-    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
-    const int rank = columns > 0 ? 2 : 1;
-    size_t count = rows * (columns > 0 ? columns : 1);
-    const rill_file_tensor *tensor = rill_tensor_file_find(tensors, name);
-    if (tensor == NULL || rill_weights_n_values(tensor) < count)
-        return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
-    TRY(rill_arena_alloc(arena, out, count, sizeof **out, name));
-    return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);
+    TRY(rill_weights_check_size(tensors, name, rows, columns));
+    TRY(rill_arena_alloc(arena, out, rows * (columns > 0 ? columns : 1), sizeof **out, name));
+    return rill_weights_read_into(tensors, name, rows, columns, *out);
 }
 
 rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)

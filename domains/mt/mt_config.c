@@ -186,12 +186,11 @@ static rill_status read_positions(mt_net *net, const rill_config *config)
 {
     const char *form;
     int32_t positions;
-    int found;
     TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
     net->seq.config_positions = positions;
     net->seq.max_input_length = net->settings.position_kind == MT_POSITIONS_FSMT ? POSITIONS_FACTOR * positions
                                                                                  : positions;
-    TRY(rill_config_has_object(config, "rill", &found));
+    TRY(rill_config_expect_object(config, "rill"));
     TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
     if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
         return rill_config_fail(config, "rill.positions", "expected hf or marian, found \"%.40s\"", form);

@@ -74,11 +74,10 @@ static rill_status write_old_config(rill_text *json, rill_tensor_file *tensors)
 rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors)
 {
     rill_text json = {.ctx = net->seq.ctx};
-    char *copy;
     if (tensors->ct2_version >= FIRST_WITH_CONFIG) return RILL_OK;
     rill_status status = write_old_config(&json, tensors);
-    if (status == RILL_OK) status = rill_arena_alloc(&net->seq.model->arena, &copy, json.length + 1, 1, MODEL_FILE);
-    if (status == RILL_OK) net->ct2_config = memcpy(copy, json.data, json.length + 1);
+    if (status == RILL_OK)
+        status = rill_arena_copy(&net->seq.model->arena, json.data, json.length, MODEL_FILE, &net->ct2_config);
     rill_text_clear(&json);
     return status;
 }
@@ -126,7 +125,6 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
 {
     seq_net *s = user;
     const rill_vocabulary *target = s->tokenizer->target;
-    int32_t start;
     TRY(rill_config_expect(config, "unk_token", "<unk>"));
     TRY(find_token_id(config, "eos_token", target, &s->eos));
     if (s->decoder_start >= 0) return RILL_OK; /* the first input is a zero vector, not a token */
@@ -138,9 +136,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
         return rill_config_fail(
             config, "decoder_start_token",
             "expected a token: for a model whose outputs start with a language token, write that one");
-    TRY(find_token_id(config, "decoder_start_token", target, &start));
-    s->decoder_start = start;
-    return RILL_OK;
+    return find_token_id(config, "decoder_start_token", target, &s->decoder_start);
 }
 
 /* Check that the tokenizer's files give each token the same id as the model's own list. */
@@ -183,13 +179,9 @@ typedef struct ct2_folder {
 static rill_status copy_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
 {
     const char *token;
-    char *copy;
     *out = NULL;
     TRY(rill_config_string_or(config, key, NULL, &token));
-    if (token == NULL) return RILL_OK;
-    TRY(rill_arena_alloc(&s->model->arena, &copy, strlen(token) + 1, 1, key));
-    *out = memcpy(copy, token, strlen(token) + 1);
-    return RILL_OK;
+    return token != NULL ? rill_arena_copy(&s->model->arena, token, strlen(token), key, out) : RILL_OK;
 }
 
 /* Return 1 if outputs start with the begin token: the model is OpenNMT's or EOLE's, whose inputs have the special tokens

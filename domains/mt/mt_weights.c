@@ -22,7 +22,7 @@
 #include "mt.h"
 #include "rill/file.h"
 
-enum { NAME_BYTES = 128 };
+enum { NAME_BYTES = 128, FULL_NAME_BYTES = 3 * NAME_BYTES };
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
@@ -92,31 +92,11 @@ typedef struct loader {
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
 
-/* Read the tensor PREFIX + NAME, of shape [rows, columns], or [rows] if columns is 0, into `out`. */
-static rill_status read_into(loader *l, const char *prefix, const char *name, size_t rows, size_t columns, float *out)
-{
-    char full[3 * NAME_BYTES];
-    int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    return rill_tensor_file_read(l->w->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
-}
-
-/* Fail if the tensor PREFIX + NAME is absent or too small. Called before memory is allocated by the sizes in config.json,
- * which may be absurd. */
-static rill_status check_size(loader *l, const char *prefix, const char *name, size_t rows, size_t columns)
-{
-    char full[3 * NAME_BYTES];
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    const rill_file_tensor *tensor = rill_tensor_file_find(l->w->tensors, full);
-    if (tensor != NULL && rill_weights_n_values(tensor) >= rows * columns) return RILL_OK;
-    return read_into(l, prefix, name, rows, columns, NULL);
-}
-
 /* Return 1 if the model's linear layers have biases or, where biases are optional, if the file has a bias for one of the
  * projections. The other projections then get zeros as their bias. */
 static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
 {
-    char full[3 * NAME_BYTES];
+    char full[FULL_NAME_BYTES];
     if (mt_has_flag(l->net, MT_NO_BIAS) || !mt_has_flag(l->net, MT_OPTIONAL_BIAS))
         return !mt_has_flag(l->net, MT_NO_BIAS);
     for (size_t i = 0; i < count; i++) {
@@ -132,19 +112,20 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
 {
     const int biased = has_bias(l, prefix, names, count);
     float *weights, *bias = NULL;
-    char name[NAME_BYTES];
+    char name[FULL_NAME_BYTES];
     for (size_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%s.weight", names[i]);
-        TRY(check_size(l, prefix, name, n, k));
+        snprintf(name, sizeof name, "%s%s.weight", prefix, names[i]);
+        TRY(rill_weights_check_size(l->w->tensors, name, n, k));
     }
     TRY(rill_arena_alloc(&l->w->temp, &weights, count * n * k, sizeof *weights, prefix));
     if (biased) TRY(rill_arena_alloc(l->w->arena, &bias, count * n, sizeof *bias, prefix));
     if (biased) memset(bias, 0, count * n * sizeof *bias);
     for (size_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%s.weight", names[i]);
-        TRY(read_into(l, prefix, name, n, k, weights + i * n * k));
-        snprintf(name, sizeof name, "%s.bias", names[i]);
-        if (biased && has_bias(l, prefix, &names[i], 1)) TRY(read_into(l, prefix, name, n, 0, bias + i * n));
+        snprintf(name, sizeof name, "%s%s.weight", prefix, names[i]);
+        TRY(rill_weights_read_into(l->w->tensors, name, n, k, weights + i * n * k));
+        snprintf(name, sizeof name, "%s%s.bias", prefix, names[i]);
+        if (biased && has_bias(l, prefix, &names[i], 1))
+            TRY(rill_weights_read_into(l->w->tensors, name, n, 0, bias + i * n));
     }
     *out = (mt_linear){.weight = rill_load_matrix(l->w, count * n, k, weights, k),
                        .bias = biased ? rill_network_constant(l->w->network, bias, 1, count * n) : RILL_NONE};
@@ -218,19 +199,21 @@ static rill_status load_attention(loader *l, const mt_stack *side, const char *l
  * has no bias. */
 static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
 {
-    static const char forget[] = "self_ssru.forget_proj.weight", fresh[] = "self_ssru.input_proj.weight",
-                      bias_name[] = "self_ssru.forget_proj.bias";
     const size_t width = l->net->width, size = width * width;
-    float *weights, *bias;
-    TRY(check_size(l, layer, forget, width, width));
-    TRY(check_size(l, layer, fresh, width, width));
+    char name[2 * NAME_BYTES];
+    float *forget, *fresh, *weights, *bias;
+    snprintf(name, sizeof name, "%sself_ssru.forget_proj.weight", layer);
+    TRY(rill_load_floats(l->w, name, width, width, &forget));
+    snprintf(name, sizeof name, "%sself_ssru.input_proj.weight", layer);
+    TRY(rill_load_floats(l->w, name, width, width, &fresh));
     TRY(rill_arena_alloc(&l->w->temp, &weights, 3 * size, sizeof *weights, layer));
     TRY(rill_arena_alloc(l->w->arena, &bias, 3 * width, sizeof *bias, layer));
     memset(bias, 0, 3 * width * sizeof *bias);
-    TRY(read_into(l, layer, forget, width, width, weights));
-    TRY(read_into(l, layer, fresh, width, width, weights + 2 * size));
-    TRY(read_into(l, layer, bias_name, width, 0, bias));
-    for (size_t i = 0; i < size; i++) weights[size + i] = -weights[2 * size + i];
+    snprintf(name, sizeof name, "%sself_ssru.forget_proj.bias", layer);
+    TRY(rill_weights_read_into(l->w->tensors, name, width, 0, bias));
+    memcpy(weights, forget, size * sizeof *weights);
+    memcpy(weights + 2 * size, fresh, size * sizeof *weights);
+    for (size_t i = 0; i < size; i++) weights[size + i] = -fresh[i];
     *out = (mt_linear){.weight = rill_load_matrix(l->w, 3 * width, width, weights, width),
                        .bias = rill_network_constant(l->w->network, bias, 1, 3 * width)};
     rill_arena_clear(&l->w->temp);
@@ -485,8 +468,8 @@ static rill_status load_output_bias(loader *l, float **out)
     float *bias;
     TRY(rill_arena_alloc(l->w->arena, &bias, symbols, sizeof *bias, name));
     memset(bias, 0, symbols * sizeof *bias);
-    if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
-    if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
+    if (tensor != NULL && tensor->rank == 1) TRY(rill_weights_read_into(l->w->tensors, name, symbols, 0, bias));
+    if (tensor != NULL && tensor->rank != 1) TRY(rill_weights_read_into(l->w->tensors, name, 1, symbols, bias));
     /* With renormalize_logits transformers applies the softmax after banned tokens are masked. Ids without a token are not
      * masked. */
     for (int32_t i = 0; l->net->settings.renormalize_logits && i < l->net->seq.target_vocab_size; i++)

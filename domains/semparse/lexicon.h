@@ -131,11 +131,11 @@ struct rill_lexicon {
     rill_text source;
     rill_arena arena; /* memory of the arrays below */
 
-    int format;
-    int stem;                          /* 1: plain tokens are stemmed (Snowball English) */
-    int keep_apostrophe;               /* 1: i'd and don't stay as they are; 0: they become id, dont */
-    int keep_possessive;               /* 1: the 's after a mention stays, as a token; 0: it is dropped */
-    int afternoon_low, afternoon_high; /* clock hours from low to high are read as p.m. by default; 0: none are */
+    int has_format;                        /* 1: the format line has been read */
+    int stem;                              /* 1: plain tokens are stemmed (Snowball English) */
+    int keep_apostrophe;                   /* 1: i'd and don't stay as they are; 0: they become id, dont */
+    int keep_possessive;                   /* 1: the 's after a mention stays, as a token; 0: it is dropped */
+    int64_t afternoon_low, afternoon_high; /* clock hours from low to high are read as p.m. by default; 0: none are */
 
     rill_vocabulary *words; /* its ids are the numbers of words */
     rill_vocabulary *edges; /* edges of the trie, see lexicon.c */

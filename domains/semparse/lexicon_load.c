@@ -29,7 +29,7 @@
 /* A lexicon is maintained by hand, so a larger file is a mistake. The limit keeps all indices within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)
 
-enum { MAX_LEXICON_COLUMNS = 8, FORMAT = 1, MAX_ALTERNATIVES = 64 };
+enum { MAX_LEXICON_COLUMNS = 8, FORMAT = 1, MAX_ALTERNATIVES = 64, MAX_DIGITS = 12 };
 
 /* Record "<file>:<line>: <sentence>" and return RILL_ERR_FORMAT. */
 static rill_status __attribute__((format(printf, 2, 3))) fail_line(rill_lexicon *lexicon, const char *format, ...)
@@ -75,16 +75,24 @@ static int split_at(rill_slice text, char separator, rill_slice *parts, int capa
     return count;
 }
 
-static int read_decimal(rill_slice text, int *out)
+/* Read a number of at most MAX_DIGITS digits. Returns 1 on success, 0 if it is malformed. */
+static int read_decimal(rill_slice text, int64_t *out)
 {
-    int value = 0;
-    if (text.length == 0 || text.length > 6) return 0;
+    if (text.length == 0 || text.length > MAX_DIGITS) return 0;
+    *out = 0;
     for (size_t i = 0; i < text.length; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') return 0;
-        value = value * 10 + (text.data[i] - '0');
+        if (!rill_is_digit(text.data[i])) return 0;
+        *out = *out * 10 + (text.data[i] - '0');
     }
-    *out = value;
     return 1;
+}
+
+/* Read a range such as "5-31". Returns 1 on success, 0 if it is malformed. */
+static int read_range(rill_slice text, int64_t *low, int64_t *high)
+{
+    rill_slice ends[2];
+    return split_at(text, '-', ends, 2) == 2 && read_decimal(ends[0], low) && read_decimal(ends[1], high) &&
+           *low <= *high;
 }
 
 /* Refuse a word that no question can contain: tokens are lower case and have no punctuation at the end. */
@@ -237,26 +245,6 @@ static const class_name class_names[] = {
     {"start", RILL__START, 0},   {"end", RILL__END, 0},
 };
 
-/* Read a range such as "5-31". Returns 1 on success, 0 if it is malformed. */
-static int read_range(rill_slice text, int64_t *low, int64_t *high)
-{
-    int64_t *into = low;
-    int digits = 0;
-    *low = *high = 0;
-    for (size_t i = 0; i < text.length; i++) {
-        char c = text.data[i];
-        if (c == '-' && into == low && digits) {
-            into = high;
-            digits = 0;
-        } else if (c >= '0' && c <= '9' && digits++ < 12) {
-            *into = *into * 10 + (c - '0');
-        } else {
-            return 0;
-        }
-    }
-    return into == high && digits && *low <= *high;
-}
-
 /* Read "{name}" or "{name:low-high}"; `text` excludes the braces. */
 static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alternative *out)
 {
@@ -369,22 +357,32 @@ static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *rea
     return RILL_OK;
 }
 
-/* Return 1 if a left context may contain this class. Left contexts are compared with words that are already rewritten,
+/* Return 1 if a left context may not contain this class. Left contexts are compared with words that are already rewritten,
  * where numbers have become mentions or plain tokens. */
-static int is_left_class(rill__pattern_class kind)
+static int is_no_left_class(rill__pattern_class kind)
 {
-    return kind == RILL__WORD || kind == RILL__TYPE || kind == RILL__ANY || kind == RILL__START;
+    return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__ANY && kind != RILL__START;
+}
+
+/* Return 1 if an element captures a value, which replaces {} in the rule's constant. */
+static int is_value_class(rill__pattern_class kind)
+{
+    return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__START && kind != RILL__END;
+}
+
+/* Return 1 if the test holds for an alternative of the elements [from, to). */
+static int has_class(const rill_lexicon *lexicon, int32_t from, int32_t to, int (*test)(rill__pattern_class kind))
+{
+    for (const rill__element *e = lexicon->elements + from; e < lexicon->elements + to; e++)
+        for (int32_t c = e->first; c < e->first + e->count; c++)
+            if (test(lexicon->alternatives[c].kind)) return 1;
+    return 0;
 }
 
 static rill_status check_left_context(rill_lexicon *lexicon, const rill__pattern *pattern)
 {
-    for (int32_t e = pattern->first; e < pattern->body; e++) {
-        const rill__element *element = &lexicon->elements[e];
-        for (int32_t c = element->first; c < element->first + element->count; c++)
-            if (!is_left_class(lexicon->alternatives[c].kind))
-                return fail_line(lexicon, "a left context may hold words, {types}, {word} and {start} only");
-    }
-    return RILL_OK;
+    if (!has_class(lexicon, pattern->first, pattern->body, is_no_left_class)) return RILL_OK;
+    return fail_line(lexicon, "a left context may hold words, {types}, {word} and {start} only");
 }
 
 static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *reader, int preference,
@@ -424,19 +422,6 @@ static rill_status read_pattern(rill_lexicon *lexicon, rill_slice text, int pref
     return check_pattern(lexicon, &reader, preference, out);
 }
 
-/* Return 1 if an element of the body captures a value, which replaces {} in the rule's constant. */
-static int has_value(const rill_lexicon *lexicon, const rill__pattern *pattern)
-{
-    for (int32_t e = pattern->body; e < pattern->right; e++) {
-        const rill__element *element = &lexicon->elements[e];
-        for (int32_t c = element->first; c < element->first + element->count; c++) {
-            rill__pattern_class kind = lexicon->alternatives[c].kind;
-            if (kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__START && kind != RILL__END) return 1;
-        }
-    }
-    return 0;
-}
-
 /* Split a rule's constant at its {}, {am} or {pm}. */
 static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__rule *rule)
 {
@@ -457,7 +442,7 @@ static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__r
     rule->suffix = (rill_slice){open + length, rest.length - length};
     if (memchr(rule->suffix.data, '{', rule->suffix.length))
         return fail_line(lexicon, "a constant takes one value only");
-    if (!has_value(lexicon, &rule->pattern))
+    if (!has_class(lexicon, rule->pattern.body, rule->pattern.right, is_value_class))
         return fail_line(lexicon, "the constant uses a value, but no replaced element has one");
     return RILL_OK;
 }
@@ -466,9 +451,10 @@ static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__r
 
 static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
 {
-    if (!read_decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
-        return fail_line(lexicon, "unknown format '%.*s'; this program reads format %d", SHOWN(column[1]), FORMAT);
-    return RILL_OK;
+    int64_t format;
+    lexicon->has_format = read_decimal(column[1], &format) && format == FORMAT;
+    if (lexicon->has_format) return RILL_OK;
+    return fail_line(lexicon, "unknown format '%.*s'; this program reads format %d", SHOWN(column[1]), FORMAT);
 }
 
 /* Read a directive that takes one of two words. */
@@ -490,12 +476,9 @@ static rill_status read_switch(rill_lexicon *lexicon, const rill_slice *column)
 
 static rill_status read_afternoon(rill_lexicon *lexicon, const rill_slice *column)
 {
-    rill_slice ends[2];
-    if (split_at(column[1], '-', ends, 2) != 2 || !read_decimal(ends[0], &lexicon->afternoon_low) ||
-        !read_decimal(ends[1], &lexicon->afternoon_high) || lexicon->afternoon_low < 1 ||
-        lexicon->afternoon_high > 11 || lexicon->afternoon_low > lexicon->afternoon_high)
-        return fail_line(lexicon, "'@afternoon' takes a range of hours within 1-11, such as 1-6");
-    return RILL_OK;
+    int64_t *low = &lexicon->afternoon_low, *high = &lexicon->afternoon_high;
+    if (read_range(column[1], low, high) && *low >= 1 && *high <= 11) return RILL_OK;
+    return fail_line(lexicon, "'@afternoon' takes a range of hours within 1-11, such as 1-6");
 }
 
 static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
@@ -579,7 +562,7 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
         const directive *known = &directives[i];
         if (!rill_slice_is(column[0], known->name)) continue;
-        if (!lexicon->format && known->read != read_format)
+        if (!lexicon->has_format && known->read != read_format)
             return fail_line(lexicon, "'%s' before '@format'; begin the file with '@format<TAB>%d'", known->name,
                              FORMAT);
         if (count < known->min_columns || count > known->max_columns)
@@ -602,7 +585,7 @@ static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t len
     int count = split_at((rill_slice){text, length}, '\t', column, MAX_LEXICON_COLUMNS);
     if (count > MAX_LEXICON_COLUMNS) return fail_line(lexicon, "%d columns; no line has more than 6", count);
     if (text[0] == '@') return read_directive(lexicon, column, count);
-    if (!lexicon->format)
+    if (!lexicon->has_format)
         return fail_line(lexicon, "an entry before '@format'; begin the file with '@format<TAB>%d'", FORMAT);
     return read_entry(lexicon, column, count);
 }
@@ -623,7 +606,7 @@ static rill_status read_lines(rill_lexicon *lexicon)
         TRY(read_line(lexicon, line, length));
         line += length + 1;
     }
-    if (!lexicon->format)
+    if (!lexicon->has_format)
         return rill_fail(lexicon->ctx, RILL_ERR_FORMAT,
                          "%s: no '@format' line; the first directive must be '@format<TAB>1'", lexicon->name);
     return RILL_OK;

@@ -36,12 +36,11 @@ static rill_status read_settings(void *user, const rill_config *config)
     loader *l = user;
     semparse *s = l->s;
     const char *task, *stemmer;
-    int found;
     TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
-    TRY(rill_config_has_object(config, "rill", &found));
+    TRY(rill_config_expect_object(config, "rill"));
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
-    TRY(rill_config_has_object(config, "text", &found));
+    TRY(rill_config_expect_object(config, "text"));
     /* lexicon.tsv decides whether words are stemmed; of this key, only the type is checked */
     TRY(rill_config_string_or(config, "text.stemmer", "", &stemmer));
     TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &l->embedding));

@@ -34,14 +34,10 @@ typedef struct loader {
 static rill_status read_root(loader *l, const rill_config *config)
 {
     const char *root;
-    char *copy;
     TRY(rill_config_string(config, "root", &root));
-    size_t length = strlen(root);
-    if (length == 0) return rill_config_fail(config, "root", "expected the outermost label of every tree, found \"\"");
-    TRY(rill_arena_alloc(&l->p->arena, &copy, length, 1, "the root's label"));
-    memcpy(copy, root, length);
-    l->p->root = (rill_slice){copy, length};
-    return RILL_OK;
+    if (*root == '\0') return rill_config_fail(config, "root", "expected the outermost label of every tree, found \"\"");
+    l->p->root.length = strlen(root);
+    return rill_arena_copy(&l->p->arena, root, l->p->root.length, "the root's label", &l->p->root.data);
 }
 
 static rill_status read_settings(void *user, const rill_config *config)
@@ -49,9 +45,8 @@ static rill_status read_settings(void *user, const rill_config *config)
     loader *l = user;
     parser *p = l->p;
     const char *task;
-    int found;
     TRY(rill_config_expect(config, "model_type", "span-shift-reduce"));
-    TRY(rill_config_has_object(config, "rill", &found));
+    TRY(rill_config_expect_object(config, "rill"));
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(rill_config_expect(config, "rill.domain", "shiftreduce"));
     TRY(read_root(l, config));

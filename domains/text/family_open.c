@@ -339,7 +339,7 @@ static rill_status read_family_switches(family_opener *o)
         t->family.suffix = RILL_EXTRA_SOURCE_LANGUAGE;
     }
     TRY(rill_tokenizer_config_bool(o->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces));
-    if (t->family.language_form == RILL_LANGUAGES_FLORES || (t->pipeline != NULL && rill_pipeline_is_bpe(t->pipeline)))
+    if (t->family.language_form == RILL_LANGUAGES_FLORES || (t->pipeline != NULL && t->pipeline->merges != NULL))
         t->clean_up_spaces = 0;
     return RILL_OK;
 }

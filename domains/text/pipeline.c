@@ -305,28 +305,11 @@ void rill_pipeline_close(rill_pipeline *p)
     rill_free(ctx, p, sizeof *p);
 }
 
-/* GPT-2's merges.txt begins with a line that states its version. */
-static rill_status read_merges(rill_pipeline *p, const char *path)
-{
-    static const char version[] = "#version";
-    rill_context *ctx = p->arena.ctx;
-    rill_text text = {.ctx = ctx};
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) {
-        const char *from = text.data, *feed = memchr(text.data, '\n', text.length);
-        if (text.length >= sizeof version - 1 && memcmp(from, version, sizeof version - 1) == 0)
-            from = feed != NULL ? feed + 1 : text.data + text.length;
-        status = rill_merges_parse(&p->merges, ctx, path, from, text.length - (size_t)(from - text.data));
-    }
-    rill_text_clear(&text);
-    return status;
-}
-
 rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx, const char *path, int prefix)
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
     **out = (rill_pipeline){.arena.ctx = ctx, .name = "merges.txt", .byte_level = 1, .add_prefix_space = prefix};
-    const rill_status status = read_merges(*out, path);
+    const rill_status status = rill_merges_open(&(*out)->merges, ctx, path);
     if (status == RILL_OK) return RILL_OK;
     rill_pipeline_close(*out);
     *out = NULL;
@@ -344,11 +327,6 @@ rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary
 {
     p->vocabulary = vocabulary;
     return p->merges != NULL || p->raw_bytes ? RILL_OK : rill_unigram_sort_vocabulary(p);
-}
-
-int rill_pipeline_is_bpe(const rill_pipeline *p)
-{
-    return p->merges != NULL;
 }
 
 /* --- subword tokens of a word ------------------------------------------------------------------------------------- */

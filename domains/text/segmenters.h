@@ -48,7 +48,7 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
  * are unmarked, as in GPT-2. The lines of merges.txt are stored as a rill_vocabulary, which any number of threads may
  * share. */
 
-/* Read merges.txt at `path`.
+/* Read merges.txt at `path`, without the line that states a version, with which GPT-2's begins.
  *   out: on success the caller closes it; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path);
@@ -195,9 +195,6 @@ rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, in
  * RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out);
-
-/* Return 1 if the pipeline's model is BPE, 0 if it is unigram or bytes. */
-int rill_pipeline_is_bpe(const rill_pipeline *self);
 
 /* One normalizer. */
 typedef enum rill_normalizer_kind {

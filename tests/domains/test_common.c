@@ -109,10 +109,8 @@ static void config_gives_typed_values(void **state)
     assert_string_equal(text, "fallback");
     assert_int_equal(rill_config_bool_or(c, "yes", 0, &flag), RILL_OK);
     assert_true(flag);
-    assert_int_equal(rill_config_has_object(c, "rill", &flag), RILL_OK);
-    assert_true(flag);
-    assert_int_equal(rill_config_has_object(c, "other", &flag), RILL_OK);
-    assert_false(flag);
+    assert_int_equal(rill_config_expect_object(c, "rill"), RILL_OK);
+    assert_int_equal(rill_config_expect_object(c, "other"), RILL_OK);
     assert_int_equal(rill_config_expect(c, "rill.domain", "semparse"), RILL_OK);
     assert_int_equal(rill_config_expect(c, "model_type", "anything"), RILL_OK);
     assert_string_equal(rill_config_name(c), "c.json");
@@ -141,7 +139,7 @@ static void config_says_what_it_expected(void **state)
     REFUSED(rill_config_string(c, "o", &text), "c.json: o: expected a text, found an object");
     REFUSED(rill_config_string_or(c, "t", "", &text), "c.json: t: expected a text, found true");
     REFUSED(rill_config_bool_or(c, "n", 0, &flag), "c.json: n: expected true or false, found 70");
-    REFUSED(rill_config_has_object(c, "n", &flag), "c.json: n: expected an object, found 70");
+    REFUSED(rill_config_expect_object(c, "n"), "c.json: n: expected an object, found 70");
     REFUSED(rill_config_expect(c, "s", "short"), "c.json: s: expected \"short\", found \"long\"");
     rill_config_close(c);
 }
