@@ -99,6 +99,11 @@ rill_status rill_config_read(rill_context *ctx, const char *directory, const cha
     return status;
 }
 
+json_t *rill_config_root(const rill_config *config)
+{
+    return config != NULL ? config->root : NULL;
+}
+
 const char *rill_config_name(const rill_config *config)
 {
     return config->name;
@@ -121,7 +126,7 @@ static json_t *get_member(json_t *object, const char *name, size_t length)
  * "rill.domain" in {"rill": 3}. */
 static json_t *find_value(const rill_config *config, const char *key)
 {
-    json_t *value = config->root;
+    json_t *value = rill_config_root(config);
     while (value != NULL) {
         size_t length = strcspn(key, ".");
         value = get_member(value, key, length);

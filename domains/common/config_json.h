@@ -43,6 +43,10 @@ typedef rill_status (*rill_config_fn)(void *user, const rill_config *config);
 rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
                              void *user, int *found);
 
+/* Return the object that the file holds; NULL for NULL. Getters of values that need not be set accept NULL, in which nothing is
+ * set. */
+struct json_t *rill_config_root(const rill_config *config);
+
 /* Return the configuration file's name, as error messages show it. */
 const char *rill_config_name(const rill_config *config);
 

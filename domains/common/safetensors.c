@@ -213,8 +213,7 @@ static rill_status add_file_name(shard_reader *x, const char *tensor, const json
     const char *name = json_string_value(value);
     if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, "..") == 0)
         return rill_fail(x->ctx, RILL_ERR_FORMAT,
-                         "%s: weight_map: \"%s\": expected the name of a file in the same "
-                         "folder",
+                         "%s: weight_map: \"%s\": expected the name of a file in the same folder",
                          x->tensor_file->name, tensor);
     for (size_t i = 0; i < x->n_files; i++)
         if (strcmp(x->file_names[i], name) == 0) return RILL_OK;
@@ -250,8 +249,7 @@ static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entr
                          x->tensor_file->part[entry->part].name, name, x->tensor_file->name);
     if (strcmp(expected_file, x->file_names[entry->part]) == 0) return RILL_OK;
     return rill_fail(x->ctx, RILL_ERR_FORMAT,
-                     "%s: tensor \"%s\" is missing in %s, where the weight_map of %s "
-                     "places it",
+                     "%s: tensor \"%s\" is missing in %s, where the weight_map of %s places it",
                      x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
 }
 

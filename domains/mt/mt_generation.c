@@ -152,8 +152,9 @@ static rill_status read_early_stopping(hf_generation *m, const rill_config *conf
 }
 
 /* Read the search settings. min_new_tokens overrides min_length. */
-static rill_status read_search(hf_generation *m, const rill_config *config)
+static rill_status read_search(void *user, const rill_config *config)
 {
+    hf_generation *m = user;
     int32_t min_tokens, end;
     TRY(rill_config_int_or(config, "num_beams", 1, MAX_BEAMS, 0, &m->n_beams));
     TRY(rill_config_int_or(config, "min_length", 0, LENGTH_LIMIT, 0, &min_tokens));
@@ -296,11 +297,6 @@ rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *o
 
 /* --- defaults ----------------------------------------------------------------------------------------------------- */
 
-static rill_status read_defaults(void *user, const rill_config *config)
-{
-    return read_search(user, config);
-}
-
 /* The default search: beam size, penalties and repetition settings of generation_config.json, with rill's stop
  * criterion and pruning. The stop criterion and pruning cost no quality: on Multi30k's val, with examples/models/de-en
  * and beam size 5, BLEU is 41.93 for 56,600 expansions; transformers' search has 41.89 for 78,100. */
@@ -308,7 +304,7 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
 {
     hf_generation m = {.ctx = ctx, .length_penalty = 1.0, .repetition_penalty = 1.0};
     (void)table;
-    if (path != NULL) TRY(read_generation_or_config(ctx, path, read_defaults, &m));
+    if (path != NULL) TRY(read_generation_or_config(ctx, path, read_search, &m));
     TRY(rill_text_printf(out, "n=32 k=%d length-penalty=%.9g absolute=2.5 max-candidates=3",
                          m.n_beams > 0 ? m.n_beams : 5, m.length_penalty));
     if (m.min_length > 0) TRY(rill_text_printf(out, " min-length=%d", m.min_length));

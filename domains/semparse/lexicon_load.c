@@ -104,13 +104,11 @@ static rill_status check_word(rill_lexicon *lexicon, rill_slice word)
     for (size_t i = 0; i < word.length; i++)
         if (word.data[i] >= 'A' && word.data[i] <= 'Z')
             return fail_line(lexicon,
-                             "'%.*s' has capital letters and would never match; write it in "
-                             "lower case",
+                             "'%.*s' has capital letters and would never match; write it in lower case",
                              SHOWN(word));
     if (word.length > 1 && strchr(".,;:?!\"", word.data[word.length - 1]))
         return fail_line(lexicon,
-                         "'%.*s' ends in punctuation, which is removed from questions; write it "
-                         "without",
+                         "'%.*s' ends in punctuation, which is removed from questions; write it without",
                          SHOWN(word));
     return RILL_OK;
 }
@@ -232,13 +230,11 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
 
 /* --- patterns ----------------------------------------------------------------------------------------------------- */
 
-typedef struct class_name {
+static const struct {
     const char *name;
     rill__pattern_class kind;
     int ranged;
-} class_name;
-
-static const class_name class_names[] = {
+} class_names[] = {
     {"digits", RILL__DIGITS, 1}, {"int", RILL__INT, 1},     {"ord", RILL__ORDINAL, 1},
     {"year", RILL__YEAR, 0},     {"clock", RILL__CLOCK, 0}, {"clockwords", RILL__CLOCK_WORDS, 0},
     {"time", RILL__TIME, 0},     {"entry", RILL__ENTRY, 0}, {"word", RILL__ANY, 0},
@@ -253,10 +249,9 @@ static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alte
     *out = (rill__alternative){.kind = RILL__TYPE, .id = RILL__NONE, .low = 0, .high = INT64_MAX};
     int ranged = 0;
     for (size_t i = 0; i < sizeof class_names / sizeof *class_names; i++) {
-        const class_name *known = &class_names[i];
-        if (!rill_slice_is(name, known->name)) continue;
-        out->kind = known->kind;
-        ranged = known->ranged;
+        if (!rill_slice_is(name, class_names[i].name)) continue;
+        out->kind = class_names[i].kind;
+        ranged = class_names[i].ranged;
     }
     if (out->kind == RILL__TYPE) {
         out->id = rill__lexicon_type(lexicon, name.data, name.length);
@@ -397,8 +392,7 @@ static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *re
     }
     if (reader->in_bracket) return fail_line(lexicon, "'(' without ')' in a pattern");
     if (pattern->body == pattern->right)
-        return fail_line(lexicon, "the pattern replaces nothing; put the replaced elements outside the "
-                                  "brackets");
+        return fail_line(lexicon, "the pattern replaces nothing; put the replaced elements outside the brackets");
     if (lexicon->elements[pattern->body].optional)
         return fail_line(lexicon, "the replaced elements may not begin with an optional one");
     return check_left_context(lexicon, pattern);
@@ -612,16 +606,12 @@ static rill_status read_lines(rill_lexicon *lexicon)
     return RILL_OK;
 }
 
-/* Build a lexicon from `source`. Takes ownership of `source`, also on failure. */
-static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
+rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)
 {
-    rill_status status = rill_struct_alloc(ctx, out, sizeof **out, "lexicon");
-    if (status != RILL_OK) {
-        rill_text_clear(&source);
-        return status;
-    }
-    **out = (rill_lexicon){.ctx = ctx, .name = name, .source = source, .arena.ctx = ctx};
-    status = read_lines(*out);
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "lexicon"));
+    **out = (rill_lexicon){.ctx = ctx, .name = name, .source.ctx = ctx, .arena.ctx = ctx};
+    rill_status status = rill_text_append(&(*out)->source, bytes, length);
+    if (status == RILL_OK) status = read_lines(*out);
     (*out)->name = NULL;
     if (status == RILL_OK) return RILL_OK;
     rill_lexicon_close(*out);
@@ -629,20 +619,12 @@ static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text 
     return status;
 }
 
-rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)
-{
-    rill_text source = {.ctx = ctx};
-    *out = NULL;
-    TRY(rill_text_append(&source, bytes, length));
-    return build_lexicon(ctx, name, source, out);
-}
-
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
 {
     rill_text source = {.ctx = ctx};
     *out = NULL;
     rill_status status = rill_file_read(&source, path, SOURCE_LIMIT);
-    if (status == RILL_OK) return build_lexicon(ctx, path, source, out);
+    if (status == RILL_OK) status = rill_lexicon_read(ctx, path, source.data, source.length, out);
     rill_text_clear(&source);
     return status;
 }

@@ -36,11 +36,8 @@ static rill_status append_plain_token(rill_question *question, const char *data,
 {
     char bare[STEM_LIMIT];
     if (question->lexicon && !question->lexicon->keep_apostrophe && length <= sizeof bare) {
-        size_t kept = 0;
-        for (size_t i = 0; i < length; i++)
-            if (data[i] != '\'') bare[kept++] = data[i];
-        data = bare;
-        length = kept;
+        data = memcpy(bare, data, length);
+        length = rill__drop_character(bare, length, '\'');
     }
     if (!question->stemmer || length > STEM_LIMIT) return append_token(question, data, length, RILL__NONE, word);
     const sb_symbol *stem = sb_stemmer_stem(question->stemmer, (const sb_symbol *)data, (int)length);

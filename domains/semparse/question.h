@@ -164,6 +164,9 @@ typedef struct rill__match {
 /* Split question->line, which is valid UTF-8, into question->raw. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__question_split(rill_question *question);
 
+/* Delete a character from a text, as data sets like JOBS do with apostrophes ("don't" -> "dont"). Returns the new length. */
+size_t rill__drop_character(char *data, size_t length, char c);
+
 /* --- question_match.c ------------------------------------------------------------------------------------------------ */
 
 /* Classify one lower-case token as a number. */

@@ -104,12 +104,11 @@ static size_t drop_diacritics(const rill_question *question, size_t offset, size
     return kept;
 }
 
-/* Delete a token's apostrophes, as data sets like JOBS do: "don't" -> "dont". */
-static size_t drop_apostrophes(char *data, size_t length)
+size_t rill__drop_character(char *data, size_t length, char c)
 {
     size_t kept = 0;
     for (size_t i = 0; i < length; i++)
-        if (data[i] != '\'') data[kept++] = data[i];
+        if (data[i] != c) data[kept++] = data[i];
     return kept;
 }
 
@@ -131,7 +130,7 @@ static rill_status add_token(rill_question *question, size_t offset, size_t leng
         raw.possessor = find_word(question, offset, length - 2);
     if (raw.word == RILL__NONE && raw.possessor == RILL__NONE && question->lexicon &&
         !question->lexicon->keep_apostrophe && memchr(data, '\'', length)) {
-        raw.length = drop_apostrophes(data, length);
+        raw.length = rill__drop_character(data, length, '\'');
         if (raw.length == 0) return RILL_OK;
         raw.word = find_word(question, offset, raw.length);
     }
@@ -185,12 +184,8 @@ static int punctuation_action(const char *data, size_t length, size_t pos)
 static rill_status cut_chunk(rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset;
-    if (is_abbreviation(data, length)) {
-        size_t kept = 0;
-        for (size_t i = 0; i < length; i++)
-            if (data[i] != '.') data[kept++] = data[i];
-        return add_token(question, offset, kept, length);
-    }
+    if (is_abbreviation(data, length))
+        return add_token(question, offset, rill__drop_character(data, length, '.'), length);
     size_t start = 0, kept = 0;
     for (size_t i = 0; i < length; i++) {
         int drop = is_inner(data[i]) ? 0 : punctuation_action(data, length, i);

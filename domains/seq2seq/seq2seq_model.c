@@ -227,8 +227,7 @@ static rill_status load_all(seq_model *m, const rill_open_options *options)
     m->raw_logits = scores != NULL && strcmp(scores, "logits") == 0;
     if (m->raw_logits && nets > 1)
         return rill_fail(m->ctx, RILL_ERR_OPTION,
-                         "scores logits cannot be combined with an ensemble, which "
-                         "averages probabilities: use logp");
+                         "scores logits cannot be combined with an ensemble, which averages probabilities: use logp");
     for (size_t i = 0; i < nets; i++) TRY(load_net(m, i, options));
     combine_limits(m);
     seq_build_graphs(m);

@@ -185,6 +185,8 @@ parser_form parser_detect_form(const parser *model, parser_form asked, const cha
             0, 0, 0, NULL                                                                                             \
     }
 extern const rill_option parser_input_options[]; /* options of an input; the first is input-format */
+/* Return the format that a value of input-format names; `fallback` if the value is NULL or no format. */
+parser_form parser_read_form(rill_context *ctx, const char *value, parser_form fallback);
 /* Return `form`. Exception: if it is PARSER_FORM_AUTO and inputs are tokenized, return PARSER_FORM_TEXT. */
 parser_form parser_default_form(parser_form form, int tokenized);
 

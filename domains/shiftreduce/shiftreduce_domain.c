@@ -39,14 +39,6 @@ static void close_model(void *model)
     rill_free(ctx, p, sizeof *p);
 }
 
-static parser_form option_form(rill_context *ctx, const rill_open_options *options)
-{
-    const char *name = rill_open_option(options, parser_input_options->name);
-    int32_t word = 0;
-    const int known = name != NULL && rill_option_read(ctx, parser_input_options, name, &word) == RILL_OK;
-    return known ? (parser_form)(word - 1) : PARSER_FORM_AUTO;
-}
-
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **model, rill_domain_info *info)
 {
@@ -55,7 +47,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     parser *p;
     TRY(rill_struct_alloc(ctx, &p, sizeof *p, "a parser"));
     p->ctx = p->arena.ctx = ctx;
-    p->form = option_form(ctx, options);
+    p->form = parser_read_form(ctx, rill_open_option(options, parser_input_options->name), PARSER_FORM_AUTO);
     p->tokenized = options->tokenized;
     rill_status status = parser_load(p, options);
     if (status != RILL_OK) {

@@ -145,6 +145,13 @@ static int looks_like_tree(const parser *p, rill_slice line)
     return scan.has_leaf ? scan.has_known_tag && scan.max_depth > 1 : scan.has_known_label && !scan.has_unknown_label;
 }
 
+parser_form parser_read_form(rill_context *ctx, const char *value, parser_form fallback)
+{
+    int32_t word = 0;
+    const int known = value != NULL && rill_option_read(ctx, parser_input_options, value, &word) == RILL_OK;
+    return known ? (parser_form)(word - 1) : fallback;
+}
+
 parser_form parser_default_form(parser_form form, int tokenized)
 {
     return form == PARSER_FORM_AUTO && tokenized ? PARSER_FORM_TEXT : form;
@@ -242,15 +249,6 @@ static const char *form_hint(parser_form asked, parser_form form)
                                       : "";
 }
 
-/* Return the format that the input's own option input-format sets, or the model's format if the input does not set it. */
-static parser_form requested_form(const parser_runner *r, const rill_input *input, int tokenized)
-{
-    const char *value = rill_input_value(input, parser_input_options->name);
-    int32_t word;
-    const int known = value != NULL && rill_option_read(r->ctx, parser_input_options, value, &word) == RILL_OK;
-    return parser_default_form(known ? (parser_form)(word - 1) : r->model->form, tokenized);
-}
-
 /* Read an input into the sentence of its slot. *words = number of words, 0 if the input is empty or malformed. A
  * malformed input is marked as failed, and the other inputs continue. */
 static rill_status read_input(parser_runner *r, rill_input *input, int32_t *words)
@@ -260,7 +258,8 @@ static rill_status read_input(parser_runner *r, rill_input *input, int32_t *word
     rill_sentence_begin(s);
     *words = 0;
     const int tokenized = rill_input_switch(input, "tokenized", p->tokenized);
-    const parser_form asked = requested_form(r, input, tokenized);
+    const char *own_form = rill_input_value(input, parser_input_options->name);
+    const parser_form asked = parser_default_form(parser_read_form(r->ctx, own_form, p->form), tokenized);
     const parser_form form = parser_detect_form(p, asked, input->text, input->length);
     rill_status status = read_line(r, s, form, tokenized, input->text, input->length);
     if (status == RILL_ERR_INPUT) {

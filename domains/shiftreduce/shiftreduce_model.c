@@ -125,13 +125,11 @@ static rill_status split_label(loader *l, int32_t i)
         p->nonterminals[n] = (rill_slice){name + from, pos - from};
         if (is_unwritable_name(name + from, pos - from))
             return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
-                             "%s:%d: expected names without spaces and brackets, separated by \"+\", found "
-                             "\"%.60s\"",
+                             "%s:%d: expected names without spaces and brackets, separated by \"+\", found \"%.60s\"",
                              l->w.path.data, i + 1, name);
         if (n > p->nonterminal_offsets[i] && rill_slice_equal(p->nonterminals[n], p->nonterminals[n - 1]))
             return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
-                             "%s:%d: \"%.60s\": a label may not consist of equal labels "
-                             "only",
+                             "%s:%d: \"%.60s\": a label may not consist of equal labels only",
                              l->w.path.data, i + 1, name);
         n++;
         from = pos + 1;

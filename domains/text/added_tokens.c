@@ -57,7 +57,7 @@ static rill_status add_all(rill_tokenizer *t, const rill_tokenizer_config *confi
     TRY(rill_tokenizer_config_add_special(config, t->added));
     if (t->target != t->source) TRY(add_to_target(t, files, first));
     rill_token_set_finish(t->added);
-    return rill_tokenizer_config_bool(config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces);
+    return rill_config_bool_or(config->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces);
 }
 
 rill_status rill_added_tokens_open(rill_tokenizer *t, const rill_tokenizer_files *files)

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "config_json.h"
 #include "segmenters.h"
 #include "tokenizer.h"
 
@@ -67,7 +68,7 @@ struct rill_family {
 typedef struct rill_tokenizer_config {
     rill_context *ctx;
     const char *directory;
-    json_t *config, *special_tokens_map, *added_tokens, *tokenizer;
+    rill_config *config, *special_tokens_map, *added_tokens, *tokenizer;
 } rill_tokenizer_config;
 
 /* Read tokenizer_config.json, special_tokens_map.json and added_tokens.json, and, if `tokenizer` is set, tokenizer.json.
@@ -79,12 +80,6 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config);
 
 /* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key);
-
-/* Read a boolean, or an integer in min..max; *out = fallback if the key is absent. RILL_OK · RILL_ERR_FORMAT (another type,
- * out of range) */
-rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, const char *key, int fallback, int *out);
-rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const char *key, int64_t min, int64_t max,
-                                      int64_t fallback, int64_t *out);
 
 /* rill_tokenizer_config_add_tokens() adds the directory's added tokens to `tokens`, in order of ids.
  * rill_tokenizer_config_add_special() adds its additional special tokens, for which the files give no ids.

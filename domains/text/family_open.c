@@ -19,7 +19,7 @@ typedef struct family_opener {
     const rill_tokenizer_config *config;
     /* names of special tokens; begin and the masks may be NULL: the model has no such token. sentence_mask: Pegasus only */
     const char *begin, *pad, *unknown, *mask, *sentence_mask;
-    int64_t n_reserved; /* Pegasus: number of ids before SentencePiece's tokens, without <pad> and </s> */
+    int32_t n_reserved; /* Pegasus: number of ids before SentencePiece's tokens, without <pad> and </s> */
     rill_text path;
 } family_opener;
 
@@ -68,8 +68,8 @@ static rill_status add_fairseq_tokens(const family_opener *o)
 static rill_status add_reserved(const family_opener *o, rill_status (*add)(const family_opener *, const char *))
 {
     char name[32];
-    for (int64_t i = 2; i < o->n_reserved; i++) {
-        snprintf(name, sizeof name, "<unk_%d>", (int)i);
+    for (int32_t i = 2; i < o->n_reserved; i++) {
+        snprintf(name, sizeof name, "<unk_%d>", i);
         TRY(add(o, name));
     }
     return RILL_OK;
@@ -78,7 +78,7 @@ static rill_status add_reserved(const family_opener *o, rill_status (*add)(const
 /* Add Pegasus' tokens: padding and eos, two masks, the special tokens of pre-training, then SentencePiece tokens. */
 static rill_status add_pegasus_tokens(family_opener *o)
 {
-    TRY(rill_tokenizer_config_int(o->config, "offset", 2, 10000, 103, &o->n_reserved));
+    TRY(rill_config_int_or(o->config->config, "offset", 2, 10000, 103, &o->n_reserved));
     TRY(add_base_token(o, o->pad));
     TRY(add_base_token(o, END));
     TRY(add_base_token(o, o->sentence_mask));
@@ -160,7 +160,7 @@ static rill_status open_vocabulary_files(family_opener *o)
         TRY(rill_pipeline_open_bytes(&t->pipeline, o->ctx));
         return add_numbered_tokens(o);
     }
-    TRY(rill_tokenizer_config_bool(o->config, "add_prefix_space", 0, &prefix));
+    TRY(rill_config_bool_or(o->config->config, "add_prefix_space", 0, &prefix));
     TRY(rill_path_join(&o->path, o->files->directory, "merges.txt"));
     TRY(rill_pipeline_open_byte_level(&t->pipeline, o->ctx, o->path.data, prefix));
     return add_numbered_tokens(o);
@@ -181,7 +181,8 @@ static rill_status open_pieces(family_opener *o)
     TRY(rill_arena_copy(&t->arena, o->path.data, o->path.length, "names of files", &t->tokens.name));
     TRY(rill_vocabulary_create(&t->tokens.vocabulary, o->ctx));
     if (o->config->tokenizer != NULL)
-        return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, o->config->tokenizer, &t->tokens);
+        return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, rill_config_root(o->config->tokenizer),
+                                  &t->tokens);
     return open_vocabulary_files(o);
 }
 
@@ -230,16 +231,15 @@ static rill_status find_special_tokens(const family_opener *o)
 static rill_status add_sentinels(const family_opener *o)
 {
     const rill_token_set *tokens = &o->tokenizer->tokens;
-    int64_t count, extra_ids;
+    int32_t count;
     char name[32];
     const int bytes = o->tokenizer->family.numbering == RILL_NUMBERS_RAW_BYTES;
     if (!bytes && o->tokenizer->family.numbering != RILL_NUMBERS_SPM) return RILL_OK;
     if (has_token(o->tokenizer, "<extra_id_0>")) return RILL_OK;
-    TRY(rill_tokenizer_config_int(o->config, "extra_ids", 0, 100000, -1, &extra_ids));
-    count = extra_ids >= 0 ? extra_ids : bytes ? 125 : 100;
+    TRY(rill_config_int_or(o->config->config, "extra_ids", 0, 100000, bytes ? 125 : 100, &count));
     if (rill_vocabulary_count(tokens->vocabulary) + count > tokens->limit) return RILL_OK;
-    for (int64_t i = count - 1; i >= 0; i--) {
-        snprintf(name, sizeof name, "<extra_id_%d>", (int)(bytes ? count - 1 - i : i));
+    for (int32_t i = count - 1; i >= 0; i--) {
+        snprintf(name, sizeof name, "<extra_id_%d>", bytes ? count - 1 - i : i);
         TRY(add_special_token(o, name));
     }
     return RILL_OK;
@@ -276,11 +276,9 @@ static rill_status add_languages(const family_opener *o)
 static rill_status add_languages_after_vocab(const family_opener *o)
 {
     rill_token_set *tokens = &o->tokenizer->tokens;
-    int64_t spare;
     TRY(add_languages(o));
-    TRY(rill_tokenizer_config_int(o->config, "num_madeup_words", 0, 10000, 8, &spare));
+    TRY(rill_config_int_or(o->config->config, "num_madeup_words", 0, 10000, 8, &tokens->max_gap));
     tokens->may_share_ids = 1;
-    tokens->max_gap = (int)spare;
     return RILL_OK;
 }
 
@@ -333,12 +331,12 @@ static rill_status read_family_switches(family_opener *o)
                          "%s/tokenizer_config.json: language_codes: expected m2m100 or wmt21, found \"%.40s\"",
                          o->files->directory, codes);
     if (t->family.language_form == RILL_LANGUAGES_FLORES)
-        TRY(rill_tokenizer_config_bool(o->config, "legacy_behaviour", 0, &legacy));
+        TRY(rill_config_bool_or(o->config->config, "legacy_behaviour", 0, &legacy));
     if (legacy) {
         t->family.prefix = RILL_EXTRA_NONE;
         t->family.suffix = RILL_EXTRA_SOURCE_LANGUAGE;
     }
-    TRY(rill_tokenizer_config_bool(o->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces));
+    TRY(rill_config_bool_or(o->config->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces));
     if (t->family.language_form == RILL_LANGUAGES_FLORES || (t->pipeline != NULL && t->pipeline->merges != NULL))
         t->clean_up_spaces = 0;
     return RILL_OK;

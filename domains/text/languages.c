@@ -169,8 +169,7 @@ rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, con
     TRY(read_option(t, ctx, "source-lang", files->source_language, &t->default_languages.source));
     if (files->source_language != NULL && !reads_source(t))
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "source-lang: this model has no language token for inputs: leave it "
-                         "out");
+                         "source-lang: this model has no language token for inputs: leave it out");
     TRY(read_option(t, ctx, "target-lang", files->target_language, &t->default_languages.target));
     if (t->language_columns && t->n_languages == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "language-columns: the model is not multilingual");

@@ -252,26 +252,17 @@ size_t rill_byte_word(const char *text, size_t length)
 
 /* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
 
-/* The number of bytes, at least 1, of the malformed UTF-8 character at the start of `bytes`, which one U+FFFD replaces. */
+/* The number of bytes, at least 1, of the malformed UTF-8 character at the start of `bytes`, which one U+FFFD replaces: as many as
+ * begin a well-formed character, whose other bytes are missing. The lowest or the highest byte that may follow completes it. */
 static size_t broken_length(const char *bytes, size_t length)
 {
-    const unsigned char *b = (const unsigned char *)bytes;
-    const size_t want = b[0] >= 0xC2 && b[0] <= 0xDF   ? 2
-                        : b[0] >= 0xE0 && b[0] <= 0xEF ? 3
-                        : b[0] >= 0xF0 && b[0] <= 0xF4 ? 4
-                                                       : 1;
-    size_t n = 1;
-    if (want > 1 && length > 1) {
-        const unsigned low = b[0] == 0xE0   ? 0xA0
-                             : b[0] == 0xF0 ? 0x90
-                                            : 0x80,
-                       high = b[0] == 0xED   ? 0x9F
-                              : b[0] == 0xF4 ? 0x8F
-                                             : 0xBF;
-        if (b[1] < low || b[1] > high) return 1;
-        for (n = 2; n < want && n < length && (b[n] & 0xC0) == 0x80;) n++;
+    for (size_t n = length < 3 ? length : 3; n > 1; n--) {
+        char low[] = "\x80\x80\x80\x80", high[] = "\xBF\xBF\xBF\xBF";
+        memcpy(low, bytes, n);
+        memcpy(high, bytes, n);
+        if (rill_utf8_length(low, 4) > n || rill_utf8_length(high, 4) > n) return n;
     }
-    return n;
+    return 1;
 }
 
 /* Replace invalid UTF-8 in the text, from byte `from` on, by `mark`. RILL_OK · RILL_ERR_MEMORY */

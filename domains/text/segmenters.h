@@ -110,7 +110,8 @@ typedef struct rill_token_set {
     size_t n_added;
     /* Kinds of ids that M2M100 allows: an added token may have the id of another one, and up to `max_gap` unused ids may
      * come before an id. */
-    int may_share_ids, max_gap;
+    int may_share_ids;
+    int32_t max_gap;
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;
 

@@ -47,8 +47,7 @@ static rill_status check_number(const rill_token_set *t, const char *text, int64
 {
     if (id < 0 || id == found) return RILL_OK;
     return rill_fail(t->arena.ctx, RILL_ERR_FORMAT,
-                     "%s: \"%.60s\" has the id %lld there and %d in the "
-                     "SentencePiece model",
+                     "%s: \"%.60s\" has the id %lld there and %d in the SentencePiece model",
                      t->name, text, (long long)id, found);
 }
 

@@ -14,15 +14,14 @@
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static rill_status open_one(const rill_tokenizer_config *config, const char *file, json_t **out)
+static rill_status open_one(const rill_tokenizer_config *config, const char *file, rill_config **out)
 {
     rill_text path = {.ctx = config->ctx};
     if (!rill_directory_has_file(config->directory, file)) return RILL_OK;
     rill_status status = rill_path_join(&path, config->directory, file);
-    if (status == RILL_OK) status = rill_json_read(config->ctx, path.data, out);
+    if (status == RILL_OK) status = rill_config_open(out, config->ctx, path.data);
     rill_text_clear(&path);
-    if (status != RILL_OK || json_is_object(*out)) return status;
-    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s/%s: expected an object", config->directory, file);
+    return status;
 }
 
 rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
@@ -37,10 +36,10 @@ rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_conte
 
 void rill_tokenizer_config_close(rill_tokenizer_config *config)
 {
-    json_decref(config->config);
-    json_decref(config->special_tokens_map);
-    json_decref(config->added_tokens);
-    json_decref(config->tokenizer);
+    rill_config_close(config->config);
+    rill_config_close(config->special_tokens_map);
+    rill_config_close(config->added_tokens);
+    rill_config_close(config->tokenizer);
     *config = (rill_tokenizer_config){0};
 }
 
@@ -54,30 +53,8 @@ static const char *token_content(const json_t *value)
 
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key)
 {
-    const char *text = token_content(json_object_get(config->config, key));
-    return text != NULL ? text : token_content(json_object_get(config->special_tokens_map, key));
-}
-
-rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, const char *key, int fallback, int *out)
-{
-    const json_t *value = json_object_get(config->config, key);
-    *out = value == NULL || json_is_null(value) ? fallback : json_is_true(value);
-    if (value == NULL || json_is_null(value) || json_is_boolean(value)) return RILL_OK;
-    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s/tokenizer_config.json: %s: expected true or false",
-                     config->directory, key);
-}
-
-rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const char *key, int64_t min, int64_t max,
-                                      int64_t fallback, int64_t *out)
-{
-    const json_t *value = json_object_get(config->config, key);
-    *out = fallback;
-    if (value == NULL || json_is_null(value)) return RILL_OK;
-    *out = rill_json_integer(value, min - 1);
-    if (*out >= min && *out <= max) return RILL_OK;
-    return rill_fail(config->ctx, RILL_ERR_FORMAT,
-                     "%s/tokenizer_config.json: %s: expected an integer from %lld to %lld", config->directory, key,
-                     (long long)min, (long long)max);
+    const char *text = token_content(json_object_get(rill_config_root(config->config), key));
+    return text != NULL ? text : token_content(json_object_get(rill_config_root(config->special_tokens_map), key));
 }
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
@@ -159,8 +136,9 @@ static rill_status add_numbered(const rill_tokenizer_config *config, json_t *obj
 
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens)
 {
-    TRY(add_numbered(config, json_object_get(config->config, "added_tokens_decoder"), tokens, read_token_by_id));
-    return add_numbered(config, config->added_tokens, tokens, read_id_by_token);
+    json_t *decoder = json_object_get(rill_config_root(config->config), "added_tokens_decoder");
+    TRY(add_numbered(config, decoder, tokens, read_token_by_id));
+    return add_numbered(config, rill_config_root(config->added_tokens), tokens, read_id_by_token);
 }
 
 /* Add the special tokens of a JSON array of strings, or of objects with "content". */
@@ -179,8 +157,9 @@ rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *confi
 {
     static const char *const keys[] = {"additional_special_tokens", "extra_special_tokens"};
     for (size_t i = 0; i < 2; i++) {
-        const json_t *list = json_object_get(config->config, keys[i]);
-        TRY(add_list(list != NULL ? list : json_object_get(config->special_tokens_map, keys[i]), tokens));
+        const json_t *list = json_object_get(rill_config_root(config->config), keys[i]),
+                     *other = json_object_get(rill_config_root(config->special_tokens_map), keys[i]);
+        TRY(add_list(list != NULL ? list : other, tokens));
     }
     return RILL_OK;
 }
