@@ -70,6 +70,7 @@ static rill_status ct2_fail(const ct2_reader *w, const char *what, const char *e
 
 static rill_status take_integer(ct2_reader *w, size_t bytes, const char *what, uint32_t *out)
 {
+    *out = 0;
     if (w->n_read - w->n_used < bytes) return ct2_fail(w, what, "the file ends inside it");
     *out = (uint32_t)rill_little_endian(w->buffer + w->n_used, bytes);
     w->n_used += bytes;

@@ -6,13 +6,11 @@
  * Source: CTranslate2's models/sequence_to_sequence.cc for the old variables and their defaults.
  * Sections: the configuration · special tokens · config.json's other keys · the tokenizer. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "config_json.h"
 #include "mt.h"
 #include "rill/file.h"
-#include "rill/folder.h"
 #include "tensor_file.h"
 #include "tokenizer.h"
 

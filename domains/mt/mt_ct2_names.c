@@ -6,7 +6,6 @@
  *
  * Sections: parts of layers · tables · entry point. */
 #include <stdio.h>
-#include <string.h>
 
 #include "mt.h"
 #include "tensor_file.h"

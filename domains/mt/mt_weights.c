@@ -20,7 +20,6 @@
 
 #include "domain_base.h"
 #include "mt.h"
-#include "rill/file.h"
 
 enum { NAME_BYTES = 128, FULL_NAME_BYTES = 3 * NAME_BYTES };
 

@@ -13,7 +13,6 @@
 #include "config_json.h"
 #include "domain_base.h"
 #include "mt.h"
-#include "rill/file.h"
 
 static const char FILE_NAME[] = "config.json";
 

@@ -8,7 +8,6 @@
  * Sections: trie, types, closing. */
 #include "lexicon.h"
 #include "domain_base.h"
-#include "rill/file.h"
 
 /* --- trie --------------------------------------------------------------------------------------------------------- */
 

@@ -10,8 +10,6 @@
 #include "domain_base.h"
 #include "vocabulary.h"
 
-RILL_C_BEGIN
-
 typedef struct rill_lexicon rill_lexicon;
 
 /* Read the lexicon at `path`.
@@ -98,12 +96,9 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A name in the lexicon (a surface) may have several types. A preference reads it as `type` where the words before and
- * after it match the pattern's contexts. The pattern's body is empty; the name stands in its place. */
-typedef struct rill__preference {
-    rill__pattern pattern;
-    int32_t type;
-} rill__preference;
+/* A name in the lexicon (a surface) may have several types. A preference is a rule without a constant, which reads the name as
+ * `type` where the words before and after it match the pattern's contexts. The pattern's body is empty; the name stands in its
+ * place. */
 
 /* What may replace a sequence of words in a question: a name's placeholder, or other words. The trie leads from the words to the first of
  * their candidates. The candidates of the same words are a linked list, in the order of the file. */
@@ -146,10 +141,8 @@ struct rill_lexicon {
 
     rill__type *types;
     size_t type_count;
-    rill__rule *rules;
-    size_t rule_count;
-    rill__preference *preferences;
-    size_t preference_count;
+    rill__rule *rules, *preferences;
+    size_t rule_count, preference_count;
     rill__element *elements;
     size_t element_count;
     rill__alternative *alternatives;
@@ -170,7 +163,5 @@ int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t
 /* Return the index of a placeholder token's type; RILL__NONE for any other token. *number = the placeholder's number; 0 if it is the type's
  * name alone. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
-
-RILL_C_END
 
 #endif

@@ -523,7 +523,7 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
 
 static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 {
-    rill__preference preference = {.type = RILL__NONE};
+    rill__rule preference = {.slot = RILL__SLOT_NONE};
     TRY(find_type(lexicon, column[1], &preference.type));
     TRY(read_pattern(lexicon, column[2], 1, &preference.pattern));
     PUSH(&lexicon->arena, lexicon->preferences, lexicon->preference_count, preference, "lexicon preferences");

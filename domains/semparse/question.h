@@ -19,8 +19,6 @@
 #include "lexicon.h"
 #include "rill/context.h"
 
-RILL_C_BEGIN
-
 /* Table of a question's mentions, the occurrences of known names in it. An entry has the placeholder that replaces the
  * name ("s0") and the constant ("new_york:s"). Zero-initialise with `bytes.ctx` set. Fill with rill_question_prepare(),
  * repeatedly if wanted; free with rill_mentions_clear(). The table owns copies of all bytes, so it depends on no
@@ -174,7 +172,5 @@ rill__number rill__number_read(const char *data, size_t length);
 
 /* Return the longest match that begins at raw token `first`. Left contexts are compared with question->items, the output so far. */
 rill__match rill__question_match(const rill_question *question, size_t first);
-
-RILL_C_END
 
 #endif

@@ -27,8 +27,6 @@
 #include "rill/domain.h"
 #include "vocabulary.h"
 
-RILL_C_BEGIN
-
 extern const rill_domain rill_semparse_domain;
 
 /* --- a loaded parser and a runner --------------------------------------------------------------------------------- */
@@ -140,7 +138,5 @@ rill_status semparse_load(semparse *s, const rill_open_options *options);
  *   RILL_OK · RILL_ERR_MEMORY
  * Time is at most length times depth; the stack use is constant. */
 rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out);
-
-RILL_C_END
 
 #endif

@@ -13,7 +13,6 @@
  * Sections: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs · entry point. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "config_json.h"
 #include "domain_base.h"

@@ -6,8 +6,6 @@
  * its first model, as marian-decoder does. The output formats are marian-decoder's too.
  *
  * Sections: formats · attention of an output · writing · the field. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "seq2seq.h"

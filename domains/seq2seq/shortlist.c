@@ -50,13 +50,12 @@ struct seq_shortlist {
  * return 1. Otherwise return 0. */
 static int take_number(const char *text, size_t *length, int32_t *out)
 {
+    enum { MAX_DIGITS = 9 };
     size_t pos = *length;
-    int64_t value = 0, unit = 1;
-    for (; pos > 0 && text[pos - 1] >= '0' && text[pos - 1] <= '9' && unit <= 100000000; pos--, unit *= 10)
-        value += unit * (text[pos - 1] - '0');
-    if (pos == *length || pos == 0 || text[pos - 1] != ',') return 0;
+    while (pos > 0 && rill_is_digit(text[pos - 1])) pos--;
+    if (pos == *length || *length - pos > MAX_DIGITS || pos == 0 || text[pos - 1] != ',') return 0;
     *length = pos - 1;
-    *out = (int32_t)value;
+    *out = (int32_t)strtol(text + pos, NULL, 10);
     return 1;
 }
 

@@ -13,7 +13,6 @@
 #include <utf8proc.h>
 
 #include "domain_base.h"
-#include "rill/file.h"
 #include "utf8.h"
 
 static int begins_with(const char *text, size_t length, rill_slice what)

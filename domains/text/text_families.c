@@ -9,7 +9,6 @@
 
 #include "config_json.h"
 #include "domain_base.h"
-#include "rill/file.h"
 #include "tokenizer.h"
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */

@@ -12,7 +12,6 @@
  * Sections: opening · subword tokens · encoding · decoding · sentences. */
 #include "family.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "domain_base.h"
