@@ -15,6 +15,7 @@
  * index · opening and closing. */
 #include "tensor_file.h"
 
+#include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,13 +297,6 @@ static rill_status read_index(rill_tensor_file *t)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static int is_index(const char *path)
-{
-    static const char suffix[] = ".index.json";
-    const size_t length = strlen(path), ending = sizeof suffix - 1;
-    return length >= ending && strcmp(path + length - ending, suffix) == 0;
-}
-
 /* Set *out to the path of the file to open. If `path` is a directory, that is its model.safetensors or else its
  * model.safetensors.index.json. Otherwise it is `path`, or else `path`.index.json. If none of these exists, *out is
  * `path`, so that opening it gives the error. */
@@ -337,7 +331,7 @@ static rill_status load_single(rill_tensor_file *t, const char *bytes, size_t le
 static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const char *bytes, size_t length)
 {
     TRY(tensor_copy_string(t, name, &t->name));
-    return bytes == NULL && is_index(name) ? read_index(t) : load_single(t, bytes, length);
+    return bytes == NULL && fnmatch("*.index.json", name, 0) == 0 ? read_index(t) : load_single(t, bytes, length);
 }
 
 /* Open the file `name`; if `bytes` is not NULL, parse these `length` bytes instead of the file's. */

@@ -56,33 +56,22 @@ static float half_to_float(uint16_t half)
     return sign != 0 ? -tiny : tiny;
 }
 
-/* Convert n int8 values to fp32 in place. The int8 values lie at the end of `out`, so writing number i overwrites only
- * int8 values that have been read. */
-static void widen_bytes(float *out, size_t n)
-{
-    const int8_t *narrow = (const int8_t *)out + (sizeof *out - 1) * n;
-    for (size_t i = 0; i < n; i++) {
-        const int8_t value = narrow[i];
-        out[i] = (float)value;
-    }
-}
-
-static void widen_halves(float *out, int flag, size_t n)
-{
-    const char *narrow = (const char *)out + 2 * n;
-    for (size_t i = 0; i < n; i++) {
-        uint16_t bits;
-        memcpy(&bits, narrow + i * sizeof bits, sizeof bits);
-        out[i] = flag == RILL_TENSOR_F16    ? half_to_float(bits)
-                 : flag == RILL_TENSOR_BF16 ? bits_to_float((uint32_t)bits << 16)
-                                            : (float)(bits < 32768 ? bits : bits - 65536);
-    }
-}
-
+/* Convert n values to fp32 in place. The narrow values lie at the end of `out`, so writing number i overwrites only values that
+ * have been read. */
 static void widen(float *out, const tensor_type *type, size_t n)
 {
-    if (type->bytes == 1) widen_bytes(out, n);
-    if (type->bytes == 2) widen_halves(out, type->accept_flag, n);
+    const char *narrow = (const char *)out + (sizeof *out - type->bytes) * n;
+    for (size_t i = 0; type->bytes == 1 && i < n; i++) {
+        const int8_t value = (int8_t)narrow[i];
+        out[i] = (float)value;
+    }
+    for (size_t i = 0; type->bytes == 2 && i < n; i++) {
+        uint16_t bits;
+        memcpy(&bits, narrow + i * sizeof bits, sizeof bits);
+        out[i] = type->accept_flag == RILL_TENSOR_F16    ? half_to_float(bits)
+                 : type->accept_flag == RILL_TENSOR_BF16 ? bits_to_float((uint32_t)bits << 16)
+                                                         : (float)(bits < 32768 ? bits : bits - 65536);
+    }
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */

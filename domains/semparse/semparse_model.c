@@ -306,27 +306,7 @@ static void build_score_graph(semparse *s)
                  &(rill_best_choices){.logits = rill_view_value(logits), .symbols = (size_t)s->target_vocab_size});
 }
 
-static rill_status build_graphs(semparse *s)
-{
-    make_tables(s);
-    build_encode_graph(s);
-    build_step_graph(s);
-    build_score_graph(s);
-    return rill_network_finish(s->network);
-}
-
 /* --- entry point -------------------------------------------------------------------------------------------------- */
-
-static rill_status load_weights(loader *l)
-{
-    semparse *s = l->s;
-    TRY(rill_loader_open(&l->w, "model.safetensors"));
-    TRY(load_lstm(l, "encoder", (size_t)s->source_vocab_size, &s->weights.encoder));
-    TRY(load_lstm(l, "decoder", (size_t)s->target_vocab_size, &s->weights.decoder));
-    TRY(load_attention(l));
-    TRY(load_output(l));
-    return rill_loader_check_all_read(&l->w, NULL);
-}
 
 static rill_status load_all(loader *l)
 {
@@ -334,10 +314,19 @@ static rill_status load_all(loader *l)
     TRY(rill_config_read(l->w.ctx, l->w.directory, "config.json", read_settings, l, NULL));
     TRY(load_vocabulary(l, "source.vocab", "source_vocab_size", s->source_vocab_size, &s->source_vocab));
     TRY(load_vocabulary(l, "target.vocab", "target_vocab_size", s->target_vocab_size, &s->target_vocab));
-    TRY(load_weights(l));
+    TRY(rill_loader_open(&l->w, "model.safetensors"));
+    TRY(load_lstm(l, "encoder", (size_t)s->source_vocab_size, &s->weights.encoder));
+    TRY(load_lstm(l, "decoder", (size_t)s->target_vocab_size, &s->weights.decoder));
+    TRY(load_attention(l));
+    TRY(load_output(l));
+    TRY(rill_loader_check_all_read(&l->w, NULL));
     TRY(load_lexicon(l));
     TRY(find_placeholders(l));
-    return build_graphs(s);
+    make_tables(s);
+    build_encode_graph(s);
+    build_step_graph(s);
+    build_score_graph(s);
+    return rill_network_finish(s->network);
 }
 
 rill_status semparse_load(semparse *s, const rill_open_options *options)

@@ -363,18 +363,6 @@ static rill_status load_outputs(loader *l)
 
 /* --- entry point -------------------------------------------------------------------------------------------------- */
 
-static rill_status load_weights(loader *l)
-{
-    TRY(rill_loader_open(&l->w, "model.safetensors"));
-    TRY(load_embeddings(l));
-    TRY(load_first_layer(l));
-    TRY(load_second_layer(l));
-    TRY(load_tagger(l));
-    TRY(load_products(l));
-    TRY(load_outputs(l));
-    return rill_loader_check_all_read(&l->w, NULL);
-}
-
 static rill_status load_all(loader *l)
 {
     TRY(rill_config_read(l->w.ctx, l->w.directory, "config.json", read_settings, l, NULL));
@@ -382,7 +370,14 @@ static rill_status load_all(loader *l)
     choose_style(l->p);
     TRY(split_labels(l));
     TRY(check_tags(l));
-    TRY(load_weights(l));
+    TRY(rill_loader_open(&l->w, "model.safetensors"));
+    TRY(load_embeddings(l));
+    TRY(load_first_layer(l));
+    TRY(load_second_layer(l));
+    TRY(load_tagger(l));
+    TRY(load_products(l));
+    TRY(load_outputs(l));
+    TRY(rill_loader_check_all_read(&l->w, NULL));
     return parser_build_graphs(l->p);
 }
 

@@ -152,17 +152,13 @@ static rill_status open_vocabulary_files(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
     int prefix;
-    if (t->family.spm_file != NULL) {
-        if (reads_spm(&t->family, o->files->tokenized)) TRY(rill_spm_open(&t->spm, o->ctx, o->path.data));
-        return add_numbered_tokens(o);
+    if (reads_spm(&t->family, o->files->tokenized)) TRY(rill_spm_open(&t->spm, o->ctx, o->path.data));
+    if (t->family.numbering == RILL_NUMBERS_RAW_BYTES) TRY(rill_pipeline_open_bytes(&t->pipeline, o->ctx));
+    if (t->family.numbering == RILL_NUMBERS_BYTES) {
+        TRY(rill_config_bool_or(o->config->config, "add_prefix_space", 0, &prefix));
+        TRY(rill_path_join(&o->path, o->files->directory, "merges.txt"));
+        TRY(rill_pipeline_open_byte_level(&t->pipeline, o->ctx, o->path.data, prefix));
     }
-    if (t->family.numbering == RILL_NUMBERS_RAW_BYTES) {
-        TRY(rill_pipeline_open_bytes(&t->pipeline, o->ctx));
-        return add_numbered_tokens(o);
-    }
-    TRY(rill_config_bool_or(o->config->config, "add_prefix_space", 0, &prefix));
-    TRY(rill_path_join(&o->path, o->files->directory, "merges.txt"));
-    TRY(rill_pipeline_open_byte_level(&t->pipeline, o->ctx, o->path.data, prefix));
     return add_numbered_tokens(o);
 }
 

@@ -410,30 +410,25 @@ struct rill_moses_bpe {
     rill_moses_language language[2]; /* source language, target language */
     rill_prefixes *prefixes[2];
     rill_vocabulary *merges;
-    int lower; /* convert inputs to lower case */
+    int has_languages; /* 1: the configuration names the languages */
+    int lower;         /* 1: convert inputs to lower case */
 };
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
-typedef struct moses_config {
-    rill_context *ctx;
-    rill_moses_language language[2];
-    int known, lower;
-} moses_config;
-
 static rill_status read_moses_config(void *user, const rill_config *config)
 {
     static const char *const side[] = {"source", "target"};
-    moses_config *s = user;
+    rill_moses_bpe *f = user;
     int lower;
     TRY(rill_config_bool_or(config, "do_lower_case", 0, &lower));
-    s->lower |= lower;
+    f->lower |= lower;
     for (size_t i = 0; i < 2; i++) {
         const char *name;
         TRY(rill_config_array_string(config, "langs", i, 2, &name));
-        s->known = name != NULL;
-        if (!s->known) return RILL_OK;
-        if (rill_moses_language_find(name, &s->language[i])) continue;
+        f->has_languages = name != NULL;
+        if (!f->has_languages) return RILL_OK;
+        if (rill_moses_language_find(name, &f->language[i])) continue;
         return rill_config_fail(config, "langs",
                                 "the built-in tokenizer supports de, en and ru, and the %s language is "
                                 "\"%.20s\": tokenize the text with another program and set tokenized",
@@ -442,13 +437,13 @@ static rill_status read_moses_config(void *user, const rill_config *config)
     return RILL_OK;
 }
 
-static rill_status find_languages(moses_config *s, const char *directory)
+static rill_status find_languages(rill_moses_bpe *f, const char *directory)
 {
     int found;
-    TRY(rill_config_read(s->ctx, directory, "tokenizer_config.json", read_moses_config, s, &found));
-    if (!s->known) TRY(rill_config_read(s->ctx, directory, "config.json", read_moses_config, s, NULL));
-    if (s->known) return RILL_OK;
-    return rill_fail(s->ctx, RILL_ERR_FORMAT, "%s/config.json: langs is missing: expected an array of two languages",
+    TRY(rill_config_read(f->ctx, directory, "tokenizer_config.json", read_moses_config, f, &found));
+    if (!f->has_languages) TRY(rill_config_read(f->ctx, directory, "config.json", read_moses_config, f, NULL));
+    if (f->has_languages) return RILL_OK;
+    return rill_fail(f->ctx, RILL_ERR_FORMAT, "%s/config.json: langs is missing: expected an array of two languages",
                      directory);
 }
 
@@ -456,13 +451,8 @@ static rill_status find_languages(moses_config *s, const char *directory)
 
 static rill_status open_all(rill_moses_bpe *f, rill_text *path, const char *directory)
 {
-    moses_config s = {.ctx = f->ctx};
-    TRY(find_languages(&s, directory));
-    f->lower = s.lower;
-    for (size_t i = 0; i < 2; i++) {
-        f->language[i] = s.language[i];
-        TRY(rill_prefixes_open(&f->prefixes[i], f->ctx, directory, s.language[i]));
-    }
+    TRY(find_languages(f, directory));
+    for (size_t i = 0; i < 2; i++) TRY(rill_prefixes_open(&f->prefixes[i], f->ctx, directory, f->language[i]));
     TRY(rill_path_join(path, directory, "merges.txt"));
     return rill_merges_open(&f->merges, f->ctx, path->data);
 }

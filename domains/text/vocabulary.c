@@ -8,6 +8,7 @@
  *
  * Sections: hashing · adding tokens · JSON · files · lookups. For JSON, jansson's document lives as long as the list of
  * tokens, which points into it; jansson has checked that strings are UTF-8 without NULs, and that an object has no token twice. */
+#include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -231,9 +232,7 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
 
 rill_status rill_vocabulary_add_file(rill_vocabulary *v, const char *path, int32_t limit)
 {
-    static const char ending[] = ".json";
-    const size_t length = strlen(path), n = sizeof ending - 1;
-    const int json = length > n && strcmp(path + length - n, ending) == 0;
+    const int json = fnmatch("*.json", path, 0) == 0;
     rill_text text = {.ctx = v->arena.ctx};
     rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
     if (status == RILL_OK) status = (json ? add_json_text : add_lines)(v, path, text.data, text.length, limit);
