@@ -328,20 +328,15 @@ int rill_config_is_set(const rill_config *config, const char *key, double neutra
     return json_is_true(value) || json_array_size(value) > 0 || json_object_size(value) > 0;
 }
 
-static int is_known_key(const char *const *known, size_t n, const char *member)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(known[i], member) == 0) return 1;
-    return 0;
-}
-
 void rill_config_warn_unknown(const rill_config *config, const char *key, const char *const *known, size_t n)
 {
     const char *name;
     json_t *value, *object = find_value(config, key);
     json_object_foreach(object, name, value)
     {
-        if (is_known_key(known, n, name)) continue;
+        size_t i = 0;
+        while (i < n && strcmp(known[i], name) != 0) i++;
+        if (i < n) continue;
         const char *near = rill_nearest(name, known, n);
         rill_log(config->ctx, RILL_LOG_WARNING, "%s: \"%s\" under \"%s\" is not read%s%s%s", config->name, name, key,
                  near != NULL ? ": did you mean \"" : ": this kind of model has no such key", near != NULL ? near : "",

@@ -76,16 +76,6 @@ void rill_arena_clear(rill_arena *arena)
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */
 
-rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options)
-{
-    if (options->path == NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected the path of a model's directory, found none", domain);
-    if (options->arguments != NULL && options->arguments[0] != '\0')
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected no arguments for the domain, found \"%.60s\"", domain,
-                         options->arguments);
-    return RILL_OK;
-}
-
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network)
 {
@@ -94,6 +84,11 @@ rill_status rill_options_network(rill_context *ctx, const char *domain, const ri
                                         .name = rill_open_option(options, "device"),
                                         .fast = rill_open_switch(options, "fast"),
                                         .int8 = weights != NULL && strcmp(weights, "int8") == 0};
+    if (options->path == NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected the path of a model's directory, found none", domain);
+    if (options->arguments != NULL && options->arguments[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected no arguments for the domain, found \"%.60s\"", domain,
+                         options->arguments);
     rill_status status = rill_device_open(device, ctx, &wanted);
     if (status == RILL_OK && wanted.name != NULL && strcmp(wanted.name, "auto") == 0)
         rill_log(ctx, RILL_LOG_INFO, "%s: the model runs on %s", domain, rill_device_name(*device));

@@ -183,15 +183,6 @@ static rill_status check_eos_suppressed(void *user, const int64_t *value, size_t
     return RILL_OK;
 }
 
-/* suppress_tokens is supported unless it contains eos. transformers removes eos from bad_words_ids, but
- * not from suppress_tokens. */
-static rill_status check_suppressed_tokens(hf_generation *m, const rill_config *config)
-{
-    TRY(rill_config_each_list(config, "suppress_tokens", check_eos_suppressed, m));
-    if (m->eos_suppressed) add_ignored(m, "suppress_tokens");
-    return RILL_OK;
-}
-
 /* Warn about unsupported keys that change outputs. A key counts if its value is not the neutral value in the table; keys
  * of sampling count only if do_sample is true. transformers samples with torch's random generator, which rill cannot
  * reproduce; from version 5 on, group beam search is not part of transformers. */
@@ -230,7 +221,10 @@ static rill_status warn_ignored(hf_generation *m, const rill_config *config)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if ((sampling || !keys[i].sampling) && rill_config_is_set(config, keys[i].key, keys[i].nothing))
             add_ignored(m, keys[i].key);
-    TRY(check_suppressed_tokens(m, config));
+    /* suppress_tokens is supported unless it contains eos. transformers removes eos from bad_words_ids, but not from
+     * suppress_tokens. */
+    TRY(rill_config_each_list(config, "suppress_tokens", check_eos_suppressed, m));
+    if (m->eos_suppressed) add_ignored(m, "suppress_tokens");
     if (m->ignored[0] == '\0') return RILL_OK;
     const int groups = rill_config_is_set(config, "num_beam_groups", 1) ||
                        rill_config_is_set(config, "diversity_penalty", 0);

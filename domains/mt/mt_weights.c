@@ -429,11 +429,6 @@ static rill_status resolve_by_file(loader *l)
     return share_equal_table(l, l->target, &l->output);
 }
 
-static rill_status resolve_tables(loader *l)
-{
-    return mt_has_flag(l->net, MT_TIED_BY_FILE) ? resolve_by_file(l) : resolve_tied(l);
-}
-
 /* Return 1 if the decoder can read its embedding from the packed output layer, so that the model needs no second copy:
  * the two are the same table, and packing keeps its elements as fp32. */
 static int shares_output_rows(const loader *l)
@@ -555,7 +550,7 @@ rill_status mt_load(seq_net *seq, rill_loader *weights)
     mt_net *net = (mt_net *)seq;
     loader l = {.w = weights, .net = net, .names = &tensor_names_by_layout[net->settings.family->layout]};
     TRY(open_tensors(&l));
-    TRY(resolve_tables(&l));
+    TRY((mt_has_flag(net, MT_TIED_BY_FILE) ? resolve_by_file : resolve_tied)(&l));
     TRY(load_embeddings(&l));
     TRY(load_output(&l));
     TRY(load_stack(&l, "encoder", &net->encoder));

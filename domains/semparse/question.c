@@ -229,13 +229,6 @@ static rill_status replace_matches(rill_question *question, rill_mentions *menti
     return RILL_OK;
 }
 
-/* Without a lexicon: copy the raw tokens to the output. */
-static rill_status copy_raw_tokens(rill_question *question)
-{
-    for (size_t i = 0; i < question->raw_count; i++) TRY(append_raw_token(question, i));
-    return RILL_OK;
-}
-
 static rill_status split_at_spaces(rill_question *question, const char *line, size_t length)
 {
     size_t start = 0;
@@ -252,7 +245,9 @@ static rill_status make_items(rill_question *question, int tokenized, rill_menti
 {
     if (tokenized) return split_at_spaces(question, question->line, question->line_length);
     TRY(rill__question_split(question));
-    return question->lexicon ? replace_matches(question, mentions) : copy_raw_tokens(question);
+    if (question->lexicon) return replace_matches(question, mentions);
+    for (size_t i = 0; i < question->raw_count; i++) TRY(append_raw_token(question, i));
+    return RILL_OK;
 }
 
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,

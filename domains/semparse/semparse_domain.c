@@ -38,7 +38,6 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    TRY(rill_options_check(ctx, "semparse", options));
     semparse *s;
     TRY(rill_struct_alloc(ctx, &s, sizeof *s, "a semantic parser"));
     s->ctx = s->arena.ctx = ctx;

@@ -299,7 +299,6 @@ static void set_source_language(seq_model *m, const rill_open_options *options)
 rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context *ctx, const rill_open_options *options,
                      void **model, rill_domain_info *info)
 {
-    TRY(rill_options_check(ctx, domain, options));
     seq_model *m;
     TRY(rill_struct_alloc(ctx, &m, sizeof *m, "a model"));
     m->ctx = m->arena.ctx = m->hf_settings.ctx = ctx;
@@ -397,19 +396,14 @@ int32_t seq_unknown_action(void *model)
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
-/* Return 1 if the action is eos, padding or <unk>. The tokenizer outputs these tokens only for characters outside the
+/* Append the action of a token. Eos, padding and <unk> are refused: the tokenizer outputs them only for characters outside the
  * vocabulary. */
-static int is_special_token(void *model, int32_t action)
-{
-    const seq_net *net = ((const seq_model *)model)->net[0];
-    return action == net->eos || action == net->pad || action == seq_unknown_action(model);
-}
-
 static rill_status add_token_action(void *user, const char *piece, size_t length)
 {
     rill_action_list *to = user;
-    const int32_t action = rill_vocabulary_id(target_vocabulary(to->model), piece, length);
-    if (action < 0 || is_special_token(to->model, action))
+    const seq_net *net = ((const seq_model *)to->model)->net[0];
+    const int32_t action = rill_vocabulary_id(net->tokenizer->target, piece, length);
+    if (action < 0 || action == net->eos || action == net->pad || action == net->tokenizer->unk_action)
         return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is not a token of the model's outputs", (int)length, piece);
     rill_action_list_add(to, action);
     return RILL_OK;

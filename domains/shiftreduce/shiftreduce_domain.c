@@ -43,7 +43,6 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    TRY(rill_options_check(ctx, "shiftreduce", options));
     parser *p;
     TRY(rill_struct_alloc(ctx, &p, sizeof *p, "a parser"));
     p->ctx = p->arena.ctx = ctx;

@@ -38,21 +38,15 @@ static int has_lower_or_digit(rill_slice name)
     return 0;
 }
 
-/* Return 1 if the token is word_TAG and its tag is spelled like a tag, without lower-case letters and digits; else 0. */
-static int looks_tagged(rill_slice token)
-{
-    const size_t tag = tag_offset(token);
-    return tag > 0 && !has_lower_or_digit((rill_slice){token.data + tag, token.length - tag});
-}
-
-/* Return 1 if all tokens look like word_TAG and at least one of the tags is the model's, else 0. */
+/* Return 1 if all tokens are word_TAG, with tags spelled like tags, without lower-case letters and digits, and at least one of the tags is the model's, else 0. */
 static int is_tagged(const parser *p, rill_slice remaining)
 {
     int known = 0;
     for (rill_slice token; (token = rill_next_word(&remaining)).length > 0;) {
         const size_t tag = tag_offset(token);
-        if (!looks_tagged(token)) return 0;
-        known |= rill_vocabulary_id(p->tag_vocab, token.data + tag, token.length - tag) > PARSER_NO_TAG;
+        const rill_slice name = {token.data + tag, token.length - tag};
+        if (tag == 0 || has_lower_or_digit(name)) return 0;
+        known |= rill_vocabulary_id(p->tag_vocab, name.data, name.length) > PARSER_NO_TAG;
     }
     return known;
 }

@@ -163,11 +163,6 @@ static rill_status split_labels(loader *l)
     return RILL_OK;
 }
 
-static int is_trace(const char *tag, size_t length)
-{
-    return rill_slice_is((rill_slice){tag, length}, "-NONE-");
-}
-
 /* Fail if a tag cannot be written into a tree, or is -NONE-, the tag of traces: a tree reader would drop a word with
  * this tag. */
 static rill_status check_tags(loader *l)
@@ -175,7 +170,7 @@ static rill_status check_tags(loader *l)
     for (int32_t i = 1; i < l->p->n_tags; i++) {
         size_t length;
         const char *name = rill_vocabulary_token(l->p->tag_vocab, i, &length);
-        if (!is_unwritable_name(name, length) && !is_trace(name, length)) continue;
+        if (!is_unwritable_name(name, length) && strcmp(name, "-NONE-") != 0) continue;
         TRY(rill_path_join(&l->w.path, l->w.directory, "tags.vocab"));
         return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
                          "%s:%d: expected a tag without spaces and brackets other than -NONE-, found \"%.60s\"",

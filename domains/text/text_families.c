@@ -218,21 +218,16 @@ static rill_status refuse_class(rill_context *ctx, const char *directory, const 
                      directory, file, model_type, known, found);
 }
 
-/* Choose the table's row for a directory that names no specific tokenizer class: the first row of this model_type. But
- * a directory of type m2m_100 that has vocab.json is M2M100, not NLLB. */
-static const rill_family *guess_family(const char *model_type, const char *directory)
-{
-    const int m2m = strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json");
-    return find_family_row(model_type, m2m ? "M2M100Tokenizer" : NULL);
-}
-
 rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,
                               rill_tokenizer_files *out)
 {
     class_reader r;
     TRY(read_class(ctx, directory, &r));
-    const rill_family *family = r.file != NULL ? find_family_row(model_type, r.name)
-                                               : guess_family(model_type, directory);
+    /* A directory that names no specific tokenizer class has the type's first row. But one of type m2m_100 that has vocab.json
+     * is M2M100, not NLLB. */
+    const int m2m = strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json");
+    const char *class = r.file != NULL ? r.name : m2m ? "M2M100Tokenizer" : NULL;
+    const rill_family *family = find_family_row(model_type, class);
     if (family == NULL && r.file != NULL) return refuse_class(ctx, directory, r.file, model_type, r.name);
     if (family == NULL)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: no tokenizer is known for models of type \"%.40s\"", directory,

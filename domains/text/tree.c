@@ -105,15 +105,12 @@ static rill_slice read_label_or_word(tree_reader *r)
     return (rill_slice){r->text + from, r->offset - from};
 }
 
-static int ends_label_at(char c, int flags)
-{
-    return c == '-' || c == '=' || (c == '|' && !(flags & RILL_TREE_KEEP_BARS));
-}
-
+/* Cut a label before its first '-', '=' or, without RILL_TREE_KEEP_BARS, '|'. */
 static rill_slice strip_function_tag(rill_slice label, int flags)
 {
+    const char *ends = flags & RILL_TREE_KEEP_BARS ? "-=" : "-=|";
     for (size_t i = 1; i < label.length; i++)
-        if (ends_label_at(label.data[i], flags)) return (rill_slice){label.data, i};
+        if (memchr(ends, label.data[i], strlen(ends)) != NULL) return (rill_slice){label.data, i};
     return label;
 }
 
