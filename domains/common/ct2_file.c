@@ -332,12 +332,6 @@ rill_status ct2_read(rill_tensor_file *t)
 
 /* --- specification ------------------------------------------------------------------------------------------------ */
 
-const char *rill_ct2_spec_name(const rill_tensor_file *t, uint32_t *revision)
-{
-    *revision = t->ct2_revision;
-    return t->ct2_spec;
-}
-
 static double scalar_value(const tensor_type *type, const unsigned char *bytes)
 {
     const uint32_t bits = (uint32_t)rill_little_endian(bytes, 4);

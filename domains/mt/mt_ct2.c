@@ -343,8 +343,8 @@ static rill_status read_tables(const ct2_model *r)
 
 static rill_status read_spec(const ct2_model *r)
 {
-    uint32_t revision;
-    const char *spec = rill_ct2_spec_name(r->tensors, &revision);
+    const uint32_t revision = r->tensors->ct2_revision;
+    const char *spec = r->tensors->ct2_spec;
     if (spec == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: expected a CTranslate2 model", r->tensors->name);
     if (strcmp(spec, "TransformerSpec") != 0 && strcmp(spec, "TransformerBase") != 0 &&
         strcmp(spec, "TransformerBig") != 0)

@@ -80,11 +80,6 @@ rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors)
     return status;
 }
 
-int mt_ct2_is_old_token(const char *name)
-{
-    return strcmp(name, "unk_token") == 0 || strcmp(name, "bos_token") == 0 || strcmp(name, "eos_token") == 0;
-}
-
 /* Call `read` with the configuration: config.json, or what model.bin says instead. */
 static rill_status use_config(const mt_net *net, const char *directory, rill_config_fn read, void *user)
 {
@@ -282,13 +277,12 @@ static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_fil
  * SentencePiece model. Warn if there is none, because text would be read as tokens, without an error. */
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
-    const char *type = NULL;
     name_vocabularies(directory, text);
     text->adds_unknown = net->pad < 0; /* else the tables' row after the last token is the start token's */
     if (text->tokenized) return RILL_OK;
     const int is_marian = rill_directory_has_file(directory, "source.spm");
-    if (!is_marian) TRY(rill_family_from_tokenizer_config(net->ctx, directory, &type));
-    if (type != NULL) return rill_family_files(net->ctx, type, directory, text);
+    if (!is_marian) TRY(rill_family_files(net->ctx, NULL, directory, text));
+    if (text->kind == RILL_TOKENIZER_FAMILY) return RILL_OK;
     if (is_marian || find_spm(net->ctx, directory, text)) {
         text->kind = RILL_TOKENIZER_SENTENCEPIECE;
         return RILL_OK;

@@ -84,7 +84,7 @@ static rill_status read_rnn_config(void *user, const rill_config *config)
     return RILL_OK;
 }
 
-rill_status rnn_configure(seq_net *seq, const char *directory, rill_tokenizer_files *text)
+static rill_status configure(seq_net *seq, const char *directory, rill_tokenizer_files *text)
 {
     text->kind = RILL_TOKENIZER_SENTENCEPIECE;
     text->source = "vocab.json";
@@ -281,7 +281,7 @@ static rill_status check_unknown(const rnn_net *net, const char *directory)
                      directory, net->seq.eos_file, found, unknown, net->unk);
 }
 
-rill_status rnn_load(seq_net *seq, rill_loader *weights)
+static rill_status load(seq_net *seq, rill_loader *weights)
 {
     loader l = {.w = weights, .net = (rnn_net *)seq};
     float *target;
@@ -346,7 +346,7 @@ static void init_decoder_state(const rnn_net *net, const seq_encoder_columns *r,
     rill_op_product(network, r->graph, RILL_ROWS, &begin);
 }
 
-void rnn_encode(const seq_net *seq, const seq_encoder_columns *r)
+static void encode(const seq_net *seq, const seq_encoder_columns *r)
 {
     const rnn_net *net = rnn_from_seq(seq);
     rill_network *network = seq->model->network;
@@ -439,7 +439,7 @@ static rill_view prev_state(const rnn_net *net, const seq_decoder_columns *w)
     return rill_view_table(net->state, w->parent_or_self);
 }
 
-void rnn_step(const seq_net *seq, const seq_decoder_columns *w)
+static void step(const seq_net *seq, const seq_decoder_columns *w)
 {
     const rnn_net *net = rnn_from_seq(seq);
     rill_network *network = seq->model->network;
@@ -468,8 +468,20 @@ void rnn_step(const seq_net *seq, const seq_decoder_columns *w)
     rill_op_product(network, w->graph, RILL_ROWS, &readout);
 }
 
-rill_view rnn_decoder_output(const seq_net *seq, rill_graph graph, rill_column node, rill_column slot)
+static rill_view decoder_output(const seq_net *seq, rill_graph graph, rill_column node, rill_column slot)
 {
     (void)graph, (void)slot;
     return rill_view_table(rnn_from_seq(seq)->hidden_table, node);
 }
+
+const seq_arch rnn_arch = {
+    .plural_name = "recurrent models",
+    .net_size = sizeof(rnn_net),
+    .state_need = SEQ_NEEDS_PARENT,
+    .has_alignment = 1,
+    .configure = configure,
+    .load = load,
+    .encode = encode,
+    .step = step,
+    .decoder_output = decoder_output,
+};

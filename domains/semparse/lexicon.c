@@ -51,12 +51,6 @@ int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data,
     return type;
 }
 
-int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length)
-{
-    int64_t number;
-    return rill__lexicon_placeholder(lexicon, token, length, &number) != RILL__NONE;
-}
-
 /* --- closing ------------------------------------------------------------------------------------------------------ */
 
 void rill_lexicon_close(rill_lexicon *lexicon)

@@ -22,10 +22,6 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
                               rill_lexicon **out);
 
-/* Return 1 if a token has the form of a placeholder: the name of a type followed by a number ("s0"), or only the name
- * if the type is unnumbered. */
-int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
-
 /* Close the lexicon. All question objects that use it must be closed before. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
 
@@ -160,8 +156,8 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
 /* Return the index in lexicon->types of the type with this name; RILL__NONE if the lexicon declares no such type. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* Return the index of a placeholder token's type; RILL__NONE for any other token. *number = the placeholder's number; 0 if it is the type's
- * name alone. */
+/* Return the index of a placeholder token's type; RILL__NONE for any other token. A placeholder is the name of a type followed by a
+ * number ("s0"), or only the name if the type is unnumbered. *number = the placeholder's number; 0 if it is the type's name alone. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
 
 #endif

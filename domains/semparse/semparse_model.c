@@ -177,8 +177,10 @@ static rill_status find_placeholders(loader *l)
     TRY(rill_arena_alloc(&s->arena, &s->placeholder_ids, actions, sizeof *s->placeholder_ids, "placeholders"));
     for (int32_t action = SEMPARSE_N_SPECIALS; action < s->target_vocab_size; action++) {
         size_t length;
+        int64_t number;
         const char *token = rill_vocabulary_token(s->target_vocab, action, &length);
-        if (rill_lexicon_is_placeholder(s->lexicon, token, length)) s->placeholder_ids[s->n_placeholders++] = action;
+        if (rill__lexicon_placeholder(s->lexicon, token, length, &number) != RILL__NONE)
+            s->placeholder_ids[s->n_placeholders++] = action;
     }
     return RILL_OK;
 }

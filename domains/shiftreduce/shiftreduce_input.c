@@ -249,8 +249,8 @@ static rill_status read_input(parser_runner *r, rill_input *input, int32_t *word
 {
     const parser *p = r->model;
     rill_sentence *s = &r->sentence[input->slot];
-    rill_sentence_begin(s);
-    *words = 0;
+    rill_text_reset(&s->bytes);
+    *words = s->words = 0;
     const int tokenized = rill_input_switch(input, "tokenized", p->tokenized);
     const char *own_form = rill_input_value(input, parser_input_options->name);
     const parser_form asked = parser_default_form(parser_read_form(r->ctx, own_form, p->form), tokenized);

@@ -227,10 +227,12 @@ static int compare_tokens(const void *a, const void *b, void *user)
                   rill_vocabulary_token(v, *(const int32_t *)b, NULL));
 }
 
-/* Sort the ids of the unigram model's tokens by the tokens' bytes. Added tokens have higher ids and are not included:
+/* Sort the ids of a unigram model's tokens by the tokens' bytes. Added tokens have higher ids and are not included:
  * words are not split into them. */
-rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
+rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary *vocabulary)
 {
+    p->vocabulary = vocabulary;
+    if (p->n_scores == 0) return RILL_OK;
     TRY(rill_arena_alloc(&p->arena, &p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, p->name));
     for (size_t i = 0; i < p->n_scores; i++) p->sorted_ids[i] = (int32_t)i;
     qsort_r(p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, compare_tokens, (void *)(uintptr_t)p->vocabulary);

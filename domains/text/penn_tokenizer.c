@@ -13,12 +13,6 @@
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-void rill_sentence_begin(rill_sentence *s)
-{
-    rill_text_reset(&s->bytes);
-    s->words = 0;
-}
-
 /* End the current word, which consists of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
 {

@@ -313,12 +313,6 @@ rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx)
     return RILL_OK;
 }
 
-rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary *vocabulary)
-{
-    p->vocabulary = vocabulary;
-    return p->merges != NULL || p->raw_bytes ? RILL_OK : rill_unigram_sort_vocabulary(p);
-}
-
 /* --- subword tokens of a word ------------------------------------------------------------------------------------- */
 
 /* State while one text is split: buffers, and a run of unknown characters that is not yet output. */

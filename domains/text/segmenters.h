@@ -251,9 +251,7 @@ struct rill_pipeline {
  * the map is corrupt. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size);
 
-/* bpe.c: rill_unigram_sort_vocabulary() fills sorted_ids. rill_unigram_split() finds the best segmentation of a word
- * and calls fn with each token. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_unigram_sort_vocabulary(rill_pipeline *p);
+/* bpe.c: find a unigram model's best segmentation of a word, and call fn with each token. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const char *word, size_t length,
                                rill_word_fn fn, void *user);
 

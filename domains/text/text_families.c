@@ -137,11 +137,11 @@ enum { N_FAMILIES = sizeof family_table / sizeof *family_table };
 
 /* --- choosing a row ----------------------------------------------------------------------------------------------- */
 
-/* The first row of this model_type and, unless it is NULL, of this tokenizer; NULL: there is none. */
+/* The first row of this model_type and of this tokenizer, each unless it is NULL; NULL: there is none. */
 static const rill_family *find_family_row(const char *model_type, const char *tokenizer)
 {
     for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(family_table[i].model_type, model_type) == 0 &&
+        if ((model_type == NULL || strcmp(family_table[i].model_type, model_type) == 0) &&
             (tokenizer == NULL || strcmp(family_table[i].tokenizer, tokenizer) == 0))
             return &family_table[i];
     return NULL;
@@ -196,16 +196,6 @@ static rill_status read_class(rill_context *ctx, const char *directory, class_re
     return rill_config_read(ctx, directory, "config.json", read_config_class, out, &found);
 }
 
-rill_status rill_family_from_tokenizer_config(rill_context *ctx, const char *directory, const char **out)
-{
-    class_reader r;
-    *out = NULL;
-    TRY(read_class(ctx, directory, &r));
-    for (size_t i = 0; r.file != NULL && i < N_FAMILIES && *out == NULL; i++)
-        if (strcmp(family_table[i].tokenizer, r.name) == 0) *out = family_table[i].model_type;
-    return RILL_OK;
-}
-
 static rill_status refuse_class(rill_context *ctx, const char *directory, const char *file, const char *model_type,
                                 const char *found)
 {
@@ -223,11 +213,13 @@ rill_status rill_family_files(rill_context *ctx, const char *model_type, const c
 {
     class_reader r;
     TRY(read_class(ctx, directory, &r));
+    if (model_type == NULL && r.file == NULL) return RILL_OK;
     /* A directory that names no specific tokenizer class has the type's first row. But one of type m2m_100 that has vocab.json
      * is M2M100, not NLLB. */
-    const int m2m = strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json");
+    const int m2m = r.file == NULL && strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json");
     const char *class = r.file != NULL ? r.name : m2m ? "M2M100Tokenizer" : NULL;
     const rill_family *family = find_family_row(model_type, class);
+    if (family == NULL && model_type == NULL) return RILL_OK;
     if (family == NULL && r.file != NULL) return refuse_class(ctx, directory, r.file, model_type, r.name);
     if (family == NULL)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: no tokenizer is known for models of type \"%.40s\"", directory,

@@ -137,13 +137,10 @@ int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes,
 /* Return 1 if a family has this model_type. */
 int rill_family_exists(const char *model_type);
 
-/* *out = the model_type whose tokenizer the directory's tokenizer_config.json names; NULL if it names none, or one that no
- * family has.
- *   RILL_OK · as rill_family_files() */
-rill_status rill_family_from_tokenizer_config(rill_context *ctx, const char *directory, const char **out);
-
 /* Fill *out with the family and its tokenizer files in the directory, except for vocabulary sizes and the model's special
  * tokens. Pointers in *out refer to static memory and to `directory`.
+ *   model_type   config.json's; NULL: the type of the tokenizer that the directory's tokenizer_config.json names, and if it names
+ *                none, or one that no family has, *out is unchanged
  *   RILL_OK · RILL_ERR_FORMAT (tokenizer_config.json is wrong, or names an unsupported tokenizer) · RILL_ERR_IO ·
  *   RILL_ERR_MEMORY */
 rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,
