@@ -393,13 +393,14 @@ static rill_status fill_table_rows(seq_runner *r, const mt_net *net, rill_table 
                                    void (*compute)(const mt_net *net, size_t from, size_t to, float *row), size_t from,
                                    size_t to)
 {
-    rill_carver c = {0};
     if (table == RILL_NONE) return RILL_OK;
-    rill_carve(&c, (to - from) * net->width, sizeof(float));
-    TRY(seq_carve_reserve(r, &c));
-    float *rows = rill_carve(&c, (to - from) * net->width, sizeof *rows);
+    rill_arena arena = {.ctx = r->ctx};
+    float *rows;
+    TRY(rill_arena_alloc(&arena, &rows, (to - from) * net->width, sizeof *rows, "positions"));
     compute(net, from, to, rows);
-    return rill_session_fill(r->session, table, (int32_t)from, (int32_t)(to - from), rows);
+    const rill_status status = rill_session_fill(r->session, table, (int32_t)from, (int32_t)(to - from), rows);
+    rill_arena_clear(&arena);
+    return status;
 }
 
 rill_status mt_prepare_positions(seq_runner *r, const seq_net *seq, size_t from, size_t to)

@@ -104,8 +104,6 @@ typedef struct semparse_runner {
     rill_context *ctx;
     rill_question *question;
     rill_arena arena;
-    /* [target ids] used by encode() for one question; 1: the question contains this target token, 0: it does not */
-    char *mentioned;
     /* [n_placeholders] used by encode() for one question: ids of the placeholders that the question does not mention */
     int32_t *unmentioned;
     rill_mentions *mentions_by_slot; /* [slots] table of mentions of the question in each slot */

@@ -82,7 +82,6 @@ static rill_status open_runner_parts(semparse_runner *r, int threads)
     TRY(rill_session_open(&r->session, r->ctx, s->network, threads));
     TRY(rill_question_open(r->ctx, s->lexicon, &r->question));
     if (s->n_placeholders == 0) return RILL_OK;
-    TRY(rill_arena_alloc(&r->arena, &r->mentioned, (size_t)s->target_vocab_size, sizeof *r->mentioned, "placeholders"));
     return rill_arena_alloc(&r->arena, &r->unmentioned, s->n_placeholders, sizeof *r->unmentioned, "placeholders");
 }
 
@@ -140,13 +139,12 @@ static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokeniz
     const semparse *s = r->model;
     int32_t n = 0;
     if (s->n_placeholders == 0) return RILL_OK;
-    memset(r->mentioned, 0, (size_t)s->target_vocab_size);
-    for (size_t i = 0; i < count; i++) {
-        int32_t action = rill_vocabulary_id(s->target_vocab, token[i].data, token[i].length);
-        if (action >= 0) r->mentioned[action] = 1;
+    for (size_t i = 0; i < s->n_placeholders && !tokenized; i++) {
+        const char *name = rill_vocabulary_token(s->target_vocab, s->placeholder_ids[i], NULL);
+        size_t t = 0;
+        while (t < count && !rill_slice_is(token[t], name)) t++;
+        if (t == count) r->unmentioned[n++] = s->placeholder_ids[i];
     }
-    for (size_t i = 0; i < s->n_placeholders && !tokenized; i++)
-        if (!r->mentioned[s->placeholder_ids[i]]) r->unmentioned[n++] = s->placeholder_ids[i];
     return rill_session_set_vocab_subset(r->session, s->tables.unmentioned, slot, n, r->unmentioned);
 }
 

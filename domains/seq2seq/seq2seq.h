@@ -12,7 +12,6 @@
 #define RILL_SEQ2SEQ_H
 
 #include "domain_base.h"
-#include "rill/carve.h"
 #include "rill/device.h"
 #include "rill/domain.h"
 #include "tokenizer.h"
@@ -227,21 +226,15 @@ struct seq_runner {
     size_t ids_capacity;
     char *clean_text;              /* text of the input being tokenized, after invisible characters were removed */
     seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
-    char *scratch;                 /* memory for the input columns of one call, see carve.h */
-    size_t scratch_capacity;
-    /* For each of the two micro-batches that may be scored concurrently (rill_rows.group): the pending request, its result and its rows. */
+    int32_t *column;               /* the input columns of one call that the engine does not fill */
+    /* For each of the two micro-batches that may be scored concurrently (rill_rows.group): the pending request, its
+     * result and its rows. */
     const rill_score_request *request[2];
     rill_score_result *result[2];
     rill_rows rows[2];
-    char *alignment; /* memory for the arrays of one alignment, see carve.h */
-    size_t alignment_capacity;
+    int32_t *alignment_column; /* memory of the arrays of a seq_alignment */
+    float *alignment_weights;
 };
-
-/* Grow the runner's scratch to c->used bytes and rewind *c to its start. */
-static inline rill_status seq_carve_reserve(seq_runner *r, rill_carver *c)
-{
-    return rill_carve_reserve(r->ctx, &r->scratch, &r->scratch_capacity, c);
-}
 
 /* Compute what the nets need for positions 0 .. count - 1 (seq_arch.prepare_positions), unless that has been done
  * before. RILL_OK · RILL_ERR_MEMORY */
@@ -253,8 +246,8 @@ typedef struct seq_alignment {
     /* [actions] for each action, the state (node) from which it was chosen: node, last action before it (RILL_ACTION_START for
      * a root node), slot of the input, depth */
     int32_t *node, *action, *slot, *depth;
-    size_t *best_tokens; /* [actions] index of the input token with the largest weight */
-    float *weights;      /* [actions, tokens] attention weights */
+    int32_t *best_tokens; /* [actions] index of the input token with the largest weight */
+    float *weights;       /* [actions, tokens] attention weights */
 } seq_alignment;
 
 /* Compute `weights` from the states. Returns as rill_session_run(). */

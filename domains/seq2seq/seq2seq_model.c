@@ -322,8 +322,6 @@ void seq_stop(void *runner)
     seq_runner *r = runner;
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
-    rill_free(ctx, r->scratch, r->scratch_capacity);
-    rill_free(ctx, r->alignment, r->alignment_capacity);
     rill_arena_clear(&r->arena);
     rill_free(ctx, r->ids, r->ids_capacity * sizeof *r->ids);
     rill_session_close(r->session);

@@ -12,16 +12,6 @@
  * of token ids for each net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* Set *out to `count` input columns of n ints each, one after the other, in the runner's scratch memory. */
-static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **out)
-{
-    rill_carver c = {0};
-    rill_carve(&c, count * n, sizeof **out);
-    TRY(seq_carve_reserve(r, &c));
-    *out = rill_carve(&c, count * n, sizeof **out);
-    return RILL_OK;
-}
-
 /* Set symbol [n] to the decoder's input ids: the last action of each row. A root node has no action yet; it gets the
  * start token for its input's target language or, without one, the net's decoder_start. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
@@ -56,9 +46,9 @@ rill_status seq_step(void *self, const rill_rows *rows)
     const seq_model *m = r->model;
     const int32_t *columns[MAX_COLUMNS] = {rows->node, rows->slot, rows->depth, rows->state_parent};
     size_t used = 4;
-    int32_t *column;
     TRY(check_positions(r, rows->n, rows->depth));
-    TRY(get_columns(r, m->n_nets + (m->needs_parent ? 2 : 0), (size_t)rows->n, &column));
+    TRY(GROW(&r->arena, r->column, (m->n_nets + 2) * (size_t)rows->n, "columns of a step"));
+    int32_t *column = r->column;
     if (m->needs_parent) {
         rill_rows_parents(rows, column, column + rows->n);
         columns[used++] = column;
@@ -77,11 +67,10 @@ rill_status seq_step(void *self, const rill_rows *rows)
 rill_status seq_run_alignment(seq_runner *r, const seq_alignment *a)
 {
     const int32_t n = (int32_t)a->n_actions;
-    int32_t *symbol;
     TRY(check_positions(r, n, a->depth));
-    TRY(get_columns(r, 1, a->n_actions, &symbol));
-    input_token_ids(r, r->model->net[0], n, a->action, a->slot, symbol);
-    const int32_t *const columns[] = {a->node, a->slot, a->depth, symbol};
+    TRY(GROW(&r->arena, r->column, a->n_actions, "columns of an alignment"));
+    input_token_ids(r, r->model->net[0], n, a->action, a->slot, r->column);
+    const int32_t *const columns[] = {a->node, a->slot, a->depth, r->column};
     const rill_run_arguments run = {
         .struct_size = sizeof run, .n = n, .columns = columns, .watched = a->weights, .ld_watched = a->n_tokens};
     return rill_session_run(r->session, r->model->graphs.align, &run);
@@ -119,14 +108,13 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_score_reques
     const seq_model *m = r->model;
     const size_t n = (size_t)rows->n;
     rill_selection selection = rill_selection_for_request(req, out);
-    int32_t *set;
-    TRY(get_columns(r, 1, n, &set));
+    TRY(GROW(&r->arena, r->column, n, "columns of scores"));
     /* allow only the model's legal ids; with a shortlist this is not needed, because its subsets contain only legal ids */
     if (selection.legal == NULL && m->shortlist == NULL) {
-        for (size_t i = 0; i < n; i++) set[i] = 0;
+        for (size_t i = 0; i < n; i++) r->column[i] = 0;
         selection.legal = m->legal;
         selection.legal_words = ((size_t)m->net[0]->target_vocab_size + 63) / 64;
-        selection.legal_set = set;
+        selection.legal_set = r->column;
     }
     const int32_t *const columns[] = {rows->node, rows->slot};
     r->request[rows->group] = req;

@@ -335,8 +335,7 @@ static void suffix_rows(const parser_runner *r, int32_t *row)
     for (int32_t l = 0; l < p->suffix_length; l++) {
         row[l] = -1;
         if (from == 0) continue;
-        from--;
-        while (from > 0 && ((unsigned char)bytes[from] & 0xC0) == 0x80) from--;
+        from = rill_utf8_prev(bytes, from);
         row[l] = rill_vocabulary_id(p->suffix_vocab, bytes + from, r->normalized_word.length - from);
     }
 }

@@ -83,21 +83,15 @@ static rill_status apply_table(const rill_normalizer *t, const char *text, size_
 
 /* --- other kinds -------------------------------------------------------------------------------------------------- */
 
-/* The length in bytes of the white-space character at the end of the text, or 0 if the text ends with another character. No
- * white-space character has more than 3 bytes. */
-static size_t space_before_length(const char *text, size_t length)
-{
-    for (size_t n = 1; n <= 3 && n <= length; n++)
-        if (((unsigned char)text[length - n] & 0xC0) != 0x80)
-            return rill_white_space_length(text + length - n, n) == n ? n : 0;
-    return 0;
-}
-
 static rill_status apply_strip(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
 {
     size_t from = 0, n;
     while (t->strip_left && (n = rill_white_space_length(text + from, length - from)) > 0) from += n;
-    while (t->strip_right && length > from && (n = space_before_length(text + from, length - from)) > 0) length -= n;
+    while (t->strip_right && length > from) {
+        const size_t last = rill_utf8_prev(text, length);
+        if (rill_white_space_length(text + last, length - last) == 0) break;
+        length = last;
+    }
     return rill_text_append(out, text + from, length - from);
 }
 

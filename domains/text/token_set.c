@@ -138,14 +138,6 @@ size_t rill_white_space_length(const char *text, size_t length)
     return length > 0 && rill_is_white_space(rill_utf8_read(text, length, &next)) ? next : 0;
 }
 
-/* The offset of the character that ends before `pos`; pos > 0. */
-static size_t prev_char_offset(const char *text, size_t pos)
-{
-    do pos--;
-    while (pos > 0 && ((unsigned char)text[pos] & 0xC0) == 0x80);
-    return pos;
-}
-
 static int is_word(int32_t c)
 {
     if (c < 0) return 0;
@@ -155,7 +147,7 @@ static int is_word(int32_t c)
 
 static int is_single_word(const char *text, size_t length, size_t from, size_t to)
 {
-    if (from > 0 && is_word(char_at(text, length, prev_char_offset(text, from)))) return 0;
+    if (from > 0 && is_word(char_at(text, length, rill_utf8_prev(text, from)))) return 0;
     return !is_word(char_at(text, length, to));
 }
 
@@ -186,8 +178,8 @@ rill_status rill_token_set_split(const rill_token_set *t, int without, const cha
         }
         size_t end = pos;
         while ((found->flags & RILL_TOKEN_LSTRIP) != 0 && end > from &&
-               rill_is_white_space(char_at(text, length, prev_char_offset(text, end))))
-            end = prev_char_offset(text, end);
+               rill_is_white_space(char_at(text, length, rill_utf8_prev(text, end))))
+            end = rill_utf8_prev(text, end);
         if (end > from) TRY(part(user, text + from, end - from));
         TRY(token(user, found));
         pos += found->text.length;

@@ -39,6 +39,13 @@ size_t rill_utf8_skip(const char *text, size_t length)
     return n;
 }
 
+size_t rill_utf8_prev(const char *text, size_t pos)
+{
+    do pos--;
+    while (pos > 0 && ((unsigned char)text[pos] & 0xC0) == 0x80);
+    return pos;
+}
+
 size_t rill_utf8_check(const char *bytes, size_t length)
 {
     size_t pos = 0;

@@ -26,6 +26,9 @@ int32_t rill_utf8_read(const char *text, size_t length, size_t *pos);
 /* Return the number of bytes up to the start of the next character, at least 1; length > 0. */
 size_t rill_utf8_skip(const char *text, size_t length);
 
+/* Return the offset of the character that ends before `pos`; pos > 0. */
+size_t rill_utf8_prev(const char *text, size_t pos);
+
 /* Tests for ASCII characters; the locale has no effect. */
 static inline int rill_is_digit(char c)
 {
