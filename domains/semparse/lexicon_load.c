@@ -283,7 +283,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Add an element to the pattern being read. `text` is the element without the bracket that opens or closes a context. */
+/* Add an element to the pattern being read. */
 static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->alternative_count};
@@ -301,54 +301,15 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* The part of a pattern that is being read. The parts come in this order, each at most once. */
-typedef enum pattern_part { PART_LEFT, PART_BODY, PART_RIGHT, PART_DONE } pattern_part;
-
-typedef struct pattern_reader {
-    pattern_part part;
-    int in_bracket; /* 1: the reader is between '(' and ')', that is in a context; 0: it is not */
-} pattern_reader;
-
-/* Add an element of a rule. A bracket that opens or closes a context moves the reader to the next part of the
- * pattern. */
-static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text, rill__pattern *out)
+/* Add the elements of a part of a pattern, separated by single spaces. */
+static rill_status add_elements(rill_lexicon *lexicon, rill_slice text)
 {
-    int32_t n_elements = (int32_t)lexicon->element_count;
-    if (text.data[0] == '(') {
-        reader->part = reader->part == PART_LEFT && n_elements == out->first ? PART_LEFT
-                       : reader->part == PART_BODY                           ? PART_RIGHT
-                                                                             : PART_DONE;
-        if (reader->part == PART_RIGHT) out->right = n_elements;
-        reader->in_bracket = 1;
-        text = (rill_slice){text.data + 1, text.length - 1};
-    } else if (!reader->in_bracket) {
-        if (reader->part == PART_LEFT) reader->part = PART_BODY;
-        if (reader->part == PART_RIGHT) reader->part = PART_DONE;
-    }
-    if (reader->part == PART_DONE)
-        return fail_line(lexicon, "a pattern is '(left context) replaced elements (right context)', in this order");
-    int closes = text.length && text.data[text.length - 1] == ')';
-    if (closes) text.length--;
-    if (closes && !reader->in_bracket) return fail_line(lexicon, "')' without '(' in a pattern");
-    rill_status status = add_element(lexicon, text);
-    if (closes) {
-        reader->in_bracket = 0;
-        if (reader->part == PART_LEFT) {
-            reader->part = PART_BODY;
-            out->body = (int32_t)lexicon->element_count;
-        }
-    }
-    return status;
-}
-
-/* Add an element of a preference, where "_" marks the place of the surface. */
-static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text,
-                                      rill__pattern *out)
-{
-    if (text.length != 1 || text.data[0] != '_') return add_element(lexicon, text);
-    if (reader->part != PART_LEFT) return fail_line(lexicon, "'_' occurs twice in a pattern");
-    reader->part = PART_RIGHT;
-    out->body = out->right = (int32_t)lexicon->element_count;
+    do {
+        rill_slice element;
+        cut_part(&text, ' ', &element);
+        if (element.length == 0) return fail_line(lexicon, "put single spaces between elements and none at the ends");
+        TRY(add_element(lexicon, element));
+    } while (text.length);
     return RILL_OK;
 }
 
@@ -374,46 +335,71 @@ static int has_class(const rill_lexicon *lexicon, int32_t from, int32_t to, int 
     return 0;
 }
 
-static rill_status check_left_context(rill_lexicon *lexicon, const rill__pattern *pattern)
+/* Set the end of a pattern, and check its size and its left context. */
+static rill_status end_pattern(rill_lexicon *lexicon, rill__pattern *pattern)
 {
+    pattern->last = (int32_t)lexicon->element_count;
+    if (pattern->last - pattern->first > RILL__MAX_ELEMENTS)
+        return fail_line(lexicon, "more than %d elements in a pattern", RILL__MAX_ELEMENTS);
     if (!has_class(lexicon, pattern->first, pattern->body, is_no_left_class)) return RILL_OK;
     return fail_line(lexicon, "a left context may hold words, {types}, {word} and {start} only");
 }
 
-static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *reader, int preference,
-                                 const rill__pattern *pattern)
+/* Read the pattern of a rule: "(left context) replaced elements (right context)". */
+static rill_status read_rule_pattern(rill_lexicon *lexicon, rill_slice text, rill__pattern *out)
 {
-    if (pattern->last - pattern->first > RILL__MAX_ELEMENTS)
-        return fail_line(lexicon, "more than %d elements in a pattern", RILL__MAX_ELEMENTS);
-    if (preference) {
-        if (reader->part != PART_RIGHT || pattern->last == pattern->first)
-            return fail_line(lexicon, "a preference is words around '_', such as 'the _ river'");
-        return check_left_context(lexicon, pattern);
+    rill_slice left = {text.data, 0}, right = {text.data, 0};
+    int spaced = 1; /* 1: a space separates the contexts from the body */
+    const char *close = text.length && text.data[0] == '(' ? memchr(text.data, ')', text.length) : NULL;
+    if (close) {
+        left = (rill_slice){text.data + 1, (size_t)(close - text.data) - 1};
+        text = (rill_slice){close + 1, text.length - left.length - 2};
+        spaced = text.length == 0 || text.data[0] == ' ';
+        if (text.length) text = (rill_slice){text.data + 1, text.length - 1};
     }
-    if (reader->in_bracket) return fail_line(lexicon, "'(' without ')' in a pattern");
-    if (pattern->body == pattern->right)
+    const char *open = text.length && text.data[text.length - 1] == ')' ? memrchr(text.data, '(', text.length) : NULL;
+    if (open) {
+        right = (rill_slice){open + 1, text.length - (size_t)(open - text.data) - 2};
+        text.length = (size_t)(open - text.data);
+        spaced &= text.length == 0 || text.data[text.length - 1] == ' ';
+    }
+    const int opens = memchr(text.data, '(', text.length) != NULL, closes = memchr(text.data, ')', text.length) != NULL;
+    if (!spaced || (opens && closes))
+        return fail_line(lexicon, "a pattern is '(left context) replaced elements (right context)', in this order");
+    if (opens) return fail_line(lexicon, "'(' without ')' in a pattern");
+    if (closes) return fail_line(lexicon, "')' without '(' in a pattern");
+    if (text.length == 0)
         return fail_line(lexicon, "the pattern replaces nothing; put the replaced elements outside the brackets");
-    if (lexicon->elements[pattern->body].optional)
+    out->first = (int32_t)lexicon->element_count;
+    if (close) TRY(add_elements(lexicon, left));
+    out->body = (int32_t)lexicon->element_count;
+    TRY(add_elements(lexicon, text));
+    out->right = (int32_t)lexicon->element_count;
+    if (open) TRY(add_elements(lexicon, right));
+    if (lexicon->elements[out->body].optional)
         return fail_line(lexicon, "the replaced elements may not begin with an optional one");
-    return check_left_context(lexicon, pattern);
+    return end_pattern(lexicon, out);
 }
 
-/* Read `text` as a pattern. preference = 1: the pattern of a preference; 0: the pattern of a rule. */
-static rill_status read_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out)
+/* Read the pattern of a preference: words around "_", which marks the place of the surface. */
+static rill_status read_preference_pattern(rill_lexicon *lexicon, rill_slice text, rill__pattern *out)
 {
-    pattern_reader reader = {.part = PART_LEFT};
-    int32_t first = (int32_t)lexicon->element_count;
-    *out = (rill__pattern){.first = first, .body = first, .right = RILL__NONE};
-    while (text.length) {
-        rill_slice element;
-        cut_part(&text, ' ', &element);
-        if (element.length == 0) return fail_line(lexicon, "put single spaces between elements and none at the ends");
-        TRY(preference ? preference_element(lexicon, &reader, element, out)
-                       : rule_element(lexicon, &reader, element, out));
+    int marks = 0;
+    rill_slice left = {text.data, 0}, right = {text.data, 0}, element;
+    for (rill_slice rest = text; rest.length;) {
+        cut_part(&rest, ' ', &element);
+        if (!rill_slice_is(element, "_")) continue;
+        if (marks++ > 0) return fail_line(lexicon, "'_' occurs twice in a pattern");
+        left.length = (size_t)(element.data - text.data);
+        right = rest;
     }
-    out->last = (int32_t)lexicon->element_count;
-    if (out->right == RILL__NONE) out->right = out->last;
-    return check_pattern(lexicon, &reader, preference, out);
+    if (marks == 0 || text.length == 1)
+        return fail_line(lexicon, "a preference is words around '_', such as 'the _ river'");
+    out->first = (int32_t)lexicon->element_count;
+    if (left.length) TRY(add_elements(lexicon, left));
+    out->body = out->right = (int32_t)lexicon->element_count;
+    if (right.length) TRY(add_elements(lexicon, right));
+    return end_pattern(lexicon, out);
 }
 
 /* Split a rule's constant at its {}, {am} or {pm}. */
@@ -514,7 +500,7 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__rule rule = {.slot = RILL__SLOT_NONE};
     TRY(find_type(lexicon, column[1], &rule.type));
-    TRY(read_pattern(lexicon, column[2], 0, &rule.pattern));
+    TRY(read_rule_pattern(lexicon, column[2], &rule.pattern));
     TRY(check_constant(lexicon, column[3]));
     TRY(read_constant(lexicon, column[3], &rule));
     PUSH(&lexicon->arena, lexicon->rules, lexicon->rule_count, rule, "lexicon rules");
@@ -525,7 +511,7 @@ static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__rule preference = {.slot = RILL__SLOT_NONE};
     TRY(find_type(lexicon, column[1], &preference.type));
-    TRY(read_pattern(lexicon, column[2], 1, &preference.pattern));
+    TRY(read_preference_pattern(lexicon, column[2], &preference.pattern));
     PUSH(&lexicon->arena, lexicon->preferences, lexicon->preference_count, preference, "lexicon preferences");
     return RILL_OK;
 }

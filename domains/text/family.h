@@ -87,8 +87,6 @@ const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, co
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
 
-/* --- added tokens of Marian and FSMT: added_tokens.c ---------------------------------------------------------------- */
-
 /* Extend the vocabularies of an opened tokenizer by the directory's added tokens, and set its `added` and `clean_up_spaces`.
  *   RILL_OK · as rill_tokenizer_config_open() · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_added_tokens_open(rill_tokenizer *tokenizer, const rill_tokenizer_files *files);

@@ -45,7 +45,7 @@ typedef struct rill_tokenizer_files {
     const rill_family *family;
     int tokenized; /* 1: inputs and outputs are tokens separated by spaces */
     /* Not FAMILY, 1: the directory's tokenizer_config.json, special_tokens_map.json and added_tokens.json, which are optional,
-     * add tokens to the vocabularies (added_tokens.c). */
+     * add tokens to the vocabularies (tokenizer_config.c). */
     int has_added_tokens;
     /* From the configuration: start of the decoder input, and forced first action; -1: unset. */
     int32_t decoder_start, forced_bos;

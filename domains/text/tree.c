@@ -23,7 +23,8 @@ void rill_tree_clear(rill_tree *tree)
     *tree = (rill_tree){.ctx = tree->ctx};
 }
 
-static rill_status append_node(rill_tree *tree, rill_slice label, rill_slice word)
+/* Append a node; a node without a word has word.data = NULL. */
+rill_status rill_tree_word(rill_tree *tree, rill_slice label, rill_slice word)
 {
     size_t count = (size_t)tree->count + 1;
     if (count > INT32_MAX) return rill_fail_memory(tree->ctx, SIZE_MAX, "a tree");
@@ -44,13 +45,8 @@ static rill_status push_open(rill_tree *tree, int32_t node)
 
 rill_status rill_tree_open(rill_tree *tree, rill_slice label)
 {
-    TRY(append_node(tree, label, (rill_slice){0}));
+    TRY(rill_tree_word(tree, label, (rill_slice){0}));
     return push_open(tree, tree->count - 1);
-}
-
-rill_status rill_tree_word(rill_tree *tree, rill_slice tag, rill_slice word)
-{
-    return append_node(tree, tag, word);
 }
 
 void rill_tree_close(rill_tree *tree)
