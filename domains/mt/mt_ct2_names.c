@@ -146,8 +146,8 @@ rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors)
     static const char *const old_tokens[] = {"unk_token", "bos_token", "eos_token"};
     for (size_t i = 0; i < tensors->count; i++) {
         rill_file_tensor *tensor = &tensors->entries[i].tensor;
-        const rill_slice name = {tensor->name, strlen(tensor->name)};
-        tensor->read |= tensor->rank == 0 || (net->ct2_config != NULL && RILL_SLICE_INDEX(name, old_tokens) >= 0);
+        tensor->read |= tensor->rank == 0 ||
+                        (net->ct2_config != NULL && RILL_NAME_INDEX(tensor->name, old_tokens) >= 0);
     }
     TRY(rename_stack(&n, "encoder", net->encoder.n_layers, 0));
     TRY(rename_stack(&n, "decoder", net->decoder.n_layers, 1));

@@ -534,15 +534,12 @@ static int may_be_unread(const char *name)
                                         "encoder/embeddings_0/weight",
                                         "decoder/embeddings/weight",
                                         "decoder/projection/weight"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(name, known[i]) == 0) return 1;
     for (size_t i = 0; i < sizeof tensor_names_by_layout / sizeof *tensor_names_by_layout; i++) {
         const tensor_names *n = &tensor_names_by_layout[i];
-        if (strcmp(name, n->shared) == 0 || strcmp(name, n->source) == 0 || strcmp(name, n->target) == 0 ||
-            strcmp(name, n->output) == 0)
-            return 1;
+        const char *const tables[] = {n->shared, n->source, n->target, n->output};
+        if (RILL_NAME_INDEX(name, tables) >= 0) return 1;
     }
-    return 0;
+    return RILL_NAME_INDEX(name, known) >= 0;
 }
 
 rill_status mt_load(seq_net *seq, rill_loader *weights)

@@ -154,12 +154,6 @@ static int stack_can_combine(const parser_cell *s)
     return s->below_node != RILL_NO_NODE;
 }
 
-/* Return 1 if all words are in one span. Then only the label of this span remains to be chosen. */
-static int stack_is_done(const parser_cell *s, int32_t words)
-{
-    return !stack_can_shift(s, words) && !stack_can_combine(s);
-}
-
 static parser_cell next_cell(const parser_cell *cell, const rill_rows *rows, int32_t r)
 {
     const int32_t from = rows->state_parent[r];
@@ -237,7 +231,8 @@ static rill_status score_labels(const score_call *w)
     for (int32_t i = 0; i < w->rows->n; i++) {
         const parser_cell *s = &w->r->cell[w->rows->node[i]];
         w->b[i] = s->b, w->c[i] = s->c;
-        w->row_kind[i] = stack_is_done(s, w->r->sentence[w->rows->slot[i]].words);
+        /* in the last timestep all words are in one span, whose label remains to be chosen */
+        w->row_kind[i] = !stack_can_shift(s, w->r->sentence[w->rows->slot[i]].words) && !stack_can_combine(s);
         w->result->ends[i] = w->row_kind[i] ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
     }
     const int32_t *columns[LABEL_COLUMNS] = {

@@ -481,11 +481,6 @@ void rill_moses_bpe_close(rill_moses_bpe *f)
 
 /* --- encoding and decoding ---------------------------------------------------------------------------------------- */
 
-static rill_moses make_moses(const rill_moses_bpe *f, rill_context *ctx, rill_side side)
-{
-    return (rill_moses){.ctx = ctx, .language = f->language[side], .prefixes = f->prefixes[side]};
-}
-
 typedef struct bpe_receiver {
     rill_bpe bpe;
     rill_word_fn fn;
@@ -502,7 +497,7 @@ rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, ril
                                  size_t length, rill_word_fn fn, void *user)
 {
     bpe_receiver r = {.bpe = {.ctx = ctx, .merges = f->merges}, .fn = fn, .user = user};
-    rill_moses moses = make_moses(f, ctx, side);
+    rill_moses moses = {.ctx = ctx, .language = f->language[side], .prefixes = f->prefixes[side]};
     const rill_status status = rill_moses_split(&moses, text, length, f->lower, split_token, &r);
     rill_moses_clear(&moses);
     rill_bpe_clear(&r.bpe);
@@ -524,7 +519,7 @@ rill_status rill_moses_bpe_join(const rill_moses_bpe *f, size_t n, const char *c
                                 rill_text *out)
 {
     rill_text words = {.ctx = out->ctx};
-    rill_moses moses = make_moses(f, out->ctx, RILL_SIDE_TARGET);
+    rill_moses moses = {.ctx = out->ctx, .language = f->language[RILL_SIDE_TARGET]};
     rill_status status = RILL_OK;
     for (size_t i = 0; i < n && status == RILL_OK; i++) status = append_piece(&words, piece[i], length[i]);
     if (status == RILL_OK) status = rill_moses_join(&moses, words.data, words.length, out);

@@ -3,6 +3,7 @@
  * If a word occurs twice, once as NUMERIC_ONLY, it is NUMERIC_ONLY, as in sacremoses.
  *
  * Sections: built-in lists · reading · opening and closing · looking up. */
+#include <stdio.h>
 #include <string.h>
 
 #include "domain_base.h"
@@ -45,10 +46,11 @@ static const char *const builtin_prefixes[] = {
                       "Mr\nMrs\nDr\nSt\n",
 };
 
+static const char *const language_names[] = {[RILL_MOSES_EN] = "en", [RILL_MOSES_DE] = "de", [RILL_MOSES_RU] = "ru"};
+
 int rill_moses_language_find(const char *name, rill_moses_language *out)
 {
-    static const char *const names[] = {[RILL_MOSES_EN] = "en", [RILL_MOSES_DE] = "de", [RILL_MOSES_RU] = "ru"};
-    const int i = RILL_SLICE_INDEX(((rill_slice){name, strlen(name)}), names);
+    const int i = RILL_NAME_INDEX(name, language_names);
     if (i >= 0) *out = (rill_moses_language)i;
     return i >= 0;
 }
@@ -107,17 +109,15 @@ rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const ch
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
                                rill_moses_language language)
 {
-    static const char *const names[] = {[RILL_MOSES_EN] = "nonbreaking_prefix.en",
-                                        [RILL_MOSES_DE] = "nonbreaking_prefix.de",
-                                        [RILL_MOSES_RU] = "nonbreaking_prefix.ru"};
+    char name[32];
     rill_text path = {.ctx = ctx}, text = {.ctx = ctx};
     *out = NULL;
-    rill_status status = rill_path_join(&path, directory, names[language]);
+    snprintf(name, sizeof name, "nonbreaking_prefix.%s", language_names[language]);
+    rill_status status = rill_path_join(&path, directory, name);
     if (status == RILL_OK) status = rill_file_read(&text, path.data, RILL_FILE_TEXT_MAX);
     if (status == RILL_ERR_NOT_FOUND) {
         rill_error_clear(ctx);
-        status = rill_prefixes_parse(out, ctx, names[language], builtin_prefixes[language],
-                                     strlen(builtin_prefixes[language]));
+        status = rill_prefixes_parse(out, ctx, name, builtin_prefixes[language], strlen(builtin_prefixes[language]));
         if (status == RILL_OK) (*out)->ordinals = language == RILL_MOSES_DE;
     } else if (status == RILL_OK) {
         status = rill_prefixes_parse(out, ctx, path.data, text.data, text.length);

@@ -167,7 +167,7 @@ static void keep_class(class_reader *r, const char *name, const char *file)
     if (name == NULL || r->file != NULL) return;
     const size_t length = strlen(name);
     const int fast = length > 4 && strcmp(name + length - 4, "Fast") == 0;
-    if (RILL_SLICE_INDEX(((rill_slice){name, length}), any) >= 0) return;
+    if (RILL_NAME_INDEX(name, any) >= 0) return;
     r->file = file;
     snprintf(r->name, sizeof r->name, "%.*s", (int)(fast ? length - 4 : length), name);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)

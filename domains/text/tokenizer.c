@@ -253,12 +253,11 @@ static rill_status append_language_tag(id_appender *a, const char *text, size_t 
 /* The id of a special token before or after a family's input; -1: none. */
 static int32_t special_token_id(const rill_family_tokenizer *t, rill_extra_token what, const rill_language_pair *turn)
 {
-    switch (what) {
-    case RILL_EXTRA_SOURCE_LANGUAGE: return turn->source;
-    case RILL_EXTRA_TARGET_LANGUAGE: return turn->target;
-    case RILL_EXTRA_BOS: return t->bos;
-    default: return -1;
-    }
+    const int32_t ids[] = {[RILL_EXTRA_NONE] = -1,
+                           [RILL_EXTRA_SOURCE_LANGUAGE] = turn->source,
+                           [RILL_EXTRA_TARGET_LANGUAGE] = turn->target,
+                           [RILL_EXTRA_BOS] = t->bos};
+    return ids[what];
 }
 
 /* Move past the input's language columns. *turn = the input's languages. */
@@ -399,9 +398,7 @@ static int is_special(const rill_tokenizer *t, int32_t action, const char *piece
         if (flags >= 0 && (flags & RILL_TOKEN_SPECIAL) != 0) return 1;
         if (t->family != NULL) return 0;
     }
-    for (size_t i = 0; t->bpe != NULL && i < sizeof others / sizeof *others; i++)
-        if (strcmp(piece, others[i]) == 0) return 1;
-    return strcmp(piece, UNKNOWN) == 0;
+    return strcmp(piece, UNKNOWN) == 0 || (t->bpe != NULL && RILL_NAME_INDEX(piece, others) >= 0);
 }
 
 static rill_status join_tokens(const rill_tokenizer *t, size_t n, const char *const *piece, const size_t *length,

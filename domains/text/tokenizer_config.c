@@ -170,22 +170,18 @@ rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *confi
  * included, and what is between them is split into subword tokens.
  * Added tokens share the ids of both sides: a target vocabulary of its own gets the same ids, or the directory is refused. */
 
-/* Name of a special token: the key of tokenizer_config.json, and the name without that key. */
-typedef struct special_name {
-    const char *key, *fallback;
-} special_name;
-
 /* Add the special tokens of the tokenizer class, if the vocabulary has them. Only FSMT has <s>. */
 static rill_status add_specials(const rill_tokenizer_config *config, int has_begin, rill_token_set *tokens)
 {
-    static const special_name names[] = {{"eos_token", "</s>"},
-                                         {"unk_token", "<unk>"},
-                                         {"pad_token", "<pad>"},
-                                         {"sep_token", "</s>"},
-                                         {"bos_token", "<s>"}};
+    /* the key of tokenizer_config.json, and the name without that key */
+    static const char *const names[][2] = {{"eos_token", "</s>"},
+                                           {"unk_token", "<unk>"},
+                                           {"pad_token", "<pad>"},
+                                           {"sep_token", "</s>"},
+                                           {"bos_token", "<s>"}};
     for (size_t i = 0; i < sizeof names / sizeof *names - !has_begin; i++) {
-        const char *own = rill_tokenizer_config_string(config, names[i].key),
-                   *name = own != NULL ? own : names[i].fallback;
+        const char *own = rill_tokenizer_config_string(config, names[i][0]),
+                   *name = own != NULL ? own : names[i][1];
         if (rill_token_set_find(tokens, name, strlen(name)) >= 0)
             TRY(rill_token_set_add(tokens, name, strlen(name), -1, RILL_TOKEN_SPECIAL));
     }

@@ -213,10 +213,8 @@ static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"};
     const char *type = part_type(part);
-    if (strcmp(type, "ByteLevel") == 0 && r->p->byte_level) return RILL_OK;
-    for (size_t i = 0; i < sizeof known / sizeof *known && !r->p->byte_level; i++)
-        if (strcmp(type, known[i]) == 0) return RILL_OK;
-    return refuse_type(r, "decoder", part);
+    const int fits = r->p->byte_level ? strcmp(type, "ByteLevel") == 0 : RILL_NAME_INDEX(type, known) >= 0;
+    return fits ? RILL_OK : refuse_type(r, "decoder", part);
 }
 
 /* Check that the post-processor is one that adds special tokens. Its settings are ignored: the family's row in the
@@ -224,9 +222,7 @@ static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
 static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"TemplateProcessing", "RobertaProcessing", "BertProcessing", "ByteLevel"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(part_type(part), known[i]) == 0) return RILL_OK;
-    return refuse_type(r, "post_processor", part);
+    return RILL_NAME_INDEX(part_type(part), known) >= 0 ? RILL_OK : refuse_type(r, "post_processor", part);
 }
 
 /* --- models ------------------------------------------------------------------------------------------------------- */

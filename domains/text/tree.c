@@ -212,11 +212,6 @@ rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, in
 
 enum { INDENT = 2, DEEPEST_INDENT = 32 };
 
-static rill_status append_slice(rill_text *out, rill_slice slice)
-{
-    return rill_text_append(out, slice.data, slice.length);
-}
-
 /* Write the space or the line break before node i. */
 static rill_status write_separator(const rill_tree *tree, int32_t i, rill_text *out, int indented)
 {
@@ -236,10 +231,10 @@ static rill_status write_node(rill_tree *tree, int32_t i, rill_text *out)
 {
     const rill_tree_node *node = &tree->node[i];
     TRY(rill_text_append(out, "(", 1));
-    TRY(append_slice(out, node->label));
+    TRY(rill_text_append(out, node->label.data, node->label.length));
     if (node->word.data == NULL) return push_open(tree, i);
     TRY(rill_text_append(out, " ", 1));
-    TRY(append_slice(out, node->word));
+    TRY(rill_text_append(out, node->word.data, node->word.length));
     return rill_text_append(out, ")", 1);
 }
 

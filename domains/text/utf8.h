@@ -62,6 +62,7 @@ int rill_slice_equal(rill_slice a, rill_slice b);
 /* Return the index of the name that equals the slice, or -1. */
 int rill_slice_index(rill_slice slice, const char *const *names, size_t n);
 #define RILL_SLICE_INDEX(slice, names) rill_slice_index(slice, names, sizeof(names) / sizeof *(names))
+#define RILL_NAME_INDEX(name, names) RILL_SLICE_INDEX(((rill_slice){(name), strlen(name)}), names)
 
 /* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
