@@ -110,7 +110,8 @@ static inline size_t rill_arena_bytes(const void *array)
             RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
     }
 
-/* Check that the options name the path of a model and have no domain arguments, which no built-in domain takes. Open the device that the option `device` names, with the options `fast` and `weights`, and an empty network on it.
+/* Check that the options name the path of a model and have no domain arguments, which no built-in domain takes. Open the device
+ * that the option `device` names, with the options `fast` and `weights`, and an empty network on it.
  *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network);

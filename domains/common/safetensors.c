@@ -214,8 +214,8 @@ static rill_status add_file_name(shard_reader *x, const char *tensor, const json
     const char *name = json_string_value(value);
     if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, "..") == 0)
         return rill_fail(x->ctx, RILL_ERR_FORMAT,
-                         "%s: weight_map: \"%s\": expected the name of a file in the same folder",
-                         x->tensor_file->name, tensor);
+                         "%s: weight_map: \"%s\": expected the name of a file in the same folder", x->tensor_file->name,
+                         tensor);
     for (size_t i = 0; i < x->n_files; i++)
         if (strcmp(x->file_names[i], name) == 0) return RILL_OK;
     if (x->n_files == MAX_FILES)

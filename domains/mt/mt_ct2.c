@@ -352,8 +352,8 @@ static rill_status read_spec(const ct2_model *r)
                          "%s: CTranslate2's %s is not supported: only TransformerSpec, an encoder-decoder transformer",
                          r->tensors->name, spec);
     if (revision < OLDEST_REVISION || revision > NEWEST_REVISION)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected revision %d to %d, found %u", r->tensors->name, spec,
-                         OLDEST_REVISION, NEWEST_REVISION, revision);
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected revision %d to %d, found %u", r->tensors->name,
+                         spec, OLDEST_REVISION, NEWEST_REVISION, revision);
     if (ct2_find(r, "encoder", "embeddings_1/weight") != NULL)
         return ct2_fail(r, "encoder", "embeddings_1/weight", "a source of several features is not supported");
     return RILL_OK;

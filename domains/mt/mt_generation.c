@@ -39,8 +39,7 @@ static void ban_token(seq_net *net, int64_t id)
 static rill_status suppress_token(void *user, const int64_t *value, size_t n)
 {
     const bad_words_reader *r = user;
-    if (n > 1)
-        return rill_config_fail(r->config, "suppress_tokens", "expected integers, found a list of %zu", n);
+    if (n > 1) return rill_config_fail(r->config, "suppress_tokens", "expected integers, found a list of %zu", n);
     ban_token(&r->net->seq, value[0]);
     return RILL_OK;
 }

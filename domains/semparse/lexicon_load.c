@@ -103,12 +103,10 @@ static rill_status check_word(rill_lexicon *lexicon, rill_slice word)
         return fail_line(lexicon, "a word of more than %d bytes would never match; shorten it", RILL__MAX_WORD_BYTES);
     for (size_t i = 0; i < word.length; i++)
         if (word.data[i] >= 'A' && word.data[i] <= 'Z')
-            return fail_line(lexicon,
-                             "'%.*s' has capital letters and would never match; write it in lower case",
+            return fail_line(lexicon, "'%.*s' has capital letters and would never match; write it in lower case",
                              SHOWN(word));
     if (word.length > 1 && strchr(".,;:?!\"", word.data[word.length - 1]))
-        return fail_line(lexicon,
-                         "'%.*s' ends in punctuation, which is removed from questions; write it without",
+        return fail_line(lexicon, "'%.*s' ends in punctuation, which is removed from questions; write it without",
                          SHOWN(word));
     return RILL_OK;
 }

@@ -305,8 +305,10 @@ static size_t match_clock(rule_match *attempt, const rill__alternative *choice, 
 
 static size_t match_number(rule_match *attempt, const rill__alternative *choice, size_t i)
 {
-    static size_t (*const readers[])(const rill_question *, size_t, int64_t *) = {
-        [RILL__DIGITS] = read_digit_token, [RILL__INT] = read_int, [RILL__ORDINAL] = read_ordinal, [RILL__YEAR] = read_year};
+    static size_t (*const readers[])(const rill_question *, size_t, int64_t *) = {[RILL__DIGITS] = read_digit_token,
+                                                                                  [RILL__INT] = read_int,
+                                                                                  [RILL__ORDINAL] = read_ordinal,
+                                                                                  [RILL__YEAR] = read_year};
     int64_t value = 0;
     const size_t used = readers[choice->kind](attempt->question, i, &value);
     if (!used || value < choice->low || value > choice->high) return NO_MATCH;

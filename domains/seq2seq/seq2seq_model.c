@@ -69,8 +69,8 @@ static rill_status check_vocabulary(const match_context *context, const char *si
 static rill_status check_same_id(const match_context *context, const char *key, int32_t expected, int32_t found)
 {
     if (expected == found) return RILL_OK;
-    return rill_fail(context->ctx, RILL_ERR_FORMAT, "%s: %s: expected %d, as in %s, found %d",
-                     context->directory, key, expected, context->home, found);
+    return rill_fail(context->ctx, RILL_ERR_FORMAT, "%s: %s: expected %d, as in %s, found %d", context->directory, key,
+                     expected, context->home, found);
 }
 
 /* Check that `other`, loaded from `directory`, can be in an ensemble with `first`, loaded from `home`. The message names the

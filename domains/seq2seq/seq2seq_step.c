@@ -35,8 +35,8 @@ static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *dept
         if (depth[i] > deepest) deepest = depth[i];
     if (deepest >= r->model->max_input_length)
         return rill_fail(r->ctx, RILL_ERR_ARGUMENT,
-                         "%s: the model has %d positions, and none is left for the next token",
-                         r->model->domain, r->model->max_input_length);
+                         "%s: the model has %d positions, and none is left for the next token", r->model->domain,
+                         r->model->max_input_length);
     return seq_prepare_positions(r, (size_t)(deepest + 1));
 }
 

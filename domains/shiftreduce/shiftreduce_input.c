@@ -38,7 +38,8 @@ static int has_lower_or_digit(rill_slice name)
     return 0;
 }
 
-/* Return 1 if all tokens are word_TAG, with tags spelled like tags, without lower-case letters and digits, and at least one of the tags is the model's, else 0. */
+/* Return 1 if all tokens are word_TAG, with tags that have no lower-case letters and digits, and at least one of the tags is the
+ * model's; else 0. */
 static int is_tagged(const parser *p, rill_slice remaining)
 {
     int known = 0;

@@ -35,7 +35,8 @@ static rill_status read_root(loader *l, const rill_config *config)
 {
     const char *root;
     TRY(rill_config_string(config, "root", &root));
-    if (*root == '\0') return rill_config_fail(config, "root", "expected the outermost label of every tree, found \"\"");
+    if (*root == '\0')
+        return rill_config_fail(config, "root", "expected the outermost label of every tree, found \"\"");
     l->p->root.length = strlen(root);
     return rill_arena_copy(&l->p->arena, root, l->p->root.length, "the root's label", &l->p->root.data);
 }
@@ -129,8 +130,8 @@ static rill_status split_label(loader *l, int32_t i)
                              l->w.path.data, i + 1, name);
         if (n > p->nonterminal_offsets[i] && rill_slice_equal(p->nonterminals[n], p->nonterminals[n - 1]))
             return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
-                             "%s:%d: \"%.60s\": a label may not consist of equal labels only",
-                             l->w.path.data, i + 1, name);
+                             "%s:%d: \"%.60s\": a label may not consist of equal labels only", l->w.path.data, i + 1,
+                             name);
         n++;
         from = pos + 1;
     }

@@ -99,8 +99,8 @@ static int needs_target(const rill_family_tokenizer *t)
 
 /* Set *id to the language of this name. If there is none, fail with a message that lists some languages of the model and
  * suggests the most similar one. `what`: the option or column that names the language. */
-static rill_status read_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status, const char *what,
-                                 rill_slice word, int32_t *id)
+static rill_status read_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
+                                 const char *what, rill_slice word, int32_t *id)
 {
     enum { N_SHOWN = 6 };
     char some[160] = "", asked[64];

@@ -344,8 +344,7 @@ static int has_bytes(const rill_pipeline *p, const char *piece, size_t length)
 static rill_status add_bytes(splitter *s, const char *piece, size_t length)
 {
     char token[8];
-    for (size_t i = 0; i < length; i++)
-        TRY(s->fn(s->user, token, rill_byte_token((unsigned char)piece[i], token)));
+    for (size_t i = 0; i < length; i++) TRY(s->fn(s->user, token, rill_byte_token((unsigned char)piece[i], token)));
     return RILL_OK;
 }
 

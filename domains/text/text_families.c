@@ -127,9 +127,7 @@ static const rill_family family_table[] = {
      .prefix = RILL_EXTRA_BOS,
      .begin = "<s>",
      .mask = "<mask>"},
-    {.model_type = "t5",
-     .tokenizer = "ByT5Tokenizer",
-     .numbering = RILL_NUMBERS_RAW_BYTES},
+    {.model_type = "t5", .tokenizer = "ByT5Tokenizer", .numbering = RILL_NUMBERS_RAW_BYTES},
     T5_ROW("mt5"),
     T5_ROW("umt5"),
 };
@@ -216,7 +214,8 @@ rill_status rill_family_files(rill_context *ctx, const char *model_type, const c
     if (model_type == NULL && r.file == NULL) return RILL_OK;
     /* A directory that names no specific tokenizer class has the type's first row. But one of type m2m_100 that has vocab.json
      * is M2M100, not NLLB. */
-    const int m2m = r.file == NULL && strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json");
+    const int m2m = r.file == NULL && strcmp(model_type, "m2m_100") == 0 &&
+                    rill_directory_has_file(directory, "vocab.json");
     const char *class = r.file != NULL ? r.name : m2m ? "M2M100Tokenizer" : NULL;
     const rill_family *family = find_family_row(model_type, class);
     if (family == NULL && model_type == NULL) return RILL_OK;

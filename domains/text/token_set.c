@@ -47,8 +47,8 @@ static rill_status check_number(const rill_token_set *t, const char *text, int64
 {
     if (id < 0 || id == found) return RILL_OK;
     return rill_fail(t->arena.ctx, RILL_ERR_FORMAT,
-                     "%s: \"%.60s\" has the id %lld there and %d in the SentencePiece model",
-                     t->name, text, (long long)id, found);
+                     "%s: \"%.60s\" has the id %lld there and %d in the SentencePiece model", t->name, text,
+                     (long long)id, found);
 }
 
 /* Give the unused ids before `id` to tokens that decoding omits. Fails if the vocabulary has a token of such a name. */

@@ -200,8 +200,8 @@ static rill_status split_text(const rill_tokenizer *t, rill_context *ctx, rill_s
     text_splitter s = {.tokenizer = t, .ctx = ctx, .side = side, .begin = bytes, .fn = fn, .user = user};
     if (t->tokenized) return rill_for_each_word(bytes, length, fn, user);
     if (t->added == NULL) return split_part(&s, bytes, length);
-    return rill_token_set_split(t->added, side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes, length,
-                                split_part, forward_token, &s);
+    return rill_token_set_split(t->added, side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes, length, split_part,
+                                forward_token, &s);
 }
 
 rill_status rill_tokenizer_split(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,

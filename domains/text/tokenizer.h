@@ -66,7 +66,7 @@ typedef struct rill_tokenizer {
     int32_t unk_action;             /* target id of <unk>; -1: none */
     /* Names of a multilingual model's languages, NULL-terminated; NULL for other models. */
     const char *const *languages;
-    int has_language_tags; /* 1: the source vocabulary has tokens like >>de<< */
+    int has_language_tags;        /* 1: the source vocabulary has tokens like >>de<< */
     int tokenized;                /* 1: inputs and outputs are tokens separated by spaces */
     struct rill_token_set *added; /* added tokens, at which texts are split first; NULL: none */
     int clean_up_spaces;          /* 1: remove spaces before punctuation from outputs */

@@ -180,8 +180,7 @@ static rill_status add_specials(const rill_tokenizer_config *config, int has_beg
                                            {"sep_token", "</s>"},
                                            {"bos_token", "<s>"}};
     for (size_t i = 0; i < sizeof names / sizeof *names - !has_begin; i++) {
-        const char *own = rill_tokenizer_config_string(config, names[i][0]),
-                   *name = own != NULL ? own : names[i][1];
+        const char *own = rill_tokenizer_config_string(config, names[i][0]), *name = own != NULL ? own : names[i][1];
         if (rill_token_set_find(tokens, name, strlen(name)) >= 0)
             TRY(rill_token_set_add(tokens, name, strlen(name), -1, RILL_TOKEN_SPECIAL));
     }
