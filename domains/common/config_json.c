@@ -99,6 +99,11 @@ rill_status rill_config_read(rill_context *ctx, const char *directory, const cha
     return status;
 }
 
+json_t *rill_config_root(const rill_config *config)
+{
+    return config != NULL ? config->root : NULL;
+}
+
 const char *rill_config_name(const rill_config *config)
 {
     return config->name;
@@ -121,7 +126,7 @@ static json_t *get_member(json_t *object, const char *name, size_t length)
  * "rill.domain" in {"rill": 3}. */
 static json_t *find_value(const rill_config *config, const char *key)
 {
-    json_t *value = config->root;
+    json_t *value = rill_config_root(config);
     while (value != NULL) {
         size_t length = strcspn(key, ".");
         value = get_member(value, key, length);
@@ -185,18 +190,10 @@ static rill_status check_integer(const rill_config *config, const char *key, con
     return fail_value(config, key, expected, value);
 }
 
-/* Read an integer in low..high. If is_optional = 1 and the key is absent, *out keeps its value. */
-static rill_status read_integer(const rill_config *config, const char *key, int64_t low, int64_t high, int is_optional,
-                                int64_t *out)
-{
-    const json_t *value = find_value(config, key);
-    return value == NULL && is_optional ? RILL_OK : check_integer(config, key, value, low, high, out);
-}
-
 rill_status rill_config_int(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t *out)
 {
     int64_t value;
-    TRY(read_integer(config, key, low, high, 0, &value));
+    TRY(check_integer(config, key, find_value(config, key), low, high, &value));
     *out = (int32_t)value;
     return RILL_OK;
 }
@@ -204,10 +201,8 @@ rill_status rill_config_int(const rill_config *config, const char *key, int32_t 
 rill_status rill_config_int_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
                                int32_t *out)
 {
-    int64_t value = fallback;
-    TRY(read_integer(config, key, low, high, 1, &value));
-    *out = (int32_t)value;
-    return RILL_OK;
+    *out = fallback;
+    return find_value(config, key) == NULL ? RILL_OK : rill_config_int(config, key, low, high, out);
 }
 
 rill_status rill_config_id_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
@@ -224,7 +219,7 @@ rill_status rill_config_id_or(const rill_config *config, const char *key, int32_
 rill_status rill_config_size(const rill_config *config, const char *key, int32_t low, int32_t high, size_t *out)
 {
     int64_t value;
-    TRY(read_integer(config, key, low, high, 0, &value));
+    TRY(check_integer(config, key, find_value(config, key), low, high, &value));
     *out = (size_t)value;
     return RILL_OK;
 }
@@ -232,10 +227,8 @@ rill_status rill_config_size(const rill_config *config, const char *key, int32_t
 rill_status rill_config_size_or(const rill_config *config, const char *key, int32_t low, int32_t high, size_t fallback,
                                 size_t *out)
 {
-    int64_t value = (int64_t)fallback;
-    TRY(read_integer(config, key, low, high, 1, &value));
-    *out = (size_t)value;
-    return RILL_OK;
+    *out = fallback;
+    return find_value(config, key) == NULL ? RILL_OK : rill_config_size(config, key, low, high, out);
 }
 
 rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,
@@ -278,12 +271,10 @@ rill_status rill_config_bool_or(const rill_config *config, const char *key, int 
     return RILL_OK;
 }
 
-rill_status rill_config_has_object(const rill_config *config, const char *key, int *out)
+rill_status rill_config_expect_object(const rill_config *config, const char *key)
 {
     const json_t *value = find_value(config, key);
-    *out = value != NULL;
-    if (value != NULL && !json_is_object(value)) return fail_value(config, key, "an object", value);
-    return RILL_OK;
+    return value == NULL || json_is_object(value) ? RILL_OK : fail_value(config, key, "an object", value);
 }
 
 rill_status rill_config_array_string(const rill_config *config, const char *key, size_t index, size_t count,
@@ -337,20 +328,15 @@ int rill_config_is_set(const rill_config *config, const char *key, double neutra
     return json_is_true(value) || json_array_size(value) > 0 || json_object_size(value) > 0;
 }
 
-static int is_known_key(const char *const *known, size_t n, const char *member)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(known[i], member) == 0) return 1;
-    return 0;
-}
-
 void rill_config_warn_unknown(const rill_config *config, const char *key, const char *const *known, size_t n)
 {
     const char *name;
     json_t *value, *object = find_value(config, key);
     json_object_foreach(object, name, value)
     {
-        if (is_known_key(known, n, name)) continue;
+        size_t i = 0;
+        while (i < n && strcmp(known[i], name) != 0) i++;
+        if (i < n) continue;
         const char *near = rill_nearest(name, known, n);
         rill_log(config->ctx, RILL_LOG_WARNING, "%s: \"%s\" under \"%s\" is not read%s%s%s", config->name, name, key,
                  near != NULL ? ": did you mean \"" : ": this kind of model has no such key", near != NULL ? near : "",

@@ -43,6 +43,10 @@ typedef rill_status (*rill_config_fn)(void *user, const rill_config *config);
 rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
                              void *user, int *found);
 
+/* Return the object that the file holds; NULL for NULL. Getters of values that need not be set accept NULL, in which nothing is
+ * set. */
+struct json_t *rill_config_root(const rill_config *config);
+
 /* Return the configuration file's name, as error messages show it. */
 const char *rill_config_name(const rill_config *config);
 
@@ -71,9 +75,8 @@ rill_status rill_config_number_or(const rill_config *config, const char *key, do
 rill_status rill_config_string_or(const rill_config *config, const char *key, const char *fallback, const char **out);
 rill_status rill_config_bool_or(const rill_config *config, const char *key, int fallback, int *out);
 
-/* Set *out to 1 if the key exists, else to 0. Its value must be an object.
- *   RILL_OK · RILL_ERR_FORMAT (another type) */
-rill_status rill_config_has_object(const rill_config *config, const char *key, int *out);
+/* Fail unless the value of `key` is an object or absent. RILL_OK · RILL_ERR_FORMAT (another type) */
+rill_status rill_config_expect_object(const rill_config *config, const char *key);
 
 /* Read string number `index` of an array. The array must have `count` strings. If the key is absent, *out = NULL. The string is borrowed
  * until the configuration is closed.

@@ -46,20 +46,14 @@ typedef struct ct2_reader {
     size_t n_read, n_used; /* number of bytes in `buffer`; number of these that the reader has consumed */
 } ct2_reader;
 
+/* Advance the file offset by the bytes consumed from the buffer, and read the next bytes. */
 static rill_status peek_bytes(ct2_reader *w)
 {
+    w->offset += w->n_used;
+    w->n_used = 0;
     const size_t remaining = w->part->size - w->offset;
     w->n_read = remaining < sizeof w->buffer ? remaining : sizeof w->buffer;
-    w->n_used = 0;
     return tensor_part_read(w->part, w->offset, w->n_read, w->buffer);
-}
-
-/* Advance the file offset by the bytes consumed from the buffer. */
-static void consume_bytes(ct2_reader *w)
-{
-    w->offset += w->n_used;
-    w->n_read -= w->n_used;
-    w->n_used = 0;
 }
 
 static rill_status ct2_fail(const ct2_reader *w, const char *what, const char *expected)
@@ -72,7 +66,7 @@ static rill_status take_integer(ct2_reader *w, size_t bytes, const char *what, u
 {
     *out = 0;
     if (w->n_read - w->n_used < bytes) return ct2_fail(w, what, "the file ends inside it");
-    for (size_t i = bytes; i-- > 0;) *out = *out << 8 | w->buffer[w->n_used + i];
+    *out = (uint32_t)rill_little_endian(w->buffer + w->n_used, bytes);
     w->n_used += bytes;
     return RILL_OK;
 }
@@ -212,6 +206,7 @@ static rill_status take_variable(ct2_reader *w)
     e->end = e->begin + bytes;
     TRY(check_bytes(w, e, type, bytes));
     w->offset = e->end;
+    w->n_used = 0;
     w->file->count++;
     return RILL_OK;
 }
@@ -224,10 +219,8 @@ static rill_status take_alias(ct2_reader *w, size_t variables)
     rill_tensor_file *t = w->file;
     TRY(peek_bytes(w));
     TRY(take_name(w, "the name of an alias", &name));
-    consume_bytes(w);
     TRY(peek_bytes(w));
     TRY(take_name(w, "the target of an alias", &target));
-    consume_bytes(w);
     const tensor_entry *variable = tensor_find_entry(t, variables, target);
     if (variable == NULL)
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: alias \"%s\": there is no variable \"%s\"", w->part->name,
@@ -313,9 +306,7 @@ static rill_status take_file_header(ct2_reader *w, uint32_t *variables)
         TRY(take_name(w, "the name of the specification", &w->file->ct2_spec));
         TRY(take_integer(w, 4, "the revision", &w->file->ct2_revision));
     }
-    TRY(take_count(w, "the number of variables", MIN_VARIABLE, variables));
-    consume_bytes(w);
-    return RILL_OK;
+    return take_count(w, "the number of variables", MIN_VARIABLE, variables);
 }
 
 rill_status ct2_read(rill_tensor_file *t)
@@ -332,25 +323,18 @@ rill_status ct2_read(rill_tensor_file *t)
     set_missing_scales(t, variables);
     TRY(peek_bytes(&w));
     if (t->ct2_version >= FIRST_WITH_ALIASES) TRY(take_count(&w, "the number of aliases", MIN_ALIAS, &aliases));
-    consume_bytes(&w);
     TRY(tensor_reserve_entries(t, aliases));
     for (uint32_t i = 0; i < aliases; i++) TRY(take_alias(&w, variables));
-    if (w.offset != t->part->size) return ct2_fail(&w, "the end", "data follow the end");
+    if (w.offset + w.n_used != t->part->size) return ct2_fail(&w, "the end", "data follow the end");
     tensor_sort_entries(t);
     return check_unique_names(t);
 }
 
 /* --- specification ------------------------------------------------------------------------------------------------ */
 
-const char *rill_ct2_spec_name(const rill_tensor_file *t, uint32_t *revision)
-{
-    *revision = t->ct2_revision;
-    return t->ct2_spec;
-}
-
 static double scalar_value(const tensor_type *type, const unsigned char *bytes)
 {
-    const uint32_t bits = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    const uint32_t bits = (uint32_t)rill_little_endian(bytes, 4);
     float value;
     memcpy(&value, &bits, sizeof value);
     if (type->accept_flag != 0) return (double)value;

@@ -1,10 +1,17 @@
-/* Arenas, options of opening a model, and score requests; see domain_base.h.
+/* Arenas, options of opening a model, and rows of hypotheses; see domain_base.h.
  *
  * Invariant: every block of an arena starts with a header that holds its size, because rill_free() needs the size. */
 #include "domain_base.h"
 
 #include <stdio.h>
 #include <string.h>
+
+rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what)
+{
+    void *block = rill_calloc(ctx, 1, size);
+    memcpy(out, &block, sizeof block); /* `out` is the address of a pointer of any type; memcpy avoids type punning */
+    return block != NULL ? RILL_OK : rill_fail_memory(ctx, size, what);
+}
 
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 
@@ -36,8 +43,7 @@ rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t 
     rill_arena_block *block;
     TRY(add_block(arena, count, size, what, &block));
     void *first = block + 1;
-    /* `out` is the address of a pointer of any type, such as a `float **`; memcpy avoids type punning */
-    memcpy(out, &first, sizeof first);
+    memcpy(out, &first, sizeof first); /* as in rill_struct_alloc() */
     return RILL_OK;
 }
 
@@ -53,9 +59,14 @@ rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_
     return RILL_OK;
 }
 
-void rill_arena_free(rill_arena *arena, void *array)
+rill_status rill_arena_copy(rill_arena *arena, const char *bytes, size_t length, const char *what, const char **out)
 {
-    if (array != NULL) free_block(arena, (rill_arena_block *)array - 1);
+    char *copy;
+    TRY(rill_arena_alloc(arena, &copy, length + 1, 1, what));
+    memcpy(copy, bytes, length);
+    copy[length] = '\0';
+    *out = copy;
+    return RILL_OK;
 }
 
 void rill_arena_clear(rill_arena *arena)
@@ -65,16 +76,6 @@ void rill_arena_clear(rill_arena *arena)
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */
 
-rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options)
-{
-    if (options->path == NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected the path of a model's directory, found none", domain);
-    if (options->arguments != NULL && options->arguments[0] != '\0')
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected no arguments for the domain, found \"%.60s\"", domain,
-                         options->arguments);
-    return RILL_OK;
-}
-
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network)
 {
@@ -83,6 +84,11 @@ rill_status rill_options_network(rill_context *ctx, const char *domain, const ri
                                         .name = rill_open_option(options, "device"),
                                         .fast = rill_open_switch(options, "fast"),
                                         .int8 = weights != NULL && strcmp(weights, "int8") == 0};
+    if (options->path == NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected the path of a model's directory, found none", domain);
+    if (options->arguments != NULL && options->arguments[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected no arguments for the domain, found \"%.60s\"", domain,
+                         options->arguments);
     rill_status status = rill_device_open(device, ctx, &wanted);
     if (status == RILL_OK && wanted.name != NULL && strcmp(wanted.name, "auto") == 0)
         rill_log(ctx, RILL_LOG_INFO, "%s: the model runs on %s", domain, rill_device_name(*device));
@@ -110,20 +116,38 @@ rill_domain_info rill_network_info(const rill_device *device, const rill_network
 
 rill_weight_type rill_weights_read_type(const rill_open_options *options)
 {
-    static const char *const names[] = {
-        [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8", [RILL_WEIGHT_F16] = "f16"};
-    static const char *const long_names[] = {[RILL_WEIGHT_F32] = "float32",
-                                             [RILL_WEIGHT_BF16] = "bfloat16",
-                                             [RILL_WEIGHT_INT8] = "int8",
-                                             [RILL_WEIGHT_F16] = "float16"};
+    static const char *const names[][2] = {[RILL_WEIGHT_F32] = {"f32", "float32"},
+                                           [RILL_WEIGHT_BF16] = {"bf16", "bfloat16"},
+                                           [RILL_WEIGHT_INT8] = {"int8", "int8"},
+                                           [RILL_WEIGHT_F16] = {"f16", "float16"}};
     const char *name = rill_open_option(options, "weights");
     rill_weight_type out = RILL_WEIGHT_F32;
     for (size_t i = 0; name != NULL && i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0 || strcmp(name, long_names[i]) == 0) out = (rill_weight_type)i;
+        if (strcmp(name, names[i][0]) == 0 || strcmp(name, names[i][1]) == 0) out = (rill_weight_type)i;
     return out;
 }
 
-/* --- score requests ----------------------------------------------------------------------------------------------- */
+/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+
+rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
+                          const rill_selection *selection)
+{
+    const rill_run_arguments run = {.struct_size = sizeof run,
+                                    .n = rows->n,
+                                    .columns = columns,
+                                    .selection = selection,
+                                    .async_group = rows->group + 1};
+    return rill_session_run(session, graph, &run);
+}
+
+void rill_rows_parents(const rill_rows *rows, int32_t *parent_or_self, int32_t *root_slot)
+{
+    for (int32_t i = 0; i < rows->n; i++) {
+        const int is_root = rows->state_parent[i] == RILL_NO_NODE;
+        parent_or_self[i] = is_root ? rows->node[i] : rows->state_parent[i];
+        root_slot[i] = is_root ? rows->slot[i] : -1;
+    }
+}
 
 rill_selection rill_selection_for_request(const rill_score_request *req, const rill_score_result *result)
 {

@@ -22,6 +22,11 @@
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
+/* Allocate a zeroed struct of `size` bytes, which rill_free() frees. `what` names it in the out-of-memory error.
+ *   out    address of a pointer to the struct (a `T **`); NULL on failure
+ *   RILL_OK · RILL_ERR_MEMORY (recorded) */
+rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what);
+
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 
 /* The header of a block. It fills a cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
@@ -41,8 +46,9 @@ typedef struct rill_arena {
  *   RILL_OK · RILL_ERR_MEMORY (the message is recorded; also if count * size overflows) */
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what);
 
-/* Free one array of the arena early; NULL is allowed. */
-void rill_arena_free(rill_arena *arena, void *array);
+/* Set *out to a copy of the bytes, with a NUL after them. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_arena_copy(rill_arena *arena, const char *bytes, size_t length, const char *what, const char **out);
+
 /* Free all blocks. The arena is then empty and can be used again. */
 void rill_arena_clear(rill_arena *arena);
 
@@ -104,12 +110,8 @@ static inline size_t rill_arena_bytes(const void *array)
             RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
     }
 
-/* Check that the options name the path of a model and have no domain arguments. Domains whose models take arguments do
- * not call this function.
- *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) */
-rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
-
-/* Open the device that the option `device` names, with the options `fast` and `weights`, and an empty network on it.
+/* Check that the options name the path of a model and have no domain arguments, which no built-in domain takes. Open the device
+ * that the option `device` names, with the options `fast` and `weights`, and an empty network on it.
  *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network);
@@ -158,6 +160,14 @@ rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, si
 /* Add the n x k matrix `w` to the network, which packs a copy with the data type l->type. Rows of `w` are `stride` floats apart. */
 rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride);
 
+/* Return the number of n bytes, at most 8, in little-endian order. */
+static inline uint64_t rill_little_endian(const void *bytes, size_t n)
+{
+    uint64_t value = 0;
+    while (n-- > 0) value = value << 8 | ((const unsigned char *)bytes)[n];
+    return value;
+}
+
 /* Return the number of elements in the tensor's shape. Opening the file has checked that it holds all of them, each of at least one
  * byte, so an allocation of this many elements is bounded by the size of the file. */
 static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
@@ -174,12 +184,27 @@ static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out);
 
+/* The parts of rill_weights_read(): fail if the tensor is absent or too small, which the caller does before it allocates memory
+ * by the sizes in config.json; and read the tensor to `out`. Return as rill_weights_read(). */
+rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns);
+rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
+                                   float *out);
+
 /* After loading, fail if a tensor of the file was not read: the file then belongs to another model than config.json
  * describes, e.g. one with more layers. `is_optional` returns 1 for a tensor that may stay unread; NULL: no tensor may.
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
-/* --- score requests ----------------------------------------------------------------------------------------------- */
+/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+
+/* Run a graph once over the rows of a step or score call. `columns`: the graph's input columns; `selection`: the device's
+ * top-k operation, NULL in a step. Returns as rill_session_run(). */
+rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
+                          const rill_selection *selection);
+
+/* Fill two columns for networks whose states read only the parent's state. parent_or_self [n]: the parent node, or the node
+ * itself if it is a root. root_slot [n]: the slot of a root node's input, -1 for other nodes. */
+void rill_rows_parents(const rill_rows *rows, int32_t *parent_or_self, int32_t *root_slot);
 
 /* Convert a score request to the rill_selection that the device's top-k operation takes. The selection borrows the
  * arrays of `req` and `result`, which must outlive it. */

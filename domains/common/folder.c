@@ -14,7 +14,6 @@
 
 #include "config_json.h"
 #include "domain_base.h"
-#include "rill/file.h"
 #include "rill/plugin.h"
 
 /* State while config.json is read. */

@@ -15,6 +15,7 @@
  * index · opening and closing. */
 #include "tensor_file.h"
 
+#include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,12 +32,10 @@ enum {
 
 /* --- header entries ----------------------------------------------------------------------------------------------- */
 
-/* A safetensors file whose header is being read (one part of the model), and the entries made from it. */
+/* A safetensors file whose header is being read (one part of the model). */
 typedef struct part_reader {
     rill_tensor_file *tensor_file;
     tensor_part *part;
-    tensor_entry *entry; /* [count] entries of this file's tensors */
-    size_t count;
 } part_reader;
 
 static int is_size(const json_t *value)
@@ -106,12 +105,12 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Check that the tensors cover the data section without gap or overlap. Sorts them by offset. */
-static rill_status check_layout(const part_reader *r)
+static rill_status check_layout(const part_reader *r, tensor_entry *entries, size_t count)
 {
     size_t offset = 0;
-    if (r->count > 0) qsort(r->entry, r->count, sizeof *r->entry, by_offset);
-    for (size_t i = 0; i < r->count; i++) {
-        const rill_file_tensor *e = &r->entry[i].tensor;
+    if (count > 0) qsort(entries, count, sizeof *entries, by_offset);
+    for (size_t i = 0; i < count; i++) {
+        const rill_file_tensor *e = &entries[i].tensor;
         if (e->begin != offset)
             return tensor_fail(r->tensor_file, r->part, e->name,
                                "expected at byte %zu of the data, found at %zu: tensors %s", offset, e->begin,
@@ -151,8 +150,7 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected 8 bytes of header length, the file has %zu bytes", p->name,
                          p->size);
     TRY(tensor_part_read(p, 0, sizeof prefix, prefix));
-    uint64_t length = 0;
-    for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | prefix[i];
+    const uint64_t length = rill_little_endian(prefix, LENGTH_BYTES);
     if (memcmp(prefix, "version ", LENGTH_BYTES) == 0 && p->size < MAX_LFS_POINTER)
         return rill_fail(ctx, RILL_ERR_FORMAT,
                          "%s: the file is a Git LFS pointer: fetch the weights with `git lfs pull`", p->name);
@@ -167,27 +165,22 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     return parse_header(ctx, p, (size_t)length);
 }
 
-static void free_header(tensor_part *part)
-{
-    json_decref(part->header_json);
-}
-
 /* --- all parts ---------------------------------------------------------------------------------------------------- */
 
 static rill_status read_entries(rill_tensor_file *t, size_t part)
 {
-    part_reader r = {.tensor_file = t, .part = &t->part[part], .entry = t->entries + t->count};
+    const part_reader r = {.tensor_file = t, .part = &t->part[part]};
+    const size_t first = t->count;
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)r.part->header_json, name, value)
     {
         if (strcmp(name, "__metadata__") == 0) continue;
-        tensor_entry *entry = &r.entry[r.count++];
+        tensor_entry *entry = &t->entries[t->count++];
         *entry = (tensor_entry){.part = part};
         TRY(read_entry(&r, name, value, &entry->tensor));
     }
-    t->count += r.count;
-    return check_layout(&r);
+    return check_layout(&r, t->entries + first, t->count - first);
 }
 
 static rill_status safetensors_read(rill_tensor_file *t)
@@ -221,9 +214,8 @@ static rill_status add_file_name(shard_reader *x, const char *tensor, const json
     const char *name = json_string_value(value);
     if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, "..") == 0)
         return rill_fail(x->ctx, RILL_ERR_FORMAT,
-                         "%s: weight_map: \"%s\": expected the name of a file in the same "
-                         "folder",
-                         x->tensor_file->name, tensor);
+                         "%s: weight_map: \"%s\": expected the name of a file in the same folder", x->tensor_file->name,
+                         tensor);
     for (size_t i = 0; i < x->n_files; i++)
         if (strcmp(x->file_names[i], name) == 0) return RILL_OK;
     if (x->n_files == MAX_FILES)
@@ -258,8 +250,7 @@ static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entr
                          x->tensor_file->part[entry->part].name, name, x->tensor_file->name);
     if (strcmp(expected_file, x->file_names[entry->part]) == 0) return RILL_OK;
     return rill_fail(x->ctx, RILL_ERR_FORMAT,
-                     "%s: tensor \"%s\" is missing in %s, where the weight_map of %s "
-                     "places it",
+                     "%s: tensor \"%s\" is missing in %s, where the weight_map of %s places it",
                      x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
 }
 
@@ -306,13 +297,6 @@ static rill_status read_index(rill_tensor_file *t)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static int is_index(const char *path)
-{
-    static const char suffix[] = ".index.json";
-    const size_t length = strlen(path), ending = sizeof suffix - 1;
-    return length >= ending && strcmp(path + length - ending, suffix) == 0;
-}
-
 /* Set *out to the path of the file to open. If `path` is a directory, that is its model.safetensors or else its
  * model.safetensors.index.json. Otherwise it is `path`, or else `path`.index.json. If none of these exists, *out is
  * `path`, so that opening it gives the error. */
@@ -347,22 +331,19 @@ static rill_status load_single(rill_tensor_file *t, const char *bytes, size_t le
 static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const char *bytes, size_t length)
 {
     TRY(tensor_copy_string(t, name, &t->name));
-    return bytes == NULL && is_index(name) ? read_index(t) : load_single(t, bytes, length);
+    return bytes == NULL && fnmatch("*.index.json", name, 0) == 0 ? read_index(t) : load_single(t, bytes, length);
 }
 
 /* Open the file `name`; if `bytes` is not NULL, parse these `length` bytes instead of the file's. */
 static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
                                      size_t length)
 {
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, name));
+    (*out)->arena.ctx = ctx;
+    const rill_status status = load_tensor_file(*out, name, bytes, length);
+    if (status == RILL_OK) return RILL_OK;
+    rill_tensor_file_close(*out);
     *out = NULL;
-    rill_tensor_file *t = rill_calloc(ctx, 1, sizeof *t);
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, name);
-    t->arena.ctx = ctx;
-    rill_status status = load_tensor_file(t, name, bytes, length);
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_tensor_file_close(t);
     return status;
 }
 
@@ -387,7 +368,7 @@ void rill_tensor_file_close(rill_tensor_file *t)
     if (t == NULL) return;
     rill_context *ctx = t->arena.ctx;
     for (size_t i = 0; i < t->n_parts; i++) {
-        free_header(&t->part[i]);
+        json_decref(t->part[i].header_json);
         rill_file_close(&t->part[i].file);
     }
     rill_arena_clear(&t->arena);

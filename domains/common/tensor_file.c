@@ -56,33 +56,22 @@ static float half_to_float(uint16_t half)
     return sign != 0 ? -tiny : tiny;
 }
 
-/* Convert n int8 values to fp32 in place. The int8 values lie at the end of `out`, so writing number i overwrites only
- * int8 values that have been read. */
-static void widen_bytes(float *out, size_t n)
-{
-    const int8_t *narrow = (const int8_t *)out + (sizeof *out - 1) * n;
-    for (size_t i = 0; i < n; i++) {
-        const int8_t value = narrow[i];
-        out[i] = (float)value;
-    }
-}
-
-static void widen_halves(float *out, int flag, size_t n)
-{
-    const char *narrow = (const char *)out + 2 * n;
-    for (size_t i = 0; i < n; i++) {
-        uint16_t bits;
-        memcpy(&bits, narrow + i * sizeof bits, sizeof bits);
-        out[i] = flag == RILL_TENSOR_F16    ? half_to_float(bits)
-                 : flag == RILL_TENSOR_BF16 ? bits_to_float((uint32_t)bits << 16)
-                                            : (float)(bits < 32768 ? bits : bits - 65536);
-    }
-}
-
+/* Convert n values to fp32 in place. The narrow values lie at the end of `out`, so writing number i overwrites only values that
+ * have been read. */
 static void widen(float *out, const tensor_type *type, size_t n)
 {
-    if (type->bytes == 1) widen_bytes(out, n);
-    if (type->bytes == 2) widen_halves(out, type->accept_flag, n);
+    const char *narrow = (const char *)out + (sizeof *out - type->bytes) * n;
+    for (size_t i = 0; type->bytes == 1 && i < n; i++) {
+        const int8_t value = (int8_t)narrow[i];
+        out[i] = (float)value;
+    }
+    for (size_t i = 0; type->bytes == 2 && i < n; i++) {
+        uint16_t bits;
+        memcpy(&bits, narrow + i * sizeof bits, sizeof bits);
+        out[i] = type->accept_flag == RILL_TENSOR_F16    ? half_to_float(bits)
+                 : type->accept_flag == RILL_TENSOR_BF16 ? bits_to_float((uint32_t)bits << 16)
+                                                         : (float)(bits < 32768 ? bits : bits - 65536);
+    }
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
@@ -106,11 +95,7 @@ rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, v
 
 rill_status tensor_copy_string(rill_tensor_file *t, const char *text, const char **out)
 {
-    const size_t size = strlen(text) + 1;
-    char *copy;
-    TRY(rill_arena_alloc(&t->arena, &copy, size, 1, text));
-    *out = memcpy(copy, text, size);
-    return RILL_OK;
+    return rill_arena_copy(&t->arena, text, strlen(text), text, out);
 }
 
 rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count)
@@ -354,17 +339,27 @@ rill_status rill_tensor_file_same_values(const rill_tensor_file *t, const rill_f
 
 /* --- weights of a model ------------------------------------------------------------------------------------------- */
 
+rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
+                                   float *out)
+{
+    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
+}
+
+rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns)
+{
+    const rill_file_tensor *tensor = rill_tensor_file_find(tensors, name);
+    const size_t count = rows * (columns > 0 ? columns : 1);
+    if (tensor != NULL && rill_weights_n_values(tensor) >= count) return RILL_OK;
+    return rill_weights_read_into(tensors, name, rows, columns, NULL);
+}
+
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out)
 {
-    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
-    const int rank = columns > 0 ? 2 : 1;
-    size_t count = rows * (columns > 0 ? columns : 1);
-    const rill_file_tensor *tensor = rill_tensor_file_find(tensors, name);
-    if (tensor == NULL || rill_weights_n_values(tensor) < count)
-        return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
-    TRY(rill_arena_alloc(arena, out, count, sizeof **out, name));
-    return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);
+    TRY(rill_weights_check_size(tensors, name, rows, columns));
+    TRY(rill_arena_alloc(arena, out, rows * (columns > 0 ? columns : 1), sizeof **out, name));
+    return rill_weights_read_into(tensors, name, rows, columns, *out);
 }
 
 rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)

@@ -97,10 +97,6 @@ int is_ct2_file(const unsigned char *bytes, size_t length);
 /* Read the variables and aliases of a model.bin, and add an entry for each. A model.bin is a single part. */
 rill_status ct2_read(rill_tensor_file *t);
 
-/* Return the name of the specification, borrowed until the file is closed, and set *revision; NULL for other file
- * formats. */
-const char *rill_ct2_spec_name(const rill_tensor_file *tensors, uint32_t *revision);
-
 /* Read the scalar variable `name`, which must be in low..high, and mark it as read. If it is absent, *out = fallback; with
  * a fallback of NAN the variable is required.
  *   RILL_OK · RILL_ERR_FORMAT (absent, not a number, out of range) · RILL_ERR_IO */

@@ -234,9 +234,6 @@ rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors);
 rill_status mt_ct2_read_config(mt_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text);
 
-/* Return 1 if a variable of this name is a token, read by mt_ct2_read_old_config(). */
-int mt_ct2_is_old_token(const char *name);
-
 /* The name of the source embedding, without "encoder/": revisions before 5 have it without a number. */
 const char *mt_ct2_source_table(const rill_tensor_file *tensors);
 
@@ -264,7 +261,7 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
 /* seq_arch.load of transformers: read the weights from model.safetensors or model.bin. On failure the caller frees the
  * memory of the model.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
-rill_status mt_load(seq_net *net, const char *directory);
+rill_status mt_load(seq_net *net, rill_loader *loader);
 
 /* Expand T5's bucketed relative position bias, [buckets, heads] as stored in the file, to one bias for each distance:
  * `out` is [heads, 2 * max_distance + 1]. `causal`: 1 for a decoder, which has no buckets for later positions. */
@@ -324,12 +321,6 @@ static inline const rnn_net *rnn_from_seq(const seq_net *net)
     return (const rnn_net *)net;
 }
 
-/* Callbacks of seq_arch for recurrent models; seq2seq.h documents them.
- *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key, or tensor) · RILL_ERR_MEMORY */
-rill_status rnn_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
-rill_status rnn_load(seq_net *net, const char *directory);
-void rnn_encode(const seq_net *net, const seq_encoder_columns *columns);
-void rnn_step(const seq_net *net, const seq_decoder_columns *columns);
-rill_view rnn_decoder_output(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
+extern const seq_arch rnn_arch;
 
 #endif

@@ -79,11 +79,9 @@ rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *o
         [MT_SELF_ATTENTION] = "attention", [MT_SSRU] = "ssru", [MT_AVERAGE_ATTENTION] = "average"};
     const char *name;
     TRY(rill_config_string_or(config, DECODER_BLOCK_KEY, names[MT_SELF_ATTENTION], &name));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
-        *out = (mt_decoder_block)i;
-        return RILL_OK;
-    }
+    const int i = RILL_NAME_INDEX(name, names);
+    *out = i >= 0 ? (mt_decoder_block)i : MT_SELF_ATTENTION;
+    if (i >= 0) return RILL_OK;
     return rill_config_fail(config, DECODER_BLOCK_KEY, "expected attention, ssru or average, found \"%.40s\"", name);
 }
 
@@ -186,12 +184,11 @@ static rill_status read_positions(mt_net *net, const rill_config *config)
 {
     const char *form;
     int32_t positions;
-    int found;
     TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
     net->seq.config_positions = positions;
     net->seq.max_input_length = net->settings.position_kind == MT_POSITIONS_FSMT ? POSITIONS_FACTOR * positions
                                                                                  : positions;
-    TRY(rill_config_has_object(config, "rill", &found));
+    TRY(rill_config_expect_object(config, "rill"));
     TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
     if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
         return rill_config_fail(config, "rill.positions", "expected hf or marian, found \"%.40s\"", form);

@@ -44,8 +44,7 @@ enum { OLDEST_REVISION = 1, FIRST_WITH_HEADS = 3, FIRST_BY_SIDE = 5, NEWEST_REVI
 typedef struct ct2_model {
     mt_net *net;
     rill_context *ctx;
-    rill_tensor_file *tensors;
-    const char *path;
+    rill_tensor_file *tensors; /* its name is the path of model.bin */
 } ct2_model;
 
 /* Fail with the path of model.bin, the name SIDE/NAME of a tensor, and a reason. SIDE is "encoder" or "decoder". */
@@ -57,7 +56,7 @@ ct2_fail(const ct2_model *r, const char *side, const char *name, const char *for
     va_start(arguments, format);
     rill_print_message_list(why, sizeof why, format, arguments);
     va_end(arguments);
-    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\": %s", r->path, side, name, why);
+    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\": %s", r->tensors->name, side, name, why);
 }
 
 /* Read the scalar variable SIDE/NAME, which must be in low..high; before revision 5, NAME if that is absent. If both are
@@ -94,7 +93,7 @@ static rill_status read_size(const ct2_model *r, const char *side, const char *n
 {
     const rill_file_tensor *tensor = ct2_find(r, side, name);
     if (tensor == NULL)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\" is missing", r->path, side, name);
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\" is missing", r->tensors->name, side, name);
     if (tensor->rank != 2) return ct2_fail(r, side, name, "expected two dimensions");
     if (tensor->shape[i] < low || tensor->shape[i] > high)
         return ct2_fail(r, side, name, "dimension %d: expected %lld to %lld, found %lld", i + 1, (long long)low,
@@ -249,7 +248,7 @@ static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *si
     double heads;
     side->n_layers = count_layers(r, name);
     if (side->n_layers == 0 || side->n_layers > LAYER_LIMIT)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected 1 to %d layers, found %zu", r->path, name,
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected 1 to %d layers, found %zu", r->tensors->name, name,
                          LAYER_LIMIT, side->n_layers);
     TRY(read_size(r, name, table, 1, 2, WIDTH_LIMIT, &c->width));
     TRY(read_size(r, name, "layer_0/self_attention/linear_1/weight", 1, 1, WIDTH_LIMIT, &side->attention_width));
@@ -289,7 +288,7 @@ static rill_status check_stacks(const ct2_model *r, const stack_settings *e, con
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if (checks[i].differ)
             return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: encoder and decoder differ, which is not supported",
-                             r->path, checks[i].what);
+                             r->tensors->name, checks[i].what);
     return RILL_OK;
 }
 
@@ -344,17 +343,17 @@ static rill_status read_tables(const ct2_model *r)
 
 static rill_status read_spec(const ct2_model *r)
 {
-    uint32_t revision;
-    const char *spec = rill_ct2_spec_name(r->tensors, &revision);
-    if (spec == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: expected a CTranslate2 model", r->path);
+    const uint32_t revision = r->tensors->ct2_revision;
+    const char *spec = r->tensors->ct2_spec;
+    if (spec == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: expected a CTranslate2 model", r->tensors->name);
     if (strcmp(spec, "TransformerSpec") != 0 && strcmp(spec, "TransformerBase") != 0 &&
         strcmp(spec, "TransformerBig") != 0)
         return rill_fail(r->ctx, RILL_ERR_FORMAT,
                          "%s: CTranslate2's %s is not supported: only TransformerSpec, an encoder-decoder transformer",
-                         r->path, spec);
+                         r->tensors->name, spec);
     if (revision < OLDEST_REVISION || revision > NEWEST_REVISION)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected revision %d to %d, found %u", r->path, spec,
-                         OLDEST_REVISION, NEWEST_REVISION, revision);
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected revision %d to %d, found %u", r->tensors->name,
+                         spec, OLDEST_REVISION, NEWEST_REVISION, revision);
     if (ct2_find(r, "encoder", "embeddings_1/weight") != NULL)
         return ct2_fail(r, "encoder", "embeddings_1/weight", "a source of several features is not supported");
     return RILL_OK;
@@ -388,7 +387,7 @@ static rill_status check_unread_numbers(const ct2_model *r)
     for (size_t i = 0; i < rill_tensor_file_count(r->tensors); i++) {
         const rill_file_tensor *tensor = rill_tensor_file_tensor(r->tensors, i);
         if (tensor->rank > 0 || tensor->read) continue;
-        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": this value is not supported", r->path,
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": this value is not supported", r->tensors->name,
                          tensor->name);
     }
     return RILL_OK;
@@ -406,16 +405,13 @@ int mt_is_ct2(const char *directory)
 rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_tokenizer_files *text)
 {
     mt_net *net = (mt_net *)seq;
-    rill_text path = {.ctx = seq->ctx};
-    ct2_model r = {.net = net, .ctx = seq->ctx};
-    rill_status status = rill_path_join(&path, directory, MODEL_FILE);
-    if (status == RILL_OK) status = rill_tensor_file_open(&r.tensors, seq->ctx, path.data);
-    r.path = path.data;
+    rill_loader file = {.ctx = seq->ctx, .directory = directory};
+    rill_status status = rill_loader_open(&file, MODEL_FILE);
+    const ct2_model r = {net, seq->ctx, file.tensors};
     if (status == RILL_OK) status = read_model(&r);
     if (status == RILL_OK) status = mt_ct2_read_old_config(net, r.tensors);
     if (status == RILL_OK) status = check_unread_numbers(&r);
-    rill_tensor_file_close(r.tensors);
-    rill_text_clear(&path);
+    rill_loader_close(&file);
     TRY(status);
     TRY(mt_ct2_read_config(net, directory, text));
     TRY(seq_alloc_legal(seq));

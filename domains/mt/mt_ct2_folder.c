@@ -6,13 +6,11 @@
  * Source: CTranslate2's models/sequence_to_sequence.cc for the old variables and their defaults.
  * Sections: the configuration · special tokens · config.json's other keys · the tokenizer. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "config_json.h"
 #include "mt.h"
 #include "rill/file.h"
-#include "rill/folder.h"
 #include "tensor_file.h"
 #include "tokenizer.h"
 
@@ -74,18 +72,12 @@ static rill_status write_old_config(rill_text *json, rill_tensor_file *tensors)
 rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors)
 {
     rill_text json = {.ctx = net->seq.ctx};
-    char *copy;
     if (tensors->ct2_version >= FIRST_WITH_CONFIG) return RILL_OK;
     rill_status status = write_old_config(&json, tensors);
-    if (status == RILL_OK) status = rill_arena_alloc(&net->seq.model->arena, &copy, json.length + 1, 1, MODEL_FILE);
-    if (status == RILL_OK) net->ct2_config = memcpy(copy, json.data, json.length + 1);
+    if (status == RILL_OK)
+        status = rill_arena_copy(&net->seq.model->arena, json.data, json.length, MODEL_FILE, &net->ct2_config);
     rill_text_clear(&json);
     return status;
-}
-
-int mt_ct2_is_old_token(const char *name)
-{
-    return strcmp(name, "unk_token") == 0 || strcmp(name, "bos_token") == 0 || strcmp(name, "eos_token") == 0;
 }
 
 /* Call `read` with the configuration: config.json, or what model.bin says instead. */
@@ -126,7 +118,6 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
 {
     seq_net *s = user;
     const rill_vocabulary *target = s->tokenizer->target;
-    int32_t start;
     TRY(rill_config_expect(config, "unk_token", "<unk>"));
     TRY(find_token_id(config, "eos_token", target, &s->eos));
     if (s->decoder_start >= 0) return RILL_OK; /* the first input is a zero vector, not a token */
@@ -138,9 +129,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
         return rill_config_fail(
             config, "decoder_start_token",
             "expected a token: for a model whose outputs start with a language token, write that one");
-    TRY(find_token_id(config, "decoder_start_token", target, &start));
-    s->decoder_start = start;
-    return RILL_OK;
+    return find_token_id(config, "decoder_start_token", target, &s->decoder_start);
 }
 
 /* Check that the tokenizer's files give each token the same id as the model's own list. */
@@ -183,13 +172,9 @@ typedef struct ct2_folder {
 static rill_status copy_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
 {
     const char *token;
-    char *copy;
     *out = NULL;
     TRY(rill_config_string_or(config, key, NULL, &token));
-    if (token == NULL) return RILL_OK;
-    TRY(rill_arena_alloc(&s->model->arena, &copy, strlen(token) + 1, 1, key));
-    *out = memcpy(copy, token, strlen(token) + 1);
-    return RILL_OK;
+    return token != NULL ? rill_arena_copy(&s->model->arena, token, strlen(token), key, out) : RILL_OK;
 }
 
 /* Return 1 if outputs start with the begin token: the model is OpenNMT's or EOLE's, whose inputs have the special tokens
@@ -292,13 +277,12 @@ static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_fil
  * SentencePiece model. Warn if there is none, because text would be read as tokens, without an error. */
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
-    const char *type = NULL;
     name_vocabularies(directory, text);
     text->adds_unknown = net->pad < 0; /* else the tables' row after the last token is the start token's */
     if (text->tokenized) return RILL_OK;
     const int is_marian = rill_directory_has_file(directory, "source.spm");
-    if (!is_marian) TRY(rill_family_from_tokenizer_config(net->ctx, directory, &type));
-    if (type != NULL) return rill_family_files(net->ctx, type, directory, text);
+    if (!is_marian) TRY(rill_family_files(net->ctx, NULL, directory, text));
+    if (text->kind == RILL_TOKENIZER_FAMILY) return RILL_OK;
     if (is_marian || find_spm(net->ctx, directory, text)) {
         text->kind = RILL_TOKENIZER_SENTENCEPIECE;
         return RILL_OK;

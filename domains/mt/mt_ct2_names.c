@@ -143,10 +143,12 @@ rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors)
 {
     const tensor_renamer n = {net, tensors};
     /* mt_ct2_configure() has read all scalars, but from its own copy of the file, so they are marked here */
-    for (size_t i = 0; i < tensors->count; i++)
-        if (tensors->entries[i].tensor.rank == 0 ||
-            (net->ct2_config != NULL && mt_ct2_is_old_token(tensors->entries[i].tensor.name)))
-            tensors->entries[i].tensor.read = 1;
+    static const char *const old_tokens[] = {"unk_token", "bos_token", "eos_token"};
+    for (size_t i = 0; i < tensors->count; i++) {
+        rill_file_tensor *tensor = &tensors->entries[i].tensor;
+        tensor->read |= tensor->rank == 0 ||
+                        (net->ct2_config != NULL && RILL_NAME_INDEX(tensor->name, old_tokens) >= 0);
+    }
     TRY(rename_stack(&n, "encoder", net->encoder.n_layers, 0));
     TRY(rename_stack(&n, "decoder", net->decoder.n_layers, 1));
     return rename_tables(&n);

@@ -21,18 +21,6 @@ static const seq_arch recurrent_decoder_arch = {TRANSFORMERS, .state_need = SEQ_
 static const seq_arch ct2_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PATH, .configure = mt_ct2_configure,
                                   .find_special_tokens = mt_ct2_find_special_tokens};
 
-static const seq_arch rnn_arch = {
-    .plural_name = "recurrent models",
-    .net_size = sizeof(rnn_net),
-    .state_need = SEQ_NEEDS_PARENT,
-    .has_alignment = 1,
-    .configure = rnn_configure,
-    .load = rnn_load,
-    .encode = rnn_encode,
-    .step = rnn_step,
-    .decoder_output = rnn_decoder_output,
-};
-
 /* Choose the architecture by model_type. mt_configure() reports unknown types; CTranslate2 directories have no
  * model_type, and the architecture is then NULL. */
 static rill_status read_arch(void *user, const rill_config *config)

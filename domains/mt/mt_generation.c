@@ -30,58 +30,34 @@ typedef struct bad_words_reader {
 } bad_words_reader;
 
 /* Ban a single token. Eos is not banned: transformers removes it from bad_words_ids, because outputs could not end. */
-static rill_status ban_if_single(void *user, const int64_t *value, size_t n)
+static void ban_token(seq_net *net, int64_t id)
 {
-    seq_net *net = &((bad_words_reader *)user)->net->seq;
-    if (n > 1 || value[0] < 0 || value[0] >= net->target_vocab_size || value[0] == net->eos) return RILL_OK;
-    net->legal[value[0] / 64] &= ~(UINT64_C(1) << (value[0] % 64));
-    return RILL_OK;
+    if (id < 0 || id >= net->target_vocab_size || id == net->eos) return;
+    net->legal[id / 64] &= ~(UINT64_C(1) << (id % 64));
 }
 
-static rill_status ban_token(void *user, const int64_t *value, size_t n)
+static rill_status suppress_token(void *user, const int64_t *value, size_t n)
 {
     const bad_words_reader *r = user;
-    if (n == 1) return ban_if_single(user, value, n);
-    return rill_fail(r->net->seq.ctx, RILL_ERR_FORMAT, "%s: suppress_tokens: expected integers, found a list of %zu",
-                     rill_config_name(r->config), n);
-}
-
-static int is_valid_sequence(const seq_net *net, const int64_t *value, size_t n)
-{
-    int known = n > 1;
-    for (size_t i = 0; i < n; i++) known &= value[i] >= 0 && value[i] < net->target_vocab_size;
-    return known;
-}
-
-static rill_status count_sequence(void *user, const int64_t *value, size_t n)
-{
-    seq_net *net = &((bad_words_reader *)user)->net->seq;
-    net->n_bad_words += is_valid_sequence(net, value, n);
+    if (n > 1) return rill_config_fail(r->config, "suppress_tokens", "expected integers, found a list of %zu", n);
+    ban_token(&r->net->seq, value[0]);
     return RILL_OK;
 }
 
-static rill_status keep_sequence(void *user, const int64_t *value, size_t n)
+/* Ban a token, or keep a sequence of several, of which all must be in the vocabulary. */
+static rill_status read_bad_word(void *user, const int64_t *value, size_t n)
 {
     seq_net *net = &((bad_words_reader *)user)->net->seq;
     int32_t *action;
-    if (!is_valid_sequence(net, value, n)) return RILL_OK;
+    if (n == 1) ban_token(net, value[0]);
+    int known = n > 1;
+    for (size_t i = 0; i < n; i++) known &= value[i] >= 0 && value[i] < net->target_vocab_size;
+    if (!known) return RILL_OK;
+    TRY(GROW(&net->model->arena, net->bad_words, (size_t)net->n_bad_words + 1, "bad_words_ids"));
     TRY(rill_arena_alloc(&net->model->arena, &action, n, sizeof *action, "bad_words_ids"));
     for (size_t i = 0; i < n; i++) action[i] = (int32_t)value[i];
     net->bad_words[net->n_bad_words++] = (rill_sequence){action, (int32_t)n};
     return RILL_OK;
-}
-
-/* Read the sequences of bad_words_ids in two passes: the first counts them, to allocate their array. */
-static rill_status read_sequences(bad_words_reader *r)
-{
-    seq_net *net = &r->net->seq;
-    net->n_bad_words = 0;
-    TRY(rill_config_each_list(r->config, "bad_words_ids", count_sequence, r));
-    if (net->n_bad_words == 0) return RILL_OK;
-    TRY(rill_arena_alloc(&net->model->arena, &net->bad_words, (size_t)net->n_bad_words, sizeof *net->bad_words,
-                         "bad_words_ids"));
-    net->n_bad_words = 0;
-    return rill_config_each_list(r->config, "bad_words_ids", keep_sequence, r);
 }
 
 /* Read bad_words_ids and suppress_tokens of a configuration file, and set the net's `legal` (allocated by the caller) and
@@ -89,10 +65,10 @@ static rill_status read_sequences(bad_words_reader *r)
 static rill_status read_bad_words(mt_net *net, const rill_config *config)
 {
     bad_words_reader r = {net, config};
+    net->seq.n_bad_words = 0;
     memset(net->seq.legal, 0xFF, ((size_t)net->seq.target_vocab_size + 63) / 64 * sizeof *net->seq.legal);
-    TRY(rill_config_each_list(config, "bad_words_ids", ban_if_single, &r));
-    TRY(read_sequences(&r));
-    return rill_config_each_list(config, "suppress_tokens", ban_token, &r);
+    TRY(rill_config_each_list(config, "bad_words_ids", read_bad_word, &r));
+    return rill_config_each_list(config, "suppress_tokens", suppress_token, &r);
 }
 
 /* --- special tokens ----------------------------------------------------------------------------------------------- */
@@ -175,8 +151,9 @@ static rill_status read_early_stopping(hf_generation *m, const rill_config *conf
 }
 
 /* Read the search settings. min_new_tokens overrides min_length. */
-static rill_status read_search(hf_generation *m, const rill_config *config)
+static rill_status read_search(void *user, const rill_config *config)
 {
+    hf_generation *m = user;
     int32_t min_tokens, end;
     TRY(rill_config_int_or(config, "num_beams", 1, MAX_BEAMS, 0, &m->n_beams));
     TRY(rill_config_int_or(config, "min_length", 0, LENGTH_LIMIT, 0, &min_tokens));
@@ -202,15 +179,6 @@ static rill_status check_eos_suppressed(void *user, const int64_t *value, size_t
 {
     hf_generation *m = user;
     if (n == 1 && value[0] == m->eos) m->eos_suppressed = 1;
-    return RILL_OK;
-}
-
-/* suppress_tokens is supported unless it contains eos. transformers removes eos from bad_words_ids, but
- * not from suppress_tokens. */
-static rill_status check_suppressed_tokens(hf_generation *m, const rill_config *config)
-{
-    TRY(rill_config_each_list(config, "suppress_tokens", check_eos_suppressed, m));
-    if (m->eos_suppressed) add_ignored(m, "suppress_tokens");
     return RILL_OK;
 }
 
@@ -252,7 +220,10 @@ static rill_status warn_ignored(hf_generation *m, const rill_config *config)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if ((sampling || !keys[i].sampling) && rill_config_is_set(config, keys[i].key, keys[i].nothing))
             add_ignored(m, keys[i].key);
-    TRY(check_suppressed_tokens(m, config));
+    /* suppress_tokens is supported unless it contains eos. transformers removes eos from bad_words_ids, but not from
+     * suppress_tokens. */
+    TRY(rill_config_each_list(config, "suppress_tokens", check_eos_suppressed, m));
+    if (m->eos_suppressed) add_ignored(m, "suppress_tokens");
     if (m->ignored[0] == '\0') return RILL_OK;
     const int groups = rill_config_is_set(config, "num_beam_groups", 1) ||
                        rill_config_is_set(config, "diversity_penalty", 0);
@@ -319,11 +290,6 @@ rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *o
 
 /* --- defaults ----------------------------------------------------------------------------------------------------- */
 
-static rill_status read_defaults(void *user, const rill_config *config)
-{
-    return read_search(user, config);
-}
-
 /* The default search: beam size, penalties and repetition settings of generation_config.json, with rill's stop
  * criterion and pruning. The stop criterion and pruning cost no quality: on Multi30k's val, with examples/models/de-en
  * and beam size 5, BLEU is 41.93 for 56,600 expansions; transformers' search has 41.89 for 78,100. */
@@ -331,7 +297,7 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
 {
     hf_generation m = {.ctx = ctx, .length_penalty = 1.0, .repetition_penalty = 1.0};
     (void)table;
-    if (path != NULL) TRY(read_generation_or_config(ctx, path, read_defaults, &m));
+    if (path != NULL) TRY(read_generation_or_config(ctx, path, read_search, &m));
     TRY(rill_text_printf(out, "n=32 k=%d length-penalty=%.9g absolute=2.5 max-candidates=3",
                          m.n_beams > 0 ? m.n_beams : 5, m.length_penalty));
     if (m.min_length > 0) TRY(rill_text_printf(out, " min-length=%d", m.min_length));

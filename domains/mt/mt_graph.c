@@ -157,12 +157,6 @@ static void finish_layers(const layer_builder *p, rill_view out)
         rill_op_copy(p->network, p->graph, p->rows, &copy);
 }
 
-/* Return where the last norm of the last layer writes its output: to `out`, or to x if a final norm follows. */
-static rill_view last_norm_output(const layer_builder *p, rill_view out)
-{
-    return mt_has_flag(p->net, MT_FINAL_NORM) ? rill_view_value(p->x) : out;
-}
-
 /* --- recurrent blocks ------------------------------------------------------------------------------------------------ */
 
 /* x = first + second + x, added in this order; without `second` (kind 0), x = first + x. In a post-norm model, then x =
@@ -310,7 +304,8 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;
-    const rill_view top = rill_view_table(p->net->hidden, w->node);
+    const rill_view x = rill_view_value(p->x), top = rill_view_table(p->net->hidden, w->node);
+    const int final_norm = mt_has_flag(p->net, MT_FINAL_NORM);
     static void (*const first[])(const layer_builder *p, const mt_layer *layer,
                                  const seq_decoder_columns *w) = {[MT_SELF_ATTENTION] = self_attention_block,
                                                                   [MT_SSRU] = ssru_block,
@@ -324,9 +319,8 @@ static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
         first[p->net->settings.decoder_block](p, layer, w);
         attend_to_memory(p, &layer->cross_attention, block_input(p, &layer->cross_attention.norm), input);
         if (watched) return;
-        add_residual(p, &layer->cross_attention.out, &layer->cross_attention.norm, rill_view_value(p->context),
-                     rill_view_value(p->x));
-        feed_forward(p, &layer->feed_forward, last ? last_norm_output(p, top) : rill_view_value(p->x));
+        add_residual(p, &layer->cross_attention.out, &layer->cross_attention.norm, rill_view_value(p->context), x);
+        feed_forward(p, &layer->feed_forward, last && !final_norm ? top : x);
     }
     finish_layers(p, top);
 }
@@ -399,13 +393,14 @@ static rill_status fill_table_rows(seq_runner *r, const mt_net *net, rill_table 
                                    void (*compute)(const mt_net *net, size_t from, size_t to, float *row), size_t from,
                                    size_t to)
 {
-    rill_carver c = {0};
     if (table == RILL_NONE) return RILL_OK;
-    rill_carve(&c, (to - from) * net->width, sizeof(float));
-    TRY(seq_carve_reserve(r, &c));
-    float *rows = rill_carve(&c, (to - from) * net->width, sizeof *rows);
+    rill_arena arena = {.ctx = r->ctx};
+    float *rows;
+    TRY(rill_arena_alloc(&arena, &rows, (to - from) * net->width, sizeof *rows, "positions"));
     compute(net, from, to, rows);
-    return rill_session_fill(r->session, table, (int32_t)from, (int32_t)(to - from), rows);
+    const rill_status status = rill_session_fill(r->session, table, (int32_t)from, (int32_t)(to - from), rows);
+    rill_arena_clear(&arena);
+    return status;
 }
 
 rill_status mt_prepare_positions(seq_runner *r, const seq_net *seq, size_t from, size_t to)

@@ -20,9 +20,8 @@
 
 #include "domain_base.h"
 #include "mt.h"
-#include "rill/file.h"
 
-enum { NAME_BYTES = 128 };
+enum { NAME_BYTES = 128, FULL_NAME_BYTES = 3 * NAME_BYTES };
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
@@ -84,7 +83,7 @@ static const char FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
 
 /* State while a model is loaded. */
 typedef struct loader {
-    rill_loader w;
+    rill_loader *w;
     mt_net *net;
     const tensor_names *names;
     const char *source, *target, *output; /* tensors to read as encoder embedding, decoder embedding and output layer */
@@ -92,36 +91,16 @@ typedef struct loader {
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
 
-/* Read the tensor PREFIX + NAME, of shape [rows, columns], or [rows] if columns is 0, into `out`. */
-static rill_status read_into(loader *l, const char *prefix, const char *name, size_t rows, size_t columns, float *out)
-{
-    char full[3 * NAME_BYTES];
-    int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    return rill_tensor_file_read(l->w.tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
-}
-
-/* Fail if the tensor PREFIX + NAME is absent or too small. Called before memory is allocated by the sizes in config.json,
- * which may be absurd. */
-static rill_status check_size(loader *l, const char *prefix, const char *name, size_t rows, size_t columns)
-{
-    char full[3 * NAME_BYTES];
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    const rill_file_tensor *tensor = rill_tensor_file_find(l->w.tensors, full);
-    if (tensor != NULL && rill_weights_n_values(tensor) >= rows * columns) return RILL_OK;
-    return read_into(l, prefix, name, rows, columns, NULL);
-}
-
 /* Return 1 if the model's linear layers have biases or, where biases are optional, if the file has a bias for one of the
  * projections. The other projections then get zeros as their bias. */
 static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
 {
-    char full[3 * NAME_BYTES];
+    char full[FULL_NAME_BYTES];
     if (mt_has_flag(l->net, MT_NO_BIAS) || !mt_has_flag(l->net, MT_OPTIONAL_BIAS))
         return !mt_has_flag(l->net, MT_NO_BIAS);
     for (size_t i = 0; i < count; i++) {
         snprintf(full, sizeof full, "%s%s.bias", prefix, names[i]);
-        if (rill_tensor_file_find(l->w.tensors, full) != NULL) return 1;
+        if (rill_tensor_file_find(l->w->tensors, full) != NULL) return 1;
     }
     return 0;
 }
@@ -132,23 +111,24 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
 {
     const int biased = has_bias(l, prefix, names, count);
     float *weights, *bias = NULL;
-    char name[NAME_BYTES];
+    char name[FULL_NAME_BYTES];
     for (size_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%s.weight", names[i]);
-        TRY(check_size(l, prefix, name, n, k));
+        snprintf(name, sizeof name, "%s%s.weight", prefix, names[i]);
+        TRY(rill_weights_check_size(l->w->tensors, name, n, k));
     }
-    TRY(rill_arena_alloc(&l->w.temp, &weights, count * n * k, sizeof *weights, prefix));
-    if (biased) TRY(rill_arena_alloc(l->w.arena, &bias, count * n, sizeof *bias, prefix));
+    TRY(rill_arena_alloc(&l->w->temp, &weights, count * n * k, sizeof *weights, prefix));
+    if (biased) TRY(rill_arena_alloc(l->w->arena, &bias, count * n, sizeof *bias, prefix));
     if (biased) memset(bias, 0, count * n * sizeof *bias);
     for (size_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%s.weight", names[i]);
-        TRY(read_into(l, prefix, name, n, k, weights + i * n * k));
-        snprintf(name, sizeof name, "%s.bias", names[i]);
-        if (biased && has_bias(l, prefix, &names[i], 1)) TRY(read_into(l, prefix, name, n, 0, bias + i * n));
+        snprintf(name, sizeof name, "%s%s.weight", prefix, names[i]);
+        TRY(rill_weights_read_into(l->w->tensors, name, n, k, weights + i * n * k));
+        snprintf(name, sizeof name, "%s%s.bias", prefix, names[i]);
+        if (biased && has_bias(l, prefix, &names[i], 1))
+            TRY(rill_weights_read_into(l->w->tensors, name, n, 0, bias + i * n));
     }
-    *out = (mt_linear){.weight = rill_load_matrix(&l->w, count * n, k, weights, k),
-                       .bias = biased ? rill_network_constant(l->w.network, bias, 1, count * n) : RILL_NONE};
-    rill_arena_clear(&l->w.temp);
+    *out = (mt_linear){.weight = rill_load_matrix(l->w, count * n, k, weights, k),
+                       .bias = biased ? rill_network_constant(l->w->network, bias, 1, count * n) : RILL_NONE};
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -159,9 +139,9 @@ static rill_status load_vector(loader *l, const char *prefix, const char *name, 
     char full[2 * NAME_BYTES];
     float *data;
     snprintf(full, sizeof full, "%s%s.%s", prefix, name, part);
-    TRY(rill_load_kept(&l->w, full, l->net->width, 0, &data));
+    TRY(rill_load_kept(l->w, full, l->net->width, 0, &data));
     for (size_t i = 0; scale != 1.0f && i < l->net->width; i++) data[i] *= scale;
-    *out = rill_network_constant(l->w.network, data, 1, l->net->width);
+    *out = rill_network_constant(l->w->network, data, 1, l->net->width);
     return RILL_OK;
 }
 
@@ -218,22 +198,24 @@ static rill_status load_attention(loader *l, const mt_stack *side, const char *l
  * has no bias. */
 static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
 {
-    static const char forget[] = "self_ssru.forget_proj.weight", fresh[] = "self_ssru.input_proj.weight",
-                      bias_name[] = "self_ssru.forget_proj.bias";
     const size_t width = l->net->width, size = width * width;
-    float *weights, *bias;
-    TRY(check_size(l, layer, forget, width, width));
-    TRY(check_size(l, layer, fresh, width, width));
-    TRY(rill_arena_alloc(&l->w.temp, &weights, 3 * size, sizeof *weights, layer));
-    TRY(rill_arena_alloc(l->w.arena, &bias, 3 * width, sizeof *bias, layer));
+    char name[2 * NAME_BYTES];
+    float *forget, *fresh, *weights, *bias;
+    snprintf(name, sizeof name, "%sself_ssru.forget_proj.weight", layer);
+    TRY(rill_load_floats(l->w, name, width, width, &forget));
+    snprintf(name, sizeof name, "%sself_ssru.input_proj.weight", layer);
+    TRY(rill_load_floats(l->w, name, width, width, &fresh));
+    TRY(rill_arena_alloc(&l->w->temp, &weights, 3 * size, sizeof *weights, layer));
+    TRY(rill_arena_alloc(l->w->arena, &bias, 3 * width, sizeof *bias, layer));
     memset(bias, 0, 3 * width * sizeof *bias);
-    TRY(read_into(l, layer, forget, width, width, weights));
-    TRY(read_into(l, layer, fresh, width, width, weights + 2 * size));
-    TRY(read_into(l, layer, bias_name, width, 0, bias));
-    for (size_t i = 0; i < size; i++) weights[size + i] = -weights[2 * size + i];
-    *out = (mt_linear){.weight = rill_load_matrix(&l->w, 3 * width, width, weights, width),
-                       .bias = rill_network_constant(l->w.network, bias, 1, 3 * width)};
-    rill_arena_clear(&l->w.temp);
+    snprintf(name, sizeof name, "%sself_ssru.forget_proj.bias", layer);
+    TRY(rill_weights_read_into(l->w->tensors, name, width, 0, bias));
+    memcpy(weights, forget, size * sizeof *weights);
+    memcpy(weights + 2 * size, fresh, size * sizeof *weights);
+    for (size_t i = 0; i < size; i++) weights[size + i] = -fresh[i];
+    *out = (mt_linear){.weight = rill_load_matrix(l->w, 3 * width, width, weights, width),
+                       .bias = rill_network_constant(l->w->network, bias, 1, 3 * width)};
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -277,11 +259,11 @@ static rill_status load_relative(loader *l, const mt_stack *side, const char *la
         return RILL_OK;
     }
     snprintf(name, sizeof name, "%s%srelative_attention_bias.weight", layer, l->names->self);
-    TRY(rill_load_floats(&l->w, name, buckets, side->n_heads, &bucket_bias));
-    TRY(rill_arena_alloc(l->w.arena, &distance_bias, side->n_heads * distances, sizeof *distance_bias, name));
+    TRY(rill_load_floats(l->w, name, buckets, side->n_heads, &bucket_bias));
+    TRY(rill_arena_alloc(l->w->arena, &distance_bias, side->n_heads * distances, sizeof *distance_bias, name));
     mt_expand_buckets(l->net, bucket_bias, side->n_heads, causal, distance_bias);
-    *out = rill_network_constant(l->w.network, distance_bias, side->n_heads, distances);
-    rill_arena_clear(&l->w.temp);
+    *out = rill_network_constant(l->w->network, distance_bias, side->n_heads, distances);
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -313,7 +295,7 @@ static rill_status load_norms(loader *l, const char *name, mt_stack *side)
 
 static rill_status load_stack(loader *l, const char *name, mt_stack *side)
 {
-    TRY(rill_arena_alloc(l->w.arena, &side->layer, side->n_layers, sizeof *side->layer, "layers"));
+    TRY(rill_arena_alloc(l->w->arena, &side->layer, side->n_layers, sizeof *side->layer, "layers"));
     memset(side->layer, 0, side->n_layers * sizeof *side->layer);
     for (size_t i = 0; i < side->n_layers; i++) {
         mt_layer *layer = &side->layer[i];
@@ -353,9 +335,9 @@ static rill_status load_positions(loader *l)
     if (form == MT_POSITIONS_FSMT || form == MT_POSITIONS_NONE) return RILL_OK;
     for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
         float *table;
-        if (skipped == 0 && rill_tensor_file_find(l->w.tensors, stored[i].name) == NULL) continue;
-        TRY(rill_load_kept(&l->w, stored[i].name, count, net->width, &table));
-        stored[i].side->position_embedding = rill_network_constant(l->w.network, table + skipped * net->width,
+        if (skipped == 0 && rill_tensor_file_find(l->w->tensors, stored[i].name) == NULL) continue;
+        TRY(rill_load_kept(l->w, stored[i].name, count, net->width, &table));
+        stored[i].side->position_embedding = rill_network_constant(l->w->network, table + skipped * net->width,
                                                                    count - skipped, net->width);
     }
     return RILL_OK;
@@ -365,7 +347,7 @@ static rill_status load_positions(loader *l)
 
 static int has_tensor(const loader *l, const char *name)
 {
-    return name != NULL && rill_tensor_file_find(l->w.tensors, name) != NULL;
+    return name != NULL && rill_tensor_file_find(l->w->tensors, name) != NULL;
 }
 
 /* Return the first of the names that the file contains; NULL names are skipped. If it contains none, return `expected`, so
@@ -383,17 +365,17 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
 {
     const rill_file_tensor *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        const rill_file_tensor *table = names[i] != NULL ? rill_tensor_file_find(l->w.tensors, names[i]) : NULL;
+        const rill_file_tensor *table = names[i] != NULL ? rill_tensor_file_find(l->w->tensors, names[i]) : NULL;
         int same;
         if (first == NULL) first = table;
         if (table == NULL || table == first) continue;
-        TRY(rill_tensor_file_same_values(l->w.tensors, first, table, &same));
+        TRY(rill_tensor_file_same_values(l->w->tensors, first, table, &same));
         if (same) continue;
         return rill_fail(
-            l->w.ctx, RILL_ERR_FORMAT,
+            l->w->ctx, RILL_ERR_FORMAT,
             "%s: tensors \"%s\" and \"%s\" differ, but tie_word_embeddings in config.json shares them: set it to "
             "false if the model has separate tables",
-            l->w.path.data, first->name, table->name);
+            l->w->path.data, first->name, table->name);
     }
     return RILL_OK;
 }
@@ -424,10 +406,10 @@ static rill_status resolve_tied(loader *l)
 /* If the tensors `same` and *name have equal values, set *name to `same`, so that the table is loaded once. */
 static rill_status share_equal_table(const loader *l, const char *same, const char **name)
 {
-    const rill_file_tensor *a = rill_tensor_file_find(l->w.tensors, same),
-                           *b = rill_tensor_file_find(l->w.tensors, *name);
+    const rill_file_tensor *a = rill_tensor_file_find(l->w->tensors, same),
+                           *b = rill_tensor_file_find(l->w->tensors, *name);
     int equal = 0;
-    if (a != NULL && b != NULL) TRY(rill_tensor_file_same_values(l->w.tensors, a, b, &equal));
+    if (a != NULL && b != NULL) TRY(rill_tensor_file_same_values(l->w->tensors, a, b, &equal));
     if (equal) *name = same;
     return RILL_OK;
 }
@@ -447,11 +429,6 @@ static rill_status resolve_by_file(loader *l)
     return share_equal_table(l, l->target, &l->output);
 }
 
-static rill_status resolve_tables(loader *l)
-{
-    return mt_has_flag(l->net, MT_TIED_BY_FILE) ? resolve_by_file(l) : resolve_tied(l);
-}
-
 /* Return 1 if the decoder can read its embedding from the packed output layer, so that the model needs no second copy:
  * the two are the same table, and packing keeps its elements as fp32. */
 static int shares_output_rows(const loader *l)
@@ -463,12 +440,12 @@ static int shares_output_rows(const loader *l)
 static rill_status load_embeddings(loader *l)
 {
     mt_net *net = l->net;
-    rill_arena *arena = shares_output_rows(l) ? &l->w.temp : l->w.arena;
+    rill_arena *arena = shares_output_rows(l) ? &l->w->temp : l->w->arena;
     float *table;
-    TRY(rill_weights_read(l->w.tensors, arena, l->target, (size_t)net->seq.target_vocab_size, net->width, &table));
+    TRY(rill_weights_read(l->w->tensors, arena, l->target, (size_t)net->seq.target_vocab_size, net->width, &table));
     net->encoder.embedding_rows = net->decoder.embedding_rows = table;
     if (l->source == l->target) return RILL_OK;
-    TRY(rill_load_kept(&l->w, l->source, (size_t)net->seq.source_vocab_size, net->width, &table));
+    TRY(rill_load_kept(l->w, l->source, (size_t)net->seq.source_vocab_size, net->width, &table));
     net->encoder.embedding_rows = table;
     return RILL_OK;
 }
@@ -480,13 +457,13 @@ static rill_status load_output_bias(loader *l, float **out)
 {
     static const char *const name = "final_logits_bias";
     size_t symbols = (size_t)l->net->seq.target_vocab_size;
-    const rill_file_tensor *tensor = mt_has_flag(l->net, MT_LOGITS_BIAS) ? rill_tensor_file_find(l->w.tensors, name)
+    const rill_file_tensor *tensor = mt_has_flag(l->net, MT_LOGITS_BIAS) ? rill_tensor_file_find(l->w->tensors, name)
                                                                          : NULL;
     float *bias;
-    TRY(rill_arena_alloc(l->w.arena, &bias, symbols, sizeof *bias, name));
+    TRY(rill_arena_alloc(l->w->arena, &bias, symbols, sizeof *bias, name));
     memset(bias, 0, symbols * sizeof *bias);
-    if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
-    if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
+    if (tensor != NULL && tensor->rank == 1) TRY(rill_weights_read_into(l->w->tensors, name, symbols, 0, bias));
+    if (tensor != NULL && tensor->rank != 1) TRY(rill_weights_read_into(l->w->tensors, name, 1, symbols, bias));
     /* With renormalize_logits transformers applies the softmax after banned tokens are masked. Ids without a token are not
      * masked. */
     for (int32_t i = 0; l->net->settings.renormalize_logits && i < l->net->seq.target_vocab_size; i++)
@@ -503,11 +480,11 @@ static void add_embeddings(const loader *l)
     mt_stack *encoder = &l->net->encoder, *decoder = &l->net->decoder;
     const size_t width = l->net->width;
     decoder->embedding = shares_output_rows(l) ? RILL_NONE
-                                               : rill_network_constant(l->w.network, decoder->embedding_rows,
+                                               : rill_network_constant(l->w->network, decoder->embedding_rows,
                                                                        (size_t)l->net->seq.target_vocab_size, width);
     encoder->embedding = decoder->embedding;
     if (encoder->embedding_rows != decoder->embedding_rows)
-        encoder->embedding = rill_network_constant(l->w.network, encoder->embedding_rows,
+        encoder->embedding = rill_network_constant(l->w->network, encoder->embedding_rows,
                                                    (size_t)l->net->seq.source_vocab_size, width);
 }
 
@@ -519,14 +496,14 @@ static rill_status load_output(loader *l)
     float *bias;
     if (l->output != l->target) {
         float *own;
-        TRY(rill_weights_read(l->w.tensors, net->seq.model->shortlist != NULL ? l->w.arena : &l->w.temp, l->output,
+        TRY(rill_weights_read(l->w->tensors, net->seq.model->shortlist != NULL ? l->w->arena : &l->w->temp, l->output,
                               (size_t)net->seq.target_vocab_size, net->width, &own));
         rows = own;
     }
     TRY(load_output_bias(l, &bias));
     seq_set_output_layer(&net->seq, rows, net->width, bias);
     add_embeddings(l);
-    rill_arena_clear(&l->w.temp);
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -535,9 +512,9 @@ static rill_status load_output(loader *l)
 static rill_status open_tensors(loader *l)
 {
     const int ct2 = l->net->seq.arch->configure == mt_ct2_configure;
-    const rill_status status = rill_loader_open(&l->w, ct2 ? "model.bin" : "model.safetensors");
-    if (status == RILL_ERR_NOT_FOUND) TRY(rill_unsupported_format_fail(l->w.ctx, l->w.directory));
-    return status == RILL_OK && ct2 ? mt_ct2_rename_tensors(l->net, l->w.tensors) : status;
+    const rill_status status = rill_loader_open(l->w, ct2 ? "model.bin" : "model.safetensors");
+    if (status == RILL_ERR_NOT_FOUND) TRY(rill_unsupported_format_fail(l->w->ctx, l->w->directory));
+    return status == RILL_OK && ct2 ? mt_ct2_rename_tensors(l->net, l->w->tensors) : status;
 }
 
 /* Return 1 for tensors that may stay unread: copies of tied tables, sinusoids that are computed, an unused `shared` table
@@ -557,36 +534,25 @@ static int may_be_unread(const char *name)
                                         "encoder/embeddings_0/weight",
                                         "decoder/embeddings/weight",
                                         "decoder/projection/weight"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(name, known[i]) == 0) return 1;
     for (size_t i = 0; i < sizeof tensor_names_by_layout / sizeof *tensor_names_by_layout; i++) {
         const tensor_names *n = &tensor_names_by_layout[i];
-        if (strcmp(name, n->shared) == 0 || strcmp(name, n->source) == 0 || strcmp(name, n->target) == 0 ||
-            strcmp(name, n->output) == 0)
-            return 1;
+        const char *const tables[] = {n->shared, n->source, n->target, n->output};
+        if (RILL_NAME_INDEX(name, tables) >= 0) return 1;
     }
-    return 0;
+    return RILL_NAME_INDEX(name, known) >= 0;
 }
 
-static rill_status load_all(loader *l)
+rill_status mt_load(seq_net *seq, rill_loader *weights)
 {
-    TRY(open_tensors(l));
-    TRY(resolve_tables(l));
-    TRY(load_embeddings(l));
-    TRY(load_output(l));
-    TRY(load_stack(l, "encoder", &l->net->encoder));
-    TRY(load_stack(l, "decoder", &l->net->decoder));
-    TRY(load_positions(l));
-    mt_make_tables(l->net);
-    return rill_loader_check_all_read(&l->w, may_be_unread);
-}
-
-rill_status mt_load(seq_net *seq, const char *directory)
-{
-    const seq_model *m = seq->model;
-    loader l = {.net = (mt_net *)seq, .w = {seq->ctx, directory, m->network, &seq->model->arena, m->weights}};
-    l.names = &tensor_names_by_layout[l.net->settings.family->layout];
-    rill_status status = load_all(&l);
-    rill_loader_close(&l.w);
-    return status;
+    mt_net *net = (mt_net *)seq;
+    loader l = {.w = weights, .net = net, .names = &tensor_names_by_layout[net->settings.family->layout]};
+    TRY(open_tensors(&l));
+    TRY((mt_has_flag(net, MT_TIED_BY_FILE) ? resolve_by_file : resolve_tied)(&l));
+    TRY(load_embeddings(&l));
+    TRY(load_output(&l));
+    TRY(load_stack(&l, "encoder", &net->encoder));
+    TRY(load_stack(&l, "decoder", &net->decoder));
+    TRY(load_positions(&l));
+    mt_make_tables(net);
+    return rill_loader_check_all_read(weights, may_be_unread);
 }

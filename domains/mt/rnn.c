@@ -13,7 +13,6 @@
 #include "config_json.h"
 #include "domain_base.h"
 #include "mt.h"
-#include "rill/file.h"
 
 static const char FILE_NAME[] = "config.json";
 
@@ -85,7 +84,7 @@ static rill_status read_rnn_config(void *user, const rill_config *config)
     return RILL_OK;
 }
 
-rill_status rnn_configure(seq_net *seq, const char *directory, rill_tokenizer_files *text)
+static rill_status configure(seq_net *seq, const char *directory, rill_tokenizer_files *text)
 {
     text->kind = RILL_TOKENIZER_SENTENCEPIECE;
     text->source = "vocab.json";
@@ -96,7 +95,7 @@ rill_status rnn_configure(seq_net *seq, const char *directory, rill_tokenizer_fi
 }
 
 typedef struct loader {
-    rill_loader w;
+    rill_loader *w;
     rnn_net *net;
 } loader;
 
@@ -113,7 +112,7 @@ typedef struct matrix_part {
 static rill_status put_transposed(loader *l, const matrix_part *p, size_t k, float *to)
 {
     float *w;
-    TRY(rill_load_floats(&l->w, p->name, p->in, p->out, &w));
+    TRY(rill_load_floats(l->w, p->name, p->in, p->out, &w));
     for (size_t i = 0; i < p->in; i++)
         for (size_t o = 0; o < p->out; o++) to[(p->row + o) * k + p->column + i] = w[i * p->out + o];
     return RILL_OK;
@@ -122,7 +121,7 @@ static rill_status put_transposed(loader *l, const matrix_part *p, size_t k, flo
 static rill_status add_bias(loader *l, const matrix_part *p, float *to)
 {
     float *b;
-    TRY(rill_load_floats(&l->w, p->bias, p->out, 0, &b));
+    TRY(rill_load_floats(l->w, p->bias, p->out, 0, &b));
     for (size_t o = 0; o < p->out; o++) to[p->row + o] += b[o];
     return RILL_OK;
 }
@@ -133,17 +132,17 @@ static rill_status load_linear(loader *l, const matrix_part *parts, size_t count
     float *w, *bias = NULL;
     for (size_t i = 0; i < count; i++)
         if (parts[i].bias != NULL && bias == NULL) {
-            TRY(rill_arena_alloc(l->w.arena, &bias, n, sizeof *bias, parts[i].bias));
+            TRY(rill_arena_alloc(l->w->arena, &bias, n, sizeof *bias, parts[i].bias));
             memset(bias, 0, n * sizeof *bias);
         }
     for (size_t i = 0; i < count; i++)
         if (parts[i].bias != NULL) TRY(add_bias(l, &parts[i], bias));
-    TRY(rill_arena_alloc(&l->w.temp, &w, n * k, sizeof *w, parts->name));
+    TRY(rill_arena_alloc(&l->w->temp, &w, n * k, sizeof *w, parts->name));
     memset(w, 0, n * k * sizeof *w);
     for (size_t i = 0; i < count; i++) TRY(put_transposed(l, &parts[i], k, w));
-    out->weight = rill_load_matrix(&l->w, n, k, w, k);
-    out->bias = bias != NULL ? rill_network_constant(l->w.network, bias, 1, n) : RILL_NONE;
-    rill_arena_clear(&l->w.temp);
+    out->weight = rill_load_matrix(l->w, n, k, w, k);
+    out->bias = bias != NULL ? rill_network_constant(l->w->network, bias, 1, n) : RILL_NONE;
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -207,11 +206,11 @@ static rill_status load_decoder(loader *l)
     TRY(LOAD(word, gates + E, E, &net->word_gates));
     TRY(LOAD(context_parts, gates, context, &net->context_gates));
     TRY(LOAD(readout, E, context + D, &net->readout));
-    TRY(rill_load_kept(&l->w, "decoder_U_att", net->attention_width, 1, &additive));
-    net->attention_vector = rill_network_constant(l->w.network, additive, 1, net->attention_width);
+    TRY(rill_load_kept(l->w, "decoder_U_att", net->attention_width, 1, &additive));
+    net->attention_vector = rill_network_constant(l->w->network, additive, 1, net->attention_width);
     /* decoder_c_tt is added to all attention scores, so it has no effect on the softmax. It is read only because a
      * tensor that stays unread is an error. */
-    return rill_load_kept(&l->w, "decoder_c_tt", 1, 0, &shift);
+    return rill_load_kept(l->w, "decoder_c_tt", 1, 0, &shift);
 }
 
 /* --- embeddings and output ---------------------------------------------------------------------------------------- */
@@ -224,13 +223,13 @@ static rill_status load_embeddings(loader *l, float **target)
     const size_t E = net->embedding_width, words = (size_t)net->seq.source_vocab_size,
                  actions = (size_t)net->seq.target_vocab_size;
     float *table, *from;
-    TRY(rill_load_constant(&l->w, "Wemb", words, E, &net->source_embedding));
-    TRY(rill_load_floats(&l->w, "Wemb_dec", actions, E, &from));
-    TRY(rill_arena_alloc(l->w.arena, &table, (actions + 1) * E, sizeof *table, "Wemb_dec"));
+    TRY(rill_load_constant(l->w, "Wemb", words, E, &net->source_embedding));
+    TRY(rill_load_floats(l->w, "Wemb_dec", actions, E, &from));
+    TRY(rill_arena_alloc(l->w->arena, &table, (actions + 1) * E, sizeof *table, "Wemb_dec"));
     memcpy(table, from, actions * E * sizeof *table);
     memset(table + actions * E, 0, E * sizeof *table);
-    rill_arena_clear(&l->w.temp);
-    net->target_embedding = rill_network_constant(l->w.network, table, actions + 1, E);
+    rill_arena_clear(&l->w->temp);
+    net->target_embedding = rill_network_constant(l->w->network, table, actions + 1, E);
     *target = table;
     return RILL_OK;
 }
@@ -241,20 +240,20 @@ static rill_status load_output(loader *l, const float *target)
     static const char name[] = "ff_logit_W";
     rnn_net *net = l->net;
     const size_t E = net->embedding_width, actions = (size_t)net->seq.target_vocab_size;
-    const int has_output = rill_tensor_file_find(l->w.tensors, name) != NULL;
+    const int has_output = rill_tensor_file_find(l->w->tensors, name) != NULL;
     const float *rows = target;
     float *bias;
     if (has_output) {
         const matrix_part output_part = {name, NULL, E, actions, 0, 0};
         float *turned;
-        TRY(rill_arena_alloc(net->seq.model->shortlist != NULL ? l->w.arena : &l->w.temp, &turned, actions * E,
+        TRY(rill_arena_alloc(net->seq.model->shortlist != NULL ? l->w->arena : &l->w->temp, &turned, actions * E,
                              sizeof *turned, name));
         TRY(put_transposed(l, &output_part, E, turned));
         rows = turned;
     }
-    TRY(rill_load_kept(&l->w, "ff_logit_b", actions, 0, &bias));
+    TRY(rill_load_kept(l->w, "ff_logit_b", actions, 0, &bias));
     seq_set_output_layer(&net->seq, rows, E, bias);
-    rill_arena_clear(&l->w.temp);
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -282,26 +281,18 @@ static rill_status check_unknown(const rnn_net *net, const char *directory)
                      directory, net->seq.eos_file, found, unknown, net->unk);
 }
 
-static rill_status load_all(loader *l)
+static rill_status load(seq_net *seq, rill_loader *weights)
 {
+    loader l = {.w = weights, .net = (rnn_net *)seq};
     float *target;
-    TRY(check_unknown(l->net, l->w.directory));
-    TRY(rill_loader_open(&l->w, "model.safetensors"));
-    TRY(load_embeddings(l, &target));
-    TRY(load_output(l, target));
-    TRY(load_encoder(l));
-    TRY(load_decoder(l));
-    make_tables(l->net);
-    return rill_loader_check_all_read(&l->w, NULL);
-}
-
-rill_status rnn_load(seq_net *seq, const char *directory)
-{
-    const seq_model *m = seq->model;
-    loader l = {.net = (rnn_net *)seq, .w = {seq->ctx, directory, m->network, &seq->model->arena, m->weights}};
-    const rill_status status = load_all(&l);
-    rill_loader_close(&l.w);
-    return status;
+    TRY(check_unknown(l.net, weights->directory));
+    TRY(rill_loader_open(weights, "model.safetensors"));
+    TRY(load_embeddings(&l, &target));
+    TRY(load_output(&l, target));
+    TRY(load_encoder(&l));
+    TRY(load_decoder(&l));
+    make_tables(l.net);
+    return rill_loader_check_all_read(weights, NULL);
 }
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
@@ -355,7 +346,7 @@ static void init_decoder_state(const rnn_net *net, const seq_encoder_columns *r,
     rill_op_product(network, r->graph, RILL_ROWS, &begin);
 }
 
-void rnn_encode(const seq_net *seq, const seq_encoder_columns *r)
+static void encode(const seq_net *seq, const seq_encoder_columns *r)
 {
     const rnn_net *net = rnn_from_seq(seq);
     rill_network *network = seq->model->network;
@@ -448,7 +439,7 @@ static rill_view prev_state(const rnn_net *net, const seq_decoder_columns *w)
     return rill_view_table(net->state, w->parent_or_self);
 }
 
-void rnn_step(const seq_net *seq, const seq_decoder_columns *w)
+static void step(const seq_net *seq, const seq_decoder_columns *w)
 {
     const rnn_net *net = rnn_from_seq(seq);
     rill_network *network = seq->model->network;
@@ -477,8 +468,20 @@ void rnn_step(const seq_net *seq, const seq_decoder_columns *w)
     rill_op_product(network, w->graph, RILL_ROWS, &readout);
 }
 
-rill_view rnn_decoder_output(const seq_net *seq, rill_graph graph, rill_column node, rill_column slot)
+static rill_view decoder_output(const seq_net *seq, rill_graph graph, rill_column node, rill_column slot)
 {
     (void)graph, (void)slot;
     return rill_view_table(rnn_from_seq(seq)->hidden_table, node);
 }
+
+const seq_arch rnn_arch = {
+    .plural_name = "recurrent models",
+    .net_size = sizeof(rnn_net),
+    .state_need = SEQ_NEEDS_PARENT,
+    .has_alignment = 1,
+    .configure = configure,
+    .load = load,
+    .encode = encode,
+    .step = step,
+    .decoder_output = decoder_output,
+};

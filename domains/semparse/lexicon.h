@@ -8,9 +8,7 @@
 #define RILL_SEMPARSE_LEXICON_H
 
 #include "domain_base.h"
-#include "utf8.h"
-
-RILL_C_BEGIN
+#include "vocabulary.h"
 
 typedef struct rill_lexicon rill_lexicon;
 
@@ -23,10 +21,6 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
 /* Like rill_lexicon_open(), for a file that is already in memory. `name` stands for the path in error messages. The bytes are copied. */
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
                               rill_lexicon **out);
-
-/* Return 1 if a token has the form of a placeholder: the name of a type followed by a number ("s0"), or only the name
- * if the type is unnumbered. */
-int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
 
 /* Close the lexicon. All question objects that use it must be closed before. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
@@ -98,12 +92,9 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A name in the lexicon (a surface) may have several types. A preference reads it as `type` where the words before and
- * after it match the pattern's contexts. The pattern's body is empty; the name stands in its place. */
-typedef struct rill__preference {
-    rill__pattern pattern;
-    int32_t type;
-} rill__preference;
+/* A name in the lexicon (a surface) may have several types. A preference is a rule without a constant, which reads the name as
+ * `type` where the words before and after it match the pattern's contexts. The pattern's body is empty; the name stands in its
+ * place. */
 
 /* What may replace a sequence of words in a question: a name's placeholder, or other words. The trie leads from the words to the first of
  * their candidates. The candidates of the same words are a linked list, in the order of the file. */
@@ -124,12 +115,6 @@ typedef struct rill__type {
     int unnumbered; /* 1: a placeholder of this type is the type's name alone; 0: the name and a number */
 } rill__type;
 
-typedef struct rill__edge {
-    /* the trie's edge from node `state` to node `next` with the word number `word`; state = RILL__NONE: this place of the hash table is
-     * free */
-    int32_t state, word, next;
-} rill__edge;
-
 struct rill_lexicon {
     rill_context *ctx;
     const char *name; /* name of the file for messages, while it is read */
@@ -137,30 +122,23 @@ struct rill_lexicon {
     rill_text source;
     rill_arena arena; /* memory of the arrays below */
 
-    int format;
-    int stem;                          /* 1: plain tokens are stemmed (Snowball English) */
-    int keep_apostrophe;               /* 1: i'd and don't stay as they are; 0: they become id, dont */
-    int keep_possessive;               /* 1: the 's after a mention stays, as a token; 0: it is dropped */
-    int afternoon_low, afternoon_high; /* clock hours from low to high are read as p.m. by default; 0: none are */
+    int has_format;                        /* 1: the format line has been read */
+    int stem;                              /* 1: plain tokens are stemmed (Snowball English) */
+    int keep_apostrophe;                   /* 1: i'd and don't stay as they are; 0: they become id, dont */
+    int keep_possessive;                   /* 1: the 's after a mention stays, as a token; 0: it is dropped */
+    int64_t afternoon_low, afternoon_high; /* clock hours from low to high are read as p.m. by default; 0: none are */
 
-    rill_slice *words;
-    size_t word_count;
-    int32_t *word_slots; /* [word_mask + 1] hash table of indices in `words`; open addressing, linear probing */
-    size_t word_mask;
-
-    rill__edge *edges; /* [edge_mask + 1] edges of the trie; open addressing, linear probing */
-    size_t edge_count, edge_mask;
-    int32_t *states; /* [state_count] index of the state's first candidate, or RILL__NONE */
+    rill_vocabulary *words; /* its ids are the numbers of words */
+    rill_vocabulary *edges; /* edges of the trie, see lexicon.c */
+    int32_t *states;        /* [state_count] index of the state's first candidate, or RILL__NONE */
     size_t state_count;
     rill__candidate *candidates;
     size_t candidate_count;
 
     rill__type *types;
     size_t type_count;
-    rill__rule *rules;
-    size_t rule_count;
-    rill__preference *preferences;
-    size_t preference_count;
+    rill__rule *rules, *preferences;
+    size_t rule_count, preference_count;
     rill__element *elements;
     size_t element_count;
     rill__alternative *alternatives;
@@ -168,12 +146,6 @@ struct rill_lexicon {
 };
 
 /* --- lexicon.c: tables -------------------------------------------------------------------------------------------- */
-
-/* Return the number of a word in the lexicon; RILL__NONE if the lexicon does not have it. */
-int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length);
-
-/* Set *out to the number of a word; a new word is added. The bytes of `word` must outlive the lexicon. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out);
 
 /* Return the trie state that `word` leads to from `state`; RILL__NONE if there is none. State 0 is the root. */
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word);
@@ -184,14 +156,8 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
 /* Return the index in lexicon->types of the type with this name; RILL__NONE if the lexicon declares no such type. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* Return the index of a placeholder token's type; RILL__NONE for any other token. *number = the placeholder's number; 0 if it is the type's
- * name alone. */
+/* Return the index of a placeholder token's type; RILL__NONE for any other token. A placeholder is the name of a type followed by a
+ * number ("s0"), or only the name if the type is unnumbered. *number = the placeholder's number; 0 if it is the type's name alone. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
-
-/* Return the FNV-1a hash of `data`, continued from `hash`. RILL__HASH_START begins a new hash. */
-uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
-#define RILL__HASH_START 0xcbf29ce484222325u
-
-RILL_C_END
 
 #endif

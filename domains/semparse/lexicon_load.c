@@ -29,7 +29,7 @@
 /* A lexicon is maintained by hand, so a larger file is a mistake. The limit keeps all indices within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)
 
-enum { MAX_LEXICON_COLUMNS = 8, FORMAT = 1, MAX_ALTERNATIVES = 64 };
+enum { MAX_LEXICON_COLUMNS = 8, FORMAT = 1, MAX_ALTERNATIVES = 64, MAX_DIGITS = 12 };
 
 /* Record "<file>:<line>: <sentence>" and return RILL_ERR_FORMAT. */
 static rill_status __attribute__((format(printf, 2, 3))) fail_line(rill_lexicon *lexicon, const char *format, ...)
@@ -75,16 +75,24 @@ static int split_at(rill_slice text, char separator, rill_slice *parts, int capa
     return count;
 }
 
-static int read_decimal(rill_slice text, int *out)
+/* Read a number of at most MAX_DIGITS digits. Returns 1 on success, 0 if it is malformed. */
+static int read_decimal(rill_slice text, int64_t *out)
 {
-    int value = 0;
-    if (text.length == 0 || text.length > 6) return 0;
+    if (text.length == 0 || text.length > MAX_DIGITS) return 0;
+    *out = 0;
     for (size_t i = 0; i < text.length; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') return 0;
-        value = value * 10 + (text.data[i] - '0');
+        if (!rill_is_digit(text.data[i])) return 0;
+        *out = *out * 10 + (text.data[i] - '0');
     }
-    *out = value;
     return 1;
+}
+
+/* Read a range such as "5-31". Returns 1 on success, 0 if it is malformed. */
+static int read_range(rill_slice text, int64_t *low, int64_t *high)
+{
+    rill_slice ends[2];
+    return split_at(text, '-', ends, 2) == 2 && read_decimal(ends[0], low) && read_decimal(ends[1], high) &&
+           *low <= *high;
 }
 
 /* Refuse a word that no question can contain: tokens are lower case and have no punctuation at the end. */
@@ -95,14 +103,10 @@ static rill_status check_word(rill_lexicon *lexicon, rill_slice word)
         return fail_line(lexicon, "a word of more than %d bytes would never match; shorten it", RILL__MAX_WORD_BYTES);
     for (size_t i = 0; i < word.length; i++)
         if (word.data[i] >= 'A' && word.data[i] <= 'Z')
-            return fail_line(lexicon,
-                             "'%.*s' has capital letters and would never match; write it in "
-                             "lower case",
+            return fail_line(lexicon, "'%.*s' has capital letters and would never match; write it in lower case",
                              SHOWN(word));
     if (word.length > 1 && strchr(".,;:?!\"", word.data[word.length - 1]))
-        return fail_line(lexicon,
-                         "'%.*s' ends in punctuation, which is removed from questions; write it "
-                         "without",
+        return fail_line(lexicon, "'%.*s' ends in punctuation, which is removed from questions; write it without",
                          SHOWN(word));
     return RILL_OK;
 }
@@ -122,7 +126,7 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_s
         return fail_line(lexicon, "more than %d words in a row", RILL__MAX_PATH_WORDS);
     for (int i = 0; i < count; i++) {
         TRY(check_word(lexicon, parts[i]));
-        TRY(rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]));
+        TRY(rill_vocabulary_intern(lexicon->words, parts[i].data, parts[i].length, &path->words[path->count]));
         path->count++;
     }
     return RILL_OK;
@@ -224,38 +228,16 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
 
 /* --- patterns ----------------------------------------------------------------------------------------------------- */
 
-typedef struct class_name {
+static const struct {
     const char *name;
     rill__pattern_class kind;
     int ranged;
-} class_name;
-
-static const class_name class_names[] = {
+} class_names[] = {
     {"digits", RILL__DIGITS, 1}, {"int", RILL__INT, 1},     {"ord", RILL__ORDINAL, 1},
     {"year", RILL__YEAR, 0},     {"clock", RILL__CLOCK, 0}, {"clockwords", RILL__CLOCK_WORDS, 0},
     {"time", RILL__TIME, 0},     {"entry", RILL__ENTRY, 0}, {"word", RILL__ANY, 0},
     {"start", RILL__START, 0},   {"end", RILL__END, 0},
 };
-
-/* Read a range such as "5-31". Returns 1 on success, 0 if it is malformed. */
-static int read_range(rill_slice text, int64_t *low, int64_t *high)
-{
-    int64_t *into = low;
-    int digits = 0;
-    *low = *high = 0;
-    for (size_t i = 0; i < text.length; i++) {
-        char c = text.data[i];
-        if (c == '-' && into == low && digits) {
-            into = high;
-            digits = 0;
-        } else if (c >= '0' && c <= '9' && digits++ < 12) {
-            *into = *into * 10 + (c - '0');
-        } else {
-            return 0;
-        }
-    }
-    return into == high && digits && *low <= *high;
-}
 
 /* Read "{name}" or "{name:low-high}"; `text` excludes the braces. */
 static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alternative *out)
@@ -265,10 +247,9 @@ static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alte
     *out = (rill__alternative){.kind = RILL__TYPE, .id = RILL__NONE, .low = 0, .high = INT64_MAX};
     int ranged = 0;
     for (size_t i = 0; i < sizeof class_names / sizeof *class_names; i++) {
-        const class_name *known = &class_names[i];
-        if (!rill_slice_is(name, known->name)) continue;
-        out->kind = known->kind;
-        ranged = known->ranged;
+        if (!rill_slice_is(name, class_names[i].name)) continue;
+        out->kind = class_names[i].kind;
+        ranged = class_names[i].ranged;
     }
     if (out->kind == RILL__TYPE) {
         out->id = rill__lexicon_type(lexicon, name.data, name.length);
@@ -295,12 +276,12 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
         return fail_line(lexicon, "'%.*s': brackets must enclose whole elements of a pattern", SHOWN(text));
     else
         TRY(check_word(lexicon, text));
-    if (choice.kind == RILL__WORD) TRY(rill__lexicon_intern(lexicon, text, &choice.id));
+    if (choice.kind == RILL__WORD) TRY(rill_vocabulary_intern(lexicon->words, text.data, text.length, &choice.id));
     PUSH(&lexicon->arena, lexicon->alternatives, lexicon->alternative_count, choice, "lexicon patterns");
     return RILL_OK;
 }
 
-/* Add an element to the pattern being read. `text` is the element without the bracket that opens or closes a context. */
+/* Add an element to the pattern being read. */
 static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->alternative_count};
@@ -318,123 +299,105 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* The part of a pattern that is being read. The parts come in this order, each at most once. */
-typedef enum pattern_part { PART_LEFT, PART_BODY, PART_RIGHT, PART_DONE } pattern_part;
-
-typedef struct pattern_reader {
-    pattern_part part;
-    int in_bracket; /* 1: the reader is between '(' and ')', that is in a context; 0: it is not */
-} pattern_reader;
-
-/* Add an element of a rule. A bracket that opens or closes a context moves the reader to the next part of the
- * pattern. */
-static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text, rill__pattern *out)
+/* Add the elements of a part of a pattern, separated by single spaces. */
+static rill_status add_elements(rill_lexicon *lexicon, rill_slice text)
 {
-    int32_t n_elements = (int32_t)lexicon->element_count;
-    if (text.data[0] == '(') {
-        reader->part = reader->part == PART_LEFT && n_elements == out->first ? PART_LEFT
-                       : reader->part == PART_BODY                           ? PART_RIGHT
-                                                                             : PART_DONE;
-        if (reader->part == PART_RIGHT) out->right = n_elements;
-        reader->in_bracket = 1;
-        text = (rill_slice){text.data + 1, text.length - 1};
-    } else if (!reader->in_bracket) {
-        if (reader->part == PART_LEFT) reader->part = PART_BODY;
-        if (reader->part == PART_RIGHT) reader->part = PART_DONE;
-    }
-    if (reader->part == PART_DONE)
-        return fail_line(lexicon, "a pattern is '(left context) replaced elements (right context)', in this order");
-    int closes = text.length && text.data[text.length - 1] == ')';
-    if (closes) text.length--;
-    if (closes && !reader->in_bracket) return fail_line(lexicon, "')' without '(' in a pattern");
-    rill_status status = add_element(lexicon, text);
-    if (closes) {
-        reader->in_bracket = 0;
-        if (reader->part == PART_LEFT) {
-            reader->part = PART_BODY;
-            out->body = (int32_t)lexicon->element_count;
-        }
-    }
-    return status;
-}
-
-/* Add an element of a preference, where "_" marks the place of the surface. */
-static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text,
-                                      rill__pattern *out)
-{
-    if (text.length != 1 || text.data[0] != '_') return add_element(lexicon, text);
-    if (reader->part != PART_LEFT) return fail_line(lexicon, "'_' occurs twice in a pattern");
-    reader->part = PART_RIGHT;
-    out->body = out->right = (int32_t)lexicon->element_count;
-    return RILL_OK;
-}
-
-/* Return 1 if a left context may contain this class. Left contexts are compared with words that are already rewritten,
- * where numbers have become mentions or plain tokens. */
-static int is_left_class(rill__pattern_class kind)
-{
-    return kind == RILL__WORD || kind == RILL__TYPE || kind == RILL__ANY || kind == RILL__START;
-}
-
-static rill_status check_left_context(rill_lexicon *lexicon, const rill__pattern *pattern)
-{
-    for (int32_t e = pattern->first; e < pattern->body; e++) {
-        const rill__element *element = &lexicon->elements[e];
-        for (int32_t c = element->first; c < element->first + element->count; c++)
-            if (!is_left_class(lexicon->alternatives[c].kind))
-                return fail_line(lexicon, "a left context may hold words, {types}, {word} and {start} only");
-    }
-    return RILL_OK;
-}
-
-static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *reader, int preference,
-                                 const rill__pattern *pattern)
-{
-    if (pattern->last - pattern->first > RILL__MAX_ELEMENTS)
-        return fail_line(lexicon, "more than %d elements in a pattern", RILL__MAX_ELEMENTS);
-    if (preference) {
-        if (reader->part != PART_RIGHT || pattern->last == pattern->first)
-            return fail_line(lexicon, "a preference is words around '_', such as 'the _ river'");
-        return check_left_context(lexicon, pattern);
-    }
-    if (reader->in_bracket) return fail_line(lexicon, "'(' without ')' in a pattern");
-    if (pattern->body == pattern->right)
-        return fail_line(lexicon, "the pattern replaces nothing; put the replaced elements outside the "
-                                  "brackets");
-    if (lexicon->elements[pattern->body].optional)
-        return fail_line(lexicon, "the replaced elements may not begin with an optional one");
-    return check_left_context(lexicon, pattern);
-}
-
-/* Read `text` as a pattern. preference = 1: the pattern of a preference; 0: the pattern of a rule. */
-static rill_status read_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out)
-{
-    pattern_reader reader = {.part = PART_LEFT};
-    int32_t first = (int32_t)lexicon->element_count;
-    *out = (rill__pattern){.first = first, .body = first, .right = RILL__NONE};
-    while (text.length) {
+    do {
         rill_slice element;
         cut_part(&text, ' ', &element);
         if (element.length == 0) return fail_line(lexicon, "put single spaces between elements and none at the ends");
-        TRY(preference ? preference_element(lexicon, &reader, element, out)
-                       : rule_element(lexicon, &reader, element, out));
-    }
-    out->last = (int32_t)lexicon->element_count;
-    if (out->right == RILL__NONE) out->right = out->last;
-    return check_pattern(lexicon, &reader, preference, out);
+        TRY(add_element(lexicon, element));
+    } while (text.length);
+    return RILL_OK;
 }
 
-/* Return 1 if an element of the body captures a value, which replaces {} in the rule's constant. */
-static int has_value(const rill_lexicon *lexicon, const rill__pattern *pattern)
+/* Return 1 if a left context may not contain this class. Left contexts are compared with words that are already rewritten,
+ * where numbers have become mentions or plain tokens. */
+static int is_no_left_class(rill__pattern_class kind)
 {
-    for (int32_t e = pattern->body; e < pattern->right; e++) {
-        const rill__element *element = &lexicon->elements[e];
-        for (int32_t c = element->first; c < element->first + element->count; c++) {
-            rill__pattern_class kind = lexicon->alternatives[c].kind;
-            if (kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__START && kind != RILL__END) return 1;
-        }
-    }
+    return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__ANY && kind != RILL__START;
+}
+
+/* Return 1 if an element captures a value, which replaces {} in the rule's constant. */
+static int is_value_class(rill__pattern_class kind)
+{
+    return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__START && kind != RILL__END;
+}
+
+/* Return 1 if the test holds for an alternative of the elements [from, to). */
+static int has_class(const rill_lexicon *lexicon, int32_t from, int32_t to, int (*test)(rill__pattern_class kind))
+{
+    for (const rill__element *e = lexicon->elements + from; e < lexicon->elements + to; e++)
+        for (int32_t c = e->first; c < e->first + e->count; c++)
+            if (test(lexicon->alternatives[c].kind)) return 1;
     return 0;
+}
+
+/* Set the end of a pattern, and check its size and its left context. */
+static rill_status end_pattern(rill_lexicon *lexicon, rill__pattern *pattern)
+{
+    pattern->last = (int32_t)lexicon->element_count;
+    if (pattern->last - pattern->first > RILL__MAX_ELEMENTS)
+        return fail_line(lexicon, "more than %d elements in a pattern", RILL__MAX_ELEMENTS);
+    if (!has_class(lexicon, pattern->first, pattern->body, is_no_left_class)) return RILL_OK;
+    return fail_line(lexicon, "a left context may hold words, {types}, {word} and {start} only");
+}
+
+/* Read the pattern of a rule: "(left context) replaced elements (right context)". */
+static rill_status read_rule_pattern(rill_lexicon *lexicon, rill_slice text, rill__pattern *out)
+{
+    rill_slice left = {text.data, 0}, right = {text.data, 0};
+    int spaced = 1; /* 1: a space separates the contexts from the body */
+    const char *close = text.length && text.data[0] == '(' ? memchr(text.data, ')', text.length) : NULL;
+    if (close) {
+        left = (rill_slice){text.data + 1, (size_t)(close - text.data) - 1};
+        text = (rill_slice){close + 1, text.length - left.length - 2};
+        spaced = text.length == 0 || text.data[0] == ' ';
+        if (text.length) text = (rill_slice){text.data + 1, text.length - 1};
+    }
+    const char *open = text.length && text.data[text.length - 1] == ')' ? memrchr(text.data, '(', text.length) : NULL;
+    if (open) {
+        right = (rill_slice){open + 1, text.length - (size_t)(open - text.data) - 2};
+        text.length = (size_t)(open - text.data);
+        spaced &= text.length == 0 || text.data[text.length - 1] == ' ';
+    }
+    const int opens = memchr(text.data, '(', text.length) != NULL, closes = memchr(text.data, ')', text.length) != NULL;
+    if (!spaced || (opens && closes))
+        return fail_line(lexicon, "a pattern is '(left context) replaced elements (right context)', in this order");
+    if (opens) return fail_line(lexicon, "'(' without ')' in a pattern");
+    if (closes) return fail_line(lexicon, "')' without '(' in a pattern");
+    if (text.length == 0)
+        return fail_line(lexicon, "the pattern replaces nothing; put the replaced elements outside the brackets");
+    out->first = (int32_t)lexicon->element_count;
+    if (close) TRY(add_elements(lexicon, left));
+    out->body = (int32_t)lexicon->element_count;
+    TRY(add_elements(lexicon, text));
+    out->right = (int32_t)lexicon->element_count;
+    if (open) TRY(add_elements(lexicon, right));
+    if (lexicon->elements[out->body].optional)
+        return fail_line(lexicon, "the replaced elements may not begin with an optional one");
+    return end_pattern(lexicon, out);
+}
+
+/* Read the pattern of a preference: words around "_", which marks the place of the surface. */
+static rill_status read_preference_pattern(rill_lexicon *lexicon, rill_slice text, rill__pattern *out)
+{
+    int marks = 0;
+    rill_slice left = {text.data, 0}, right = {text.data, 0}, element;
+    for (rill_slice rest = text; rest.length;) {
+        cut_part(&rest, ' ', &element);
+        if (!rill_slice_is(element, "_")) continue;
+        if (marks++ > 0) return fail_line(lexicon, "'_' occurs twice in a pattern");
+        left.length = (size_t)(element.data - text.data);
+        right = rest;
+    }
+    if (marks == 0 || text.length == 1)
+        return fail_line(lexicon, "a preference is words around '_', such as 'the _ river'");
+    out->first = (int32_t)lexicon->element_count;
+    if (left.length) TRY(add_elements(lexicon, left));
+    out->body = out->right = (int32_t)lexicon->element_count;
+    if (right.length) TRY(add_elements(lexicon, right));
+    return end_pattern(lexicon, out);
 }
 
 /* Split a rule's constant at its {}, {am} or {pm}. */
@@ -457,7 +420,7 @@ static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__r
     rule->suffix = (rill_slice){open + length, rest.length - length};
     if (memchr(rule->suffix.data, '{', rule->suffix.length))
         return fail_line(lexicon, "a constant takes one value only");
-    if (!has_value(lexicon, &rule->pattern))
+    if (!has_class(lexicon, rule->pattern.body, rule->pattern.right, is_value_class))
         return fail_line(lexicon, "the constant uses a value, but no replaced element has one");
     return RILL_OK;
 }
@@ -466,9 +429,10 @@ static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__r
 
 static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
 {
-    if (!read_decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
-        return fail_line(lexicon, "unknown format '%.*s'; this program reads format %d", SHOWN(column[1]), FORMAT);
-    return RILL_OK;
+    int64_t format;
+    lexicon->has_format = read_decimal(column[1], &format) && format == FORMAT;
+    if (lexicon->has_format) return RILL_OK;
+    return fail_line(lexicon, "unknown format '%.*s'; this program reads format %d", SHOWN(column[1]), FORMAT);
 }
 
 /* Read a directive that takes one of two words. */
@@ -490,12 +454,9 @@ static rill_status read_switch(rill_lexicon *lexicon, const rill_slice *column)
 
 static rill_status read_afternoon(rill_lexicon *lexicon, const rill_slice *column)
 {
-    rill_slice ends[2];
-    if (split_at(column[1], '-', ends, 2) != 2 || !read_decimal(ends[0], &lexicon->afternoon_low) ||
-        !read_decimal(ends[1], &lexicon->afternoon_high) || lexicon->afternoon_low < 1 ||
-        lexicon->afternoon_high > 11 || lexicon->afternoon_low > lexicon->afternoon_high)
-        return fail_line(lexicon, "'@afternoon' takes a range of hours within 1-11, such as 1-6");
-    return RILL_OK;
+    int64_t *low = &lexicon->afternoon_low, *high = &lexicon->afternoon_high;
+    if (read_range(column[1], low, high) && *low >= 1 && *high <= 11) return RILL_OK;
+    return fail_line(lexicon, "'@afternoon' takes a range of hours within 1-11, such as 1-6");
 }
 
 static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
@@ -522,7 +483,7 @@ static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
     if (column[1].length == 0 || column[1].length > RILL__MAX_WORD_BYTES ||
         memchr(column[1].data, ' ', column[1].length))
         return fail_line(lexicon, "'@keep' takes one token of at most %d bytes", RILL__MAX_WORD_BYTES);
-    return rill__lexicon_intern(lexicon, column[1], &word);
+    return rill_vocabulary_intern(lexicon->words, column[1].data, column[1].length, &word);
 }
 
 static rill_status read_rewrite(rill_lexicon *lexicon, const rill_slice *column)
@@ -537,7 +498,7 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__rule rule = {.slot = RILL__SLOT_NONE};
     TRY(find_type(lexicon, column[1], &rule.type));
-    TRY(read_pattern(lexicon, column[2], 0, &rule.pattern));
+    TRY(read_rule_pattern(lexicon, column[2], &rule.pattern));
     TRY(check_constant(lexicon, column[3]));
     TRY(read_constant(lexicon, column[3], &rule));
     PUSH(&lexicon->arena, lexicon->rules, lexicon->rule_count, rule, "lexicon rules");
@@ -546,9 +507,9 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
 
 static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 {
-    rill__preference preference = {.type = RILL__NONE};
+    rill__rule preference = {.slot = RILL__SLOT_NONE};
     TRY(find_type(lexicon, column[1], &preference.type));
-    TRY(read_pattern(lexicon, column[2], 1, &preference.pattern));
+    TRY(read_preference_pattern(lexicon, column[2], &preference.pattern));
     PUSH(&lexicon->arena, lexicon->preferences, lexicon->preference_count, preference, "lexicon preferences");
     return RILL_OK;
 }
@@ -579,7 +540,7 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
         const directive *known = &directives[i];
         if (!rill_slice_is(column[0], known->name)) continue;
-        if (!lexicon->format && known->read != read_format)
+        if (!lexicon->has_format && known->read != read_format)
             return fail_line(lexicon, "'%s' before '@format'; begin the file with '@format<TAB>%d'", known->name,
                              FORMAT);
         if (count < known->min_columns || count > known->max_columns)
@@ -602,7 +563,7 @@ static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t len
     int count = split_at((rill_slice){text, length}, '\t', column, MAX_LEXICON_COLUMNS);
     if (count > MAX_LEXICON_COLUMNS) return fail_line(lexicon, "%d columns; no line has more than 6", count);
     if (text[0] == '@') return read_directive(lexicon, column, count);
-    if (!lexicon->format)
+    if (!lexicon->has_format)
         return fail_line(lexicon, "an entry before '@format'; begin the file with '@format<TAB>%d'", FORMAT);
     return read_entry(lexicon, column, count);
 }
@@ -611,6 +572,8 @@ static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t len
 
 static rill_status read_lines(rill_lexicon *lexicon)
 {
+    TRY(rill_vocabulary_create(&lexicon->words, lexicon->ctx));
+    TRY(rill_vocabulary_create(&lexicon->edges, lexicon->ctx));
     /* add the root of the trie, state 0 */
     PUSH(&lexicon->arena, lexicon->states, lexicon->state_count, RILL__NONE, "lexicon trie states");
     char *line = lexicon->source.data, *end = line + lexicon->source.length;
@@ -621,37 +584,23 @@ static rill_status read_lines(rill_lexicon *lexicon)
         TRY(read_line(lexicon, line, length));
         line += length + 1;
     }
-    if (!lexicon->format)
+    if (!lexicon->has_format)
         return rill_fail(lexicon->ctx, RILL_ERR_FORMAT,
                          "%s: no '@format' line; the first directive must be '@format<TAB>1'", lexicon->name);
     return RILL_OK;
 }
 
-/* Build a lexicon from `source`. Takes ownership of `source`, also on failure. */
-static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
-{
-    rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);
-    if (!lexicon) {
-        rill_text_clear(&source);
-        return rill_fail_memory(ctx, sizeof *lexicon, "lexicon");
-    }
-    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source, .arena.ctx = ctx};
-    rill_status status = read_lines(lexicon);
-    if (status != RILL_OK) {
-        rill_lexicon_close(lexicon);
-        return status;
-    }
-    lexicon->name = NULL;
-    *out = lexicon;
-    return RILL_OK;
-}
-
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)
 {
-    rill_text source = {.ctx = ctx};
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "lexicon"));
+    **out = (rill_lexicon){.ctx = ctx, .name = name, .source.ctx = ctx, .arena.ctx = ctx};
+    rill_status status = rill_text_append(&(*out)->source, bytes, length);
+    if (status == RILL_OK) status = read_lines(*out);
+    (*out)->name = NULL;
+    if (status == RILL_OK) return RILL_OK;
+    rill_lexicon_close(*out);
     *out = NULL;
-    TRY(rill_text_append(&source, bytes, length));
-    return build_lexicon(ctx, name, source, out);
+    return status;
 }
 
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
@@ -659,7 +608,7 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
     rill_text source = {.ctx = ctx};
     *out = NULL;
     rill_status status = rill_file_read(&source, path, SOURCE_LIMIT);
-    if (status == RILL_OK) return build_lexicon(ctx, path, source, out);
+    if (status == RILL_OK) status = rill_lexicon_read(ctx, path, source.data, source.length, out);
     rill_text_clear(&source);
     return status;
 }

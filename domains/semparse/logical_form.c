@@ -104,13 +104,6 @@ static rill_status add_child(form_sorter *f, size_t first, size_t count)
     return RILL_OK;
 }
 
-static rill_status open_node(form_sorter *f, size_t index)
-{
-    const open_bracket node = {.open_index = index, .first_child = f->child_count};
-    PUSH(&f->arena, f->frames, f->depth, node, "brackets of a logical form");
-    return RILL_OK;
-}
-
 /* Sort sibling spans and move their tokens into the new order. The spans are adjacent in `tokens`. */
 static rill_status sort_children(form_sorter *f, span *spans, size_t count)
 {
@@ -147,8 +140,9 @@ static rill_status sort_all_children(form_sorter *f, int *is_balanced)
     for (size_t i = 0; status == RILL_OK && i < f->count; i++) {
         token tok = f->tokens[i];
         if (rill_slice_is(tok, "(")) {
+            const open_bracket node = {.open_index = i, .first_child = f->child_count};
             if (f->depth == MAX_NESTING) return RILL_OK;
-            status = open_node(f, i);
+            PUSH(&f->arena, f->frames, f->depth, node, "brackets of a logical form");
         } else if (rill_slice_is(tok, ")")) {
             if (f->depth == 0) return RILL_OK;
             status = close_node(f, i);

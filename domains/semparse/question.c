@@ -36,11 +36,8 @@ static rill_status append_plain_token(rill_question *question, const char *data,
 {
     char bare[STEM_LIMIT];
     if (question->lexicon && !question->lexicon->keep_apostrophe && length <= sizeof bare) {
-        size_t kept = 0;
-        for (size_t i = 0; i < length; i++)
-            if (data[i] != '\'') bare[kept++] = data[i];
-        data = bare;
-        length = kept;
+        data = memcpy(bare, data, length);
+        length = rill__drop_character(bare, length, '\'');
     }
     if (!question->stemmer || length > STEM_LIMIT) return append_token(question, data, length, RILL__NONE, word);
     const sb_symbol *stem = sb_stemmer_stem(question->stemmer, (const sb_symbol *)data, (int)length);
@@ -107,12 +104,9 @@ static int32_t literal_placeholder(const rill_question *question, const rill__ra
 /* For a new line, restart the numbering of each type's placeholders after the numbers that the user typed literally in the line. */
 static rill_status reset_numbering(rill_question *question)
 {
-    size_t types = question->lexicon->type_count, size = 16;
-    while (size < 2 * (question->raw_count + 1)) size *= 2;
+    size_t types = question->lexicon->type_count;
     TRY(GROW(&question->arena, question->next_numbers, types + 1, "numbers of placeholders"));
-    TRY(GROW(&question->arena, question->mention_index, size, "index of mentions"));
-    question->mention_index_size = size;
-    for (size_t i = 0; i < size; i++) question->mention_index[i].type = RILL__NONE;
+    TRY(rill_vocabulary_reset(question->constants));
     for (size_t i = 0; i < types; i++) question->next_numbers[i] = 0;
     for (size_t i = 0; i < question->raw_count; i++) {
         int64_t number;
@@ -122,26 +116,24 @@ static rill_status reset_numbering(rill_question *question)
     return RILL_OK;
 }
 
-/* Append the placeholder of the constant in question->scratch. A constant that the question has not mentioned yet gets a new
- * placeholder. */
+/* Append the placeholder of the type and constant in question->scratch. A constant that the question has not mentioned yet
+ * gets a new placeholder. */
 static rill_status append_placeholder(rill_question *question, int32_t type, rill_mentions *mentions)
 {
-    const rill_slice constant = {question->scratch.data, question->scratch.length};
-    const size_t length = constant.length, mask = question->mention_index_size - 1;
-    size_t i = rill__hash(RILL__HASH_START + (uint64_t)type, constant.data, length) & mask;
-    for (; question->mention_index[i].type != RILL__NONE; i = (i + 1) & mask) {
-        const struct rill_mention *old = &mentions->entries[question->mention_index[i].mention];
-        if (question->mention_index[i].type == type && old->constant_length == length &&
-            memcmp(mentions->bytes.data + old->constant, constant.data, length) == 0)
-            return append_token(question, mentions->bytes.data + old->placeholder, old->placeholder_length, type,
-                                RILL__NONE);
+    const rill_text *key = &question->scratch;
+    const rill_slice constant = {key->data + sizeof type, key->length - sizeof type};
+    int32_t mention;
+    TRY(rill_vocabulary_intern(question->constants, key->data, key->length, &mention));
+    if ((size_t)mention < mentions->count) {
+        const struct rill_mention *old = &mentions->entries[mention];
+        return append_token(question, mentions->bytes.data + old->placeholder, old->placeholder_length, type,
+                            RILL__NONE);
     }
     char name[128];
     const rill__type *kind = &question->lexicon->types[type];
     int written = kind->unnumbered ? snprintf(name, sizeof name, "%.*s", (int)kind->name.length, kind->name.data)
                                    : snprintf(name, sizeof name, "%.*s%" PRId64, (int)kind->name.length,
                                               kind->name.data, question->next_numbers[type]++);
-    question->mention_index[i] = (rill__mention_slot){.type = type, .mention = mentions->count};
     TRY(add_mention(mentions, name, (size_t)written, constant));
     return append_token(question, name, (size_t)written, type, RILL__NONE);
 }
@@ -166,12 +158,13 @@ static rill_status append_value(rill_question *question, const rill__rule *rule,
     return RILL_OK;
 }
 
-/* Write the constant of the match at raw token `first` to question->scratch. */
-static rill_status make_constant(rill_question *question, size_t first, const rill__match *found)
+/* Write the type, as the bytes of its number, and the constant of the match at raw token `first` to question->scratch. */
+static rill_status make_constant(rill_question *question, size_t first, const rill__match *found, int32_t type)
 {
     const rill_lexicon *lexicon = question->lexicon;
     rill_text *out = &question->scratch;
     rill_text_reset(out);
+    TRY(rill_text_append(out, (const char *)&type, sizeof type));
     if (found->candidate != RILL__NONE) {
         rill_slice text = lexicon->candidates[found->candidate].text;
         return rill_text_append(out, text.data, text.length);
@@ -189,7 +182,7 @@ static rill_status append_rewrite(rill_question *question, rill_slice text)
 {
     for (rill_slice word; (word = rill_next_word(&text)).length > 0;)
         TRY(append_plain_token(question, word.data, word.length,
-                               rill__lexicon_word(question->lexicon, word.data, word.length)));
+                               rill_vocabulary_id(question->lexicon->words, word.data, word.length)));
     return RILL_OK;
 }
 
@@ -209,10 +202,10 @@ static rill_status append_match(rill_question *question, size_t index, const ril
     int32_t type = found->candidate != RILL__NONE ? lexicon->candidates[found->candidate].type
                                                   : lexicon->rules[found->rule].type;
     if (type == RILL__NONE) return append_rewrite(question, lexicon->candidates[found->candidate].text);
-    TRY(make_constant(question, index, found));
+    TRY(make_constant(question, index, found, type));
     TRY(append_placeholder(question, type, mentions));
     if (!found->has_possessive || !lexicon->keep_possessive) return RILL_OK;
-    return append_token(question, "'s", 2, RILL__NONE, rill__lexicon_word(lexicon, "'s", 2));
+    return append_token(question, "'s", 2, RILL__NONE, rill_vocabulary_id(lexicon->words, "'s", 2));
 }
 
 static rill_status replace_matches(rill_question *question, rill_mentions *mentions)
@@ -236,13 +229,6 @@ static rill_status replace_matches(rill_question *question, rill_mentions *menti
     return RILL_OK;
 }
 
-/* Without a lexicon: copy the raw tokens to the output. */
-static rill_status copy_raw_tokens(rill_question *question)
-{
-    for (size_t i = 0; i < question->raw_count; i++) TRY(append_raw_token(question, i));
-    return RILL_OK;
-}
-
 static rill_status split_at_spaces(rill_question *question, const char *line, size_t length)
 {
     size_t start = 0;
@@ -259,7 +245,9 @@ static rill_status make_items(rill_question *question, int tokenized, rill_menti
 {
     if (tokenized) return split_at_spaces(question, question->line, question->line_length);
     TRY(rill__question_split(question));
-    return question->lexicon ? replace_matches(question, mentions) : copy_raw_tokens(question);
+    if (question->lexicon) return replace_matches(question, mentions);
+    for (size_t i = 0; i < question->raw_count; i++) TRY(append_raw_token(question, i));
+    return RILL_OK;
 }
 
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
@@ -285,20 +273,18 @@ rill_status rill_question_prepare(rill_question *question, const char *line, siz
 
 rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, rill_question **out)
 {
-    *out = NULL;
-    rill_question *question = rill_calloc(ctx, 1, sizeof *question);
-    if (!question) return rill_fail_memory(ctx, sizeof *question, "question");
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "question"));
+    rill_question *question = *out;
     question->ctx = question->arena.ctx = question->out.ctx = question->scratch.ctx = ctx;
     question->lexicon = lexicon;
-    if (lexicon && lexicon->stem) {
-        question->stemmer = sb_stemmer_new("english", "UTF_8");
-        if (!question->stemmer) {
-            rill_question_close(question);
-            return rill_fail_memory(ctx, sizeof(void *), "stemmer");
-        }
-    }
-    *out = question;
-    return RILL_OK;
+    if (lexicon && lexicon->stem) question->stemmer = sb_stemmer_new("english", "UTF_8");
+    rill_status status = rill_vocabulary_create(&question->constants, ctx);
+    if (status == RILL_OK && lexicon && lexicon->stem && !question->stemmer)
+        status = rill_fail_memory(ctx, sizeof(void *), "stemmer");
+    if (status == RILL_OK) return RILL_OK;
+    rill_question_close(question);
+    *out = NULL;
+    return status;
 }
 
 void rill_question_close(rill_question *question)
@@ -306,6 +292,7 @@ void rill_question_close(rill_question *question)
     if (!question) return;
     rill_context *ctx = question->ctx;
     if (question->stemmer) sb_stemmer_delete(question->stemmer);
+    rill_vocabulary_close(question->constants);
     rill_arena_clear(&question->arena);
     rill_text_clear(&question->out);
     rill_text_clear(&question->scratch);

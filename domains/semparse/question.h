@@ -19,8 +19,6 @@
 #include "lexicon.h"
 #include "rill/context.h"
 
-RILL_C_BEGIN
-
 /* Table of a question's mentions, the occurrences of known names in it. An entry has the placeholder that replaces the
  * name ("s0") and the constant ("new_york:s"). Zero-initialise with `bytes.ctx` set. Fill with rill_question_prepare(),
  * repeatedly if wanted; free with rill_mentions_clear(). The table owns copies of all bytes, so it depends on no
@@ -123,12 +121,6 @@ typedef struct rill__output_token {
     size_t raw_plus_1;
 } rill__output_token;
 
-/* An entry of the hash table from constants to mentions. The table is needed because equal constants share a placeholder. */
-typedef struct rill__mention_slot {
-    int32_t type;   /* type of the mention; RILL__NONE: the slot is free */
-    size_t mention; /* index of the mention in rill_mentions.entries */
-} rill__mention_slot;
-
 struct rill_question {
     rill_context *ctx;
     rill_arena arena;            /* memory of the arrays below */
@@ -148,10 +140,9 @@ struct rill_question {
     rill_text out;
     rill_slice *tokens;
 
-    rill_text scratch;                 /* buffer in which the constant of a mention is put together */
-    int64_t *next_numbers;             /* [types of the lexicon] number of each type's next placeholder */
-    rill__mention_slot *mention_index; /* [mention_index_size] hash table; the size is a power of two, or 0 */
-    size_t mention_index_size;
+    rill_text scratch;          /* buffer in which the type and constant of a mention are put together */
+    int64_t *next_numbers;      /* [types of the lexicon] number of each type's next placeholder */
+    rill_vocabulary *constants; /* types and constants of the mentions; an id is the index in rill_mentions.entries */
 };
 
 /* The longest match that begins at a raw token. It is a name of the lexicon, a rewrite, or a rule's match. */
@@ -171,6 +162,9 @@ typedef struct rill__match {
 /* Split question->line, which is valid UTF-8, into question->raw. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__question_split(rill_question *question);
 
+/* Delete a character from a text, as data sets like JOBS do with apostrophes ("don't" -> "dont"). Returns the new length. */
+size_t rill__drop_character(char *data, size_t length, char c);
+
 /* --- question_match.c ------------------------------------------------------------------------------------------------ */
 
 /* Classify one lower-case token as a number. */
@@ -178,7 +172,5 @@ rill__number rill__number_read(const char *data, size_t length);
 
 /* Return the longest match that begins at raw token `first`. Left contexts are compared with question->items, the output so far. */
 rill__match rill__question_match(const rill_question *question, size_t first);
-
-RILL_C_END
 
 #endif

@@ -107,97 +107,104 @@ rill__number rill__number_read(const char *data, size_t length)
 
 /* --- numbers of several tokens ----------------------------------------------------------------------------------------------- */
 
-static rill__number_form number_form(const rill__raw_token *raw, size_t count, size_t i)
+static rill__number_form number_form(const rill_question *question, size_t i)
 {
-    return i < count ? raw[i].number.form : RILL__FORM_NONE;
+    return i < question->raw_count ? question->raw[i].number.form : RILL__FORM_NONE;
 }
 
 /* Read a number in words, from "one" to "ninety nine". */
-static size_t read_below_hundred(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
+static size_t read_below_hundred(const rill_question *question, size_t first, int64_t *value)
 {
-    rill__number_form form = number_form(raw, count, first);
+    rill__number_form form = number_form(question, first);
     if (form == RILL__FORM_UNIT || form == RILL__FORM_TEEN) {
-        *value = raw[first].number.value;
+        *value = question->raw[first].number.value;
         return 1;
     }
     if (form != RILL__FORM_TENS) return 0;
-    *value = raw[first].number.value;
-    if (number_form(raw, count, first + 1) != RILL__FORM_UNIT) return 1;
-    *value += raw[first + 1].number.value;
+    *value = question->raw[first].number.value;
+    if (number_form(question, first + 1) != RILL__FORM_UNIT) return 1;
+    *value += question->raw[first + 1].number.value;
     return 2;
 }
 
 /* Read a number in words, from "one" to "ninety nine hundred [and] ninety nine". */
-static size_t read_below_ten_thousand(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
+static size_t read_below_ten_thousand(const rill_question *question, size_t first, int64_t *value)
 {
-    size_t used = read_below_hundred(raw, count, first, value);
-    if (!used || number_form(raw, count, first + used) != RILL__FORM_HUNDRED) return used;
+    size_t used = read_below_hundred(question, first, value);
+    if (!used || number_form(question, first + used) != RILL__FORM_HUNDRED) return used;
     *value *= 100;
     used++;
     int64_t small = 0;
-    size_t skip = number_form(raw, count, first + used) == RILL__FORM_AND;
-    size_t more = read_below_hundred(raw, count, first + used + skip, &small);
+    size_t skip = number_form(question, first + used) == RILL__FORM_AND;
+    size_t more = read_below_hundred(question, first + used + skip, &small);
     *value += small;
     return more ? used + skip + more : used;
 }
 
-static size_t read_int(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
+/* Read a number in digits. */
+static size_t read_digit_token(const rill_question *question, size_t first, int64_t *value)
 {
-    if (number_form(raw, count, first) == RILL__FORM_DIGITS) {
-        *value = raw[first].number.value;
-        if (number_form(raw, count, first + 1) != RILL__FORM_THOUSAND || raw[first].number.digits > 6) return 1;
+    *value = question->raw[first].number.value;
+    return number_form(question, first) == RILL__FORM_DIGITS;
+}
+
+static size_t read_int(const rill_question *question, size_t first, int64_t *value)
+{
+    if (number_form(question, first) == RILL__FORM_DIGITS) {
+        *value = question->raw[first].number.value;
+        if (number_form(question, first + 1) != RILL__FORM_THOUSAND || question->raw[first].number.digits > 6) return 1;
         *value *= 1000;
         return 2;
     }
-    size_t used = read_below_ten_thousand(raw, count, first, value);
-    if (!used || number_form(raw, count, first + used) != RILL__FORM_THOUSAND) return used;
+    size_t used = read_below_ten_thousand(question, first, value);
+    if (!used || number_form(question, first + used) != RILL__FORM_THOUSAND) return used;
     *value *= 1000;
     used++;
     int64_t rest = 0;
-    size_t skip = number_form(raw, count, first + used) == RILL__FORM_AND;
-    size_t more = read_below_ten_thousand(raw, count, first + used + skip, &rest);
+    size_t skip = number_form(question, first + used) == RILL__FORM_AND;
+    size_t more = read_below_ten_thousand(question, first + used + skip, &rest);
     if (!more || rest > 999) return used;
     *value += rest;
     return used + skip + more;
 }
 
-static size_t read_ordinal(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
+static size_t read_ordinal(const rill_question *question, size_t first, int64_t *value)
 {
-    rill__number_form form = number_form(raw, count, first);
+    rill__number_form form = number_form(question, first);
     if (form == RILL__FORM_NONE) return 0;
-    *value = raw[first].number.value;
+    *value = question->raw[first].number.value;
     if (form == RILL__FORM_ORDINAL || form == RILL__FORM_ORDINAL_UNIT || form == RILL__FORM_ORDINAL_TEEN ||
         form == RILL__FORM_ORDINAL_TENS)
         return 1;
-    if (form != RILL__FORM_TENS || number_form(raw, count, first + 1) != RILL__FORM_ORDINAL_UNIT) return 0;
-    *value += raw[first + 1].number.value;
+    if (form != RILL__FORM_TENS || number_form(question, first + 1) != RILL__FORM_ORDINAL_UNIT) return 0;
+    *value += question->raw[first + 1].number.value;
     return 2;
 }
 
 /* Read a year: 1993, nineteen ninety three, nineteen hundred and ten, two thousand [and] five, twenty twenty six. */
-static size_t read_year(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
+static size_t read_year(const rill_question *question, size_t first, int64_t *value)
 {
-    size_t used = read_int(raw, count, first, value);
+    size_t used = read_int(question, first, value);
     if (used && *value >= 1900 && *value <= 2099) return used;
     int64_t century, years;
-    rill__number_form form = number_form(raw, count, first);
+    rill__number_form form = number_form(question, first);
     if (form != RILL__FORM_TEEN && form != RILL__FORM_TENS) return 0;
-    century = raw[first].number.value;
+    century = question->raw[first].number.value;
     if (century != 19 && century != 20) return 0;
-    size_t more = read_below_hundred(raw, count, first + 1, &years);
+    size_t more = read_below_hundred(question, first + 1, &years);
     if (!more || years < 10) return 0;
     *value = century * 100 + years;
     return 1 + more;
 }
 
 /* Read a clock time in words: five, five thirty, five forty five. */
-static size_t read_clock_words(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
+static size_t read_clock_words(const rill_question *question, size_t first, int64_t *value)
 {
-    rill__number_form form = number_form(raw, count, first);
-    if ((form != RILL__FORM_UNIT && form != RILL__FORM_TEEN) || raw[first].number.value > 12) return 0;
-    *value = raw[first].number.value * 100;
+    rill__number_form form = number_form(question, first);
+    if ((form != RILL__FORM_UNIT && form != RILL__FORM_TEEN) || question->raw[first].number.value > 12) return 0;
+    *value = question->raw[first].number.value * 100;
     int64_t minute = 0;
-    size_t more = read_below_hundred(raw, count, first + 1, &minute);
+    size_t more = read_below_hundred(question, first + 1, &minute);
     if (!more || minute < 10 || minute > 59) return 1;
     *value += minute;
     return 1 + more;
@@ -280,7 +287,7 @@ static size_t match_clock(rule_match *attempt, const rill__alternative *choice, 
     const rill_question *question = attempt->question;
     int64_t reading;
     if (choice->kind == RILL__CLOCK_WORDS) {
-        size_t used = read_clock_words(question->raw, question->raw_count, i, &reading);
+        size_t used = read_clock_words(question, i, &reading);
         if (!used) return NO_MATCH;
         capture_clock(attempt, reading, 0);
         return used;
@@ -298,19 +305,12 @@ static size_t match_clock(rule_match *attempt, const rill__alternative *choice, 
 
 static size_t match_number(rule_match *attempt, const rill__alternative *choice, size_t i)
 {
-    const rill__raw_token *raw = attempt->question->raw;
-    size_t count = attempt->question->raw_count, used;
+    static size_t (*const readers[])(const rill_question *, size_t, int64_t *) = {[RILL__DIGITS] = read_digit_token,
+                                                                                  [RILL__INT] = read_int,
+                                                                                  [RILL__ORDINAL] = read_ordinal,
+                                                                                  [RILL__YEAR] = read_year};
     int64_t value = 0;
-    if (choice->kind == RILL__DIGITS) {
-        used = raw[i].number.form == RILL__FORM_DIGITS;
-        value = raw[i].number.value;
-    } else if (choice->kind == RILL__INT) {
-        used = read_int(raw, count, i, &value);
-    } else if (choice->kind == RILL__ORDINAL) {
-        used = read_ordinal(raw, count, i, &value);
-    } else {
-        used = read_year(raw, count, i, &value);
-    }
+    const size_t used = readers[choice->kind](attempt->question, i, &value);
     if (!used || value < choice->low || value > choice->high) return NO_MATCH;
     attempt->found.value = attempt->found.value_am = attempt->found.value_pm = value;
     return used;
@@ -384,7 +384,7 @@ static int has_preference(const rill_question *question, int32_t type, size_t af
 {
     const rill_lexicon *lexicon = question->lexicon;
     for (size_t i = 0; i < lexicon->preference_count; i++) {
-        const rill__preference *preference = &lexicon->preferences[i];
+        const rill__rule *preference = &lexicon->preferences[i];
         if (preference->type != type) continue;
         rule_match attempt = {.question = question, .pattern = &preference->pattern, .start = after};
         if (match_right(&attempt, preference->pattern.right, after) &&

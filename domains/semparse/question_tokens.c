@@ -14,6 +14,7 @@
  * a name.
  * Sections: normalising, tokens, chunks, capitals, sentences, quotes, names. */
 #include <string.h>
+#include <uchar.h>
 #include <utf8proc.h>
 
 #include "domain_base.h"
@@ -43,36 +44,19 @@ static uint32_t lower_case(uint32_t c)
     return c;
 }
 
+static int char_in(uint32_t code, const char32_t *list)
+{
+    while (*list != 0 && *list != code) list++;
+    return *list != 0;
+}
+
 /* Return the normal form of a code point that is no white space. */
 static uint32_t normal_character(uint32_t c)
 {
-    switch (c) {
-    case 0x2018:
-    case 0x2019:
-    case 0x201a:
-    case 0x201b:
-    case 0x2032:
-    case 0xb4:
-    case '`': return '\'';
-    case 0x201c:
-    case 0x201d:
-    case 0x201e:
-    case 0x2033:
-    case 0xab:
-    case 0xbb: return '"';
-    case 0x2010:
-    case 0x2011:
-    case 0x2012:
-    case 0x2013:
-    case 0x2014:
-    case 0x2015:
-    case 0x2212: return '-';
-    case 0x2026:
-    case 0xa1:
-    case 0xbf:
-    case 0x2022: return ' ';
-    default: return lower_case(c);
-    }
+    if (char_in(c, U"‘’‚‛′´`")) return '\'';
+    if (char_in(c, U"“”„″«»")) return '"';
+    if (char_in(c, U"\u2010\u2011\u2012\u2013\u2014\u2015\u2212")) return '-'; /* hyphens, dashes, minus */
+    return char_in(c, U"…¡¿•") ? ' ' : lower_case(c);
 }
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
@@ -82,7 +66,7 @@ static uint32_t normal_character(uint32_t c)
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
-    return rill__lexicon_word(question->lexicon, question->raw_bytes + offset, length);
+    return rill_vocabulary_id(question->lexicon->words, question->raw_bytes + offset, length);
 }
 
 /* Return the base letter of a lower-case letter with diacritics (Latin-1, Latin Extended-A); 0 for a combining mark. Other characters are
@@ -113,19 +97,18 @@ static size_t drop_diacritics(const rill_question *question, size_t offset, size
     }
     if (kept == length || find_word(question, offset, length) != RILL__NONE) return length;
     int owner = kept > 2 && bare[kept - 2] == '\'' && bare[kept - 1] == 's';
-    if (rill__lexicon_word(question->lexicon, bare, kept) == RILL__NONE &&
-        (!owner || rill__lexicon_word(question->lexicon, bare, kept - 2) == RILL__NONE))
+    if (rill_vocabulary_id(question->lexicon->words, bare, kept) == RILL__NONE &&
+        (!owner || rill_vocabulary_id(question->lexicon->words, bare, kept - 2) == RILL__NONE))
         return length;
     memcpy(data, bare, kept);
     return kept;
 }
 
-/* Delete a token's apostrophes, as data sets like JOBS do: "don't" -> "dont". */
-static size_t drop_apostrophes(char *data, size_t length)
+size_t rill__drop_character(char *data, size_t length, char c)
 {
     size_t kept = 0;
     for (size_t i = 0; i < length; i++)
-        if (data[i] != '\'') data[kept++] = data[i];
+        if (data[i] != c) data[kept++] = data[i];
     return kept;
 }
 
@@ -147,7 +130,7 @@ static rill_status add_token(rill_question *question, size_t offset, size_t leng
         raw.possessor = find_word(question, offset, length - 2);
     if (raw.word == RILL__NONE && raw.possessor == RILL__NONE && question->lexicon &&
         !question->lexicon->keep_apostrophe && memchr(data, '\'', length)) {
-        raw.length = drop_apostrophes(data, length);
+        raw.length = rill__drop_character(data, length, '\'');
         if (raw.length == 0) return RILL_OK;
         raw.word = find_word(question, offset, raw.length);
     }
@@ -201,12 +184,8 @@ static int punctuation_action(const char *data, size_t length, size_t pos)
 static rill_status cut_chunk(rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset;
-    if (is_abbreviation(data, length)) {
-        size_t kept = 0;
-        for (size_t i = 0; i < length; i++)
-            if (data[i] != '.') data[kept++] = data[i];
-        return add_token(question, offset, kept, length);
-    }
+    if (is_abbreviation(data, length))
+        return add_token(question, offset, rill__drop_character(data, length, '.'), length);
     size_t start = 0, kept = 0;
     for (size_t i = 0; i < length; i++) {
         int drop = is_inner(data[i]) ? 0 : punctuation_action(data, length, i);
@@ -333,19 +312,8 @@ static int begins_sentence(const char *line, size_t pos)
 
 static char quote_kind(uint32_t code)
 {
-    switch (code) {
-    case '"':
-    case 0xab:
-    case 0xbb:
-    case 0x201c:
-    case 0x201d:
-    case 0x201e: return '"';
-    case '\'':
-    case 0x2018:
-    case 0x2019:
-    case 0x201a: return '\'';
-    default: return 0;
-    }
+    if (char_in(code, U"\"«»“”„")) return '"';
+    return char_in(code, U"'‘’‚") ? '\'' : 0;
 }
 
 /* Return 1 if the token at the bytes [from, to) of the line is inside quotes. An opening quote is at the start of a word, a closing quote

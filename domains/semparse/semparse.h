@@ -27,8 +27,6 @@
 #include "rill/domain.h"
 #include "vocabulary.h"
 
-RILL_C_BEGIN
-
 extern const rill_domain rill_semparse_domain;
 
 /* --- a loaded parser and a runner --------------------------------------------------------------------------------- */
@@ -106,8 +104,6 @@ typedef struct semparse_runner {
     rill_context *ctx;
     rill_question *question;
     rill_arena arena;
-    /* [target ids] used by encode() for one question; 1: the question contains this target token, 0: it does not */
-    char *mentioned;
     /* [n_placeholders] used by encode() for one question: ids of the placeholders that the question does not mention */
     int32_t *unmentioned;
     rill_mentions *mentions_by_slot; /* [slots] table of mentions of the question in each slot */
@@ -121,10 +117,10 @@ typedef struct semparse_runner {
 
 /* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx, device and empty network are
- * set, and finish the network. On failure the caller frees what was loaded.
+/* Open the device and a network, and read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx and
+ * arena.ctx are set. On failure the caller frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
-rill_status semparse_load(semparse *s, const char *directory);
+rill_status semparse_load(semparse *s, const rill_open_options *options);
 
 /* --- logical_form.c ----------------------------------------------------------------------------------------------- */
 
@@ -140,7 +136,5 @@ rill_status semparse_load(semparse *s, const char *directory);
  *   RILL_OK · RILL_ERR_MEMORY
  * Time is at most length times depth; the stack use is constant. */
 rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out);
-
-RILL_C_END
 
 #endif

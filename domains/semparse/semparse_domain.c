@@ -34,22 +34,15 @@ static void close_model(void *model)
     rill_free(ctx, s, sizeof *s);
 }
 
-static rill_status load_model(semparse *s, const rill_open_options *options)
-{
-    TRY(rill_options_network(s->ctx, "semparse", options, &s->device, &s->network));
-    return semparse_load(s, options->path);
-}
-
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    TRY(rill_options_check(ctx, "semparse", options));
-    semparse *s = rill_calloc(ctx, 1, sizeof *s);
-    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
+    semparse *s;
+    TRY(rill_struct_alloc(ctx, &s, sizeof *s, "a semantic parser"));
     s->ctx = s->arena.ctx = ctx;
     s->tokenized = options->tokenized;
-    rill_status status = load_model(s, options);
+    rill_status status = semparse_load(s, options);
     if (status != RILL_OK) {
         close_model(s);
         return status;
@@ -89,14 +82,13 @@ static rill_status open_runner_parts(semparse_runner *r, int threads)
     TRY(rill_session_open(&r->session, r->ctx, s->network, threads));
     TRY(rill_question_open(r->ctx, s->lexicon, &r->question));
     if (s->n_placeholders == 0) return RILL_OK;
-    TRY(rill_arena_alloc(&r->arena, &r->mentioned, (size_t)s->target_vocab_size, sizeof *r->mentioned, "placeholders"));
     return rill_arena_alloc(&r->arena, &r->unmentioned, s->n_placeholders, sizeof *r->unmentioned, "placeholders");
 }
 
 static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
 {
-    semparse_runner *r = rill_calloc(ctx, 1, sizeof *r);
-    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a semantic parser's runner");
+    semparse_runner *r;
+    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a semantic parser's runner"));
     r->model = model;
     r->ctx = r->arena.ctx = ctx;
     rill_status status = open_runner_parts(r, threads);
@@ -147,13 +139,12 @@ static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokeniz
     const semparse *s = r->model;
     int32_t n = 0;
     if (s->n_placeholders == 0) return RILL_OK;
-    memset(r->mentioned, 0, (size_t)s->target_vocab_size);
-    for (size_t i = 0; i < count; i++) {
-        int32_t action = rill_vocabulary_id(s->target_vocab, token[i].data, token[i].length);
-        if (action >= 0) r->mentioned[action] = 1;
+    for (size_t i = 0; i < s->n_placeholders && !tokenized; i++) {
+        const char *name = rill_vocabulary_token(s->target_vocab, s->placeholder_ids[i], NULL);
+        size_t t = 0;
+        while (t < count && !rill_slice_is(token[t], name)) t++;
+        if (t == count) r->unmentioned[n++] = s->placeholder_ids[i];
     }
-    for (size_t i = 0; i < s->n_placeholders && !tokenized; i++)
-        if (!r->mentioned[s->placeholder_ids[i]]) r->unmentioned[n++] = s->placeholder_ids[i];
     return rill_session_set_vocab_subset(r->session, s->tables.unmentioned, slot, n, r->unmentioned);
 }
 
@@ -276,22 +267,14 @@ static rill_status step(void *self, const rill_rows *rows)
     const size_t n = (size_t)rows->n;
     TRY(GROW(&r->arena, r->column, 3 * n, "columns of a step"));
     int32_t *parent_or_self = r->column, *word = parent_or_self + n, *root_slot = word + n;
-    for (size_t i = 0; i < n; i++) {
-        const int continues = rows->state_parent[i] != RILL_NO_NODE;
-        parent_or_self[i] = continues ? rows->state_parent[i] : rows->node[i];
-        root_slot[i] = continues ? -1 : rows->slot[i];
-        word[i] = rows->action[i] >= 0 ? rows->action[i] : SEMPARSE_BOS;
-    }
+    rill_rows_parents(rows, parent_or_self, root_slot);
+    for (size_t i = 0; i < n; i++) word[i] = rows->action[i] >= 0 ? rows->action[i] : SEMPARSE_BOS;
     const int32_t *columns[STEP_COLUMNS] = {[STEP_NODE] = rows->node,
                                             [STEP_SLOT] = rows->slot,
                                             [STEP_PARENT_OR_SELF] = parent_or_self,
                                             [STEP_TOKEN] = word,
                                             [STEP_ROOT_SLOT] = root_slot};
-    return rill_session_run(r->session, r->model->step,
-                            &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
-                                                  .n = rows->n,
-                                                  .columns = columns,
-                                                  .async_group = rows->group + 1});
+    return rill_rows_run(r->session, r->model->step, rows, columns, NULL);
 }
 
 static rill_status score(void *self, const rill_rows *rows, const rill_score_request *req, rill_score_result *out)
@@ -299,12 +282,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     semparse_runner *r = self;
     const rill_selection selection = rill_selection_for_request(req, out);
     const int32_t *columns[SCORE_COLUMNS] = {[SCORE_NODE] = rows->node, [SCORE_SLOT] = rows->slot};
-    return rill_session_run(r->session, r->model->score,
-                            &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
-                                                  .n = rows->n,
-                                                  .columns = columns,
-                                                  .selection = &selection,
-                                                  .async_group = rows->group + 1});
+    return rill_rows_run(r->session, r->model->score, rows, columns, &selection);
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */

@@ -13,7 +13,6 @@
  * Sections: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs · entry point. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "config_json.h"
 #include "domain_base.h"
@@ -36,12 +35,11 @@ static rill_status read_settings(void *user, const rill_config *config)
     loader *l = user;
     semparse *s = l->s;
     const char *task, *stemmer;
-    int found;
     TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
-    TRY(rill_config_has_object(config, "rill", &found));
+    TRY(rill_config_expect_object(config, "rill"));
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
-    TRY(rill_config_has_object(config, "text", &found));
+    TRY(rill_config_expect_object(config, "text"));
     /* lexicon.tsv decides whether words are stemmed; of this key, only the type is checked */
     TRY(rill_config_string_or(config, "text.stemmer", "", &stemmer));
     TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &l->embedding));
@@ -179,8 +177,10 @@ static rill_status find_placeholders(loader *l)
     TRY(rill_arena_alloc(&s->arena, &s->placeholder_ids, actions, sizeof *s->placeholder_ids, "placeholders"));
     for (int32_t action = SEMPARSE_N_SPECIALS; action < s->target_vocab_size; action++) {
         size_t length;
+        int64_t number;
         const char *token = rill_vocabulary_token(s->target_vocab, action, &length);
-        if (rill_lexicon_is_placeholder(s->lexicon, token, length)) s->placeholder_ids[s->n_placeholders++] = action;
+        if (rill__lexicon_placeholder(s->lexicon, token, length, &number) != RILL__NONE)
+            s->placeholder_ids[s->n_placeholders++] = action;
     }
     return RILL_OK;
 }
@@ -308,27 +308,7 @@ static void build_score_graph(semparse *s)
                  &(rill_best_choices){.logits = rill_view_value(logits), .symbols = (size_t)s->target_vocab_size});
 }
 
-static rill_status build_graphs(semparse *s)
-{
-    make_tables(s);
-    build_encode_graph(s);
-    build_step_graph(s);
-    build_score_graph(s);
-    return rill_network_finish(s->network);
-}
-
 /* --- entry point -------------------------------------------------------------------------------------------------- */
-
-static rill_status load_weights(loader *l)
-{
-    semparse *s = l->s;
-    TRY(rill_loader_open(&l->w, "model.safetensors"));
-    TRY(load_lstm(l, "encoder", (size_t)s->source_vocab_size, &s->weights.encoder));
-    TRY(load_lstm(l, "decoder", (size_t)s->target_vocab_size, &s->weights.decoder));
-    TRY(load_attention(l));
-    TRY(load_output(l));
-    return rill_loader_check_all_read(&l->w, NULL);
-}
 
 static rill_status load_all(loader *l)
 {
@@ -336,15 +316,25 @@ static rill_status load_all(loader *l)
     TRY(rill_config_read(l->w.ctx, l->w.directory, "config.json", read_settings, l, NULL));
     TRY(load_vocabulary(l, "source.vocab", "source_vocab_size", s->source_vocab_size, &s->source_vocab));
     TRY(load_vocabulary(l, "target.vocab", "target_vocab_size", s->target_vocab_size, &s->target_vocab));
-    TRY(load_weights(l));
+    TRY(rill_loader_open(&l->w, "model.safetensors"));
+    TRY(load_lstm(l, "encoder", (size_t)s->source_vocab_size, &s->weights.encoder));
+    TRY(load_lstm(l, "decoder", (size_t)s->target_vocab_size, &s->weights.decoder));
+    TRY(load_attention(l));
+    TRY(load_output(l));
+    TRY(rill_loader_check_all_read(&l->w, NULL));
     TRY(load_lexicon(l));
     TRY(find_placeholders(l));
-    return build_graphs(s);
+    make_tables(s);
+    build_encode_graph(s);
+    build_step_graph(s);
+    build_score_graph(s);
+    return rill_network_finish(s->network);
 }
 
-rill_status semparse_load(semparse *s, const char *directory)
+rill_status semparse_load(semparse *s, const rill_open_options *options)
 {
-    loader l = {.s = s, .w = {s->ctx, directory, s->network, &s->arena, .path = {.ctx = s->ctx}}};
+    TRY(rill_options_network(s->ctx, "semparse", options, &s->device, &s->network));
+    loader l = {.s = s, .w = {s->ctx, options->path, s->network, &s->arena, .path = {.ctx = s->ctx}}};
     rill_status status = load_all(&l);
     rill_loader_close(&l.w);
     return status;

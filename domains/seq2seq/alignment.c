@@ -6,8 +6,6 @@
  * its first model, as marian-decoder does. The output formats are marian-decoder's too.
  *
  * Sections: formats · attention of an output · writing · the field. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "seq2seq.h"
@@ -52,56 +50,35 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 /* --- attention of an output --------------------------------------------------------------------------------------- */
 
-typedef struct alignment {
-    size_t n_actions, n_tokens;
-    /* [actions] for each action, the state (node) from which it was chosen: node, last action before it, slot of the input, depth */
-    int32_t *node, *action, *slot, *depth;
-    size_t *best_tokens; /* [actions] index of the input token with the largest weight */
-    float *weights;      /* [actions, tokens] attention weights */
-} alignment;
-
-static void carve_alignment(alignment *a, rill_carver *c)
+/* Compute the weights of an output. The state from which an action was chosen is the node of the previous action, or, for the first
+ * action, the root node. */
+static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, seq_alignment *a)
 {
-    a->node = rill_carve(c, a->n_actions, sizeof *a->node);
-    a->action = rill_carve(c, a->n_actions, sizeof *a->action);
-    a->slot = rill_carve(c, a->n_actions, sizeof *a->slot);
-    a->depth = rill_carve(c, a->n_actions, sizeof *a->depth);
-    a->best_tokens = rill_carve(c, a->n_actions, sizeof *a->best_tokens);
-    a->weights = rill_carve(c, a->n_actions * a->n_tokens, sizeof *a->weights);
-}
-
-/* For each action, store the state from which it was chosen: the node of the previous action, or, for the first action, the root node. */
-static void list_states(const seq_runner *r, const rill_hypothesis *h, const alignment *a)
-{
-    for (size_t t = 0; t < a->n_actions; t++) {
+    const size_t n = (size_t)h->length, tokens = (size_t)rill_session_units(r->session, h->slot);
+    TRY(GROW(&r->arena, r->alignment_column, 5 * n, "an alignment"));
+    TRY(GROW(&r->arena, r->alignment_weights, n * tokens, "an alignment"));
+    int32_t *column = r->alignment_column;
+    *a = (seq_alignment){.n_actions = n,
+                         .n_tokens = tokens,
+                         .node = column,
+                         .action = column + n,
+                         .slot = column + 2 * n,
+                         .depth = column + 3 * n,
+                         .best_tokens = column + 4 * n,
+                         .weights = r->alignment_weights};
+    for (size_t t = 0; t < n; t++) {
         a->node[t] = t == 0 ? r->root_node[h->slot] : h->node[t - 1];
         a->action[t] = t == 0 ? RILL_ACTION_START : h->action[t - 1];
         a->slot[t] = h->slot;
         a->depth[t] = (int32_t)t;
     }
-}
-
-static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, alignment *a)
-{
-    rill_carver carver = {0};
-    *a = (alignment){.n_actions = (size_t)h->length, .n_tokens = (size_t)rill_session_units(r->session, h->slot)};
-    carve_alignment(a, &carver);
-    TRY(rill_carve_reserve(r->ctx, &r->alignment, &r->alignment_capacity, &carver));
-    carve_alignment(a, &carver);
-    list_states(r, h, a);
-    return seq_run_alignment(r, &(seq_attention){.n = (int32_t)a->n_actions,
-                                                 .node = a->node,
-                                                 .slot = a->slot,
-                                                 .depth = a->depth,
-                                                 .action = a->action,
-                                                 .weights = a->weights,
-                                                 .stride = a->n_tokens});
+    return seq_run_alignment(r, a);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 /* Write the weights of all input tokens, separated by commas, for each action: "0.5,0.25,0.25 1,0,0". Actions are separated by spaces. */
-static rill_status write_soft(const alignment *a, rill_text *out)
+static rill_status write_soft(const seq_alignment *a, rill_text *out)
 {
     for (size_t t = 0; t < a->n_actions; t++)
         for (size_t s = 0; s < a->n_tokens; s++)
@@ -113,24 +90,24 @@ static rill_status write_soft(const alignment *a, rill_text *out)
     return RILL_OK;
 }
 
-static void find_best_tokens(const alignment *a)
+static void find_best_tokens(const seq_alignment *a)
 {
     for (size_t t = 0; t < a->n_actions; t++) {
         const float *share = a->weights + t * a->n_tokens;
         a->best_tokens[t] = 0;
-        for (size_t s = 1; s < a->n_tokens; s++)
+        for (int32_t s = 1; s < (int32_t)a->n_tokens; s++)
             if (share[s] > share[a->best_tokens[t]]) a->best_tokens[t] = s;
     }
 }
 
 /* Write pairs of an input token's index and an action's index, in ascending order: "0-0 1-2 1-3". */
-static rill_status write_pairs(const alignment *a, const alignment_form *f, rill_text *out)
+static rill_status write_pairs(const seq_alignment *a, const alignment_form *f, rill_text *out)
 {
     const size_t old_length = out->length;
     find_best_tokens(a);
     for (size_t s = 0; s < a->n_tokens; s++) {
         for (size_t t = 0; t < a->n_actions; t++) {
-            const int paired = f->kind == ALIGNMENT_HARD ? a->best_tokens[t] == s
+            const int paired = f->kind == ALIGNMENT_HARD ? a->best_tokens[t] == (int32_t)s
                                                          : a->weights[t * a->n_tokens + s] > f->threshold;
             if (paired) TRY(rill_text_printf(out, "%s%zu-%zu", out->length > old_length ? " " : "", s, t));
         }
@@ -144,7 +121,7 @@ rill_status seq_field(void *self, const char *name, const rill_hypothesis *hypot
 {
     seq_runner *r = self;
     alignment_form f;
-    alignment a;
+    seq_alignment a;
     TRY(read_form(r, name, &f));
     if (hypothesis == NULL) return RILL_OK;
     TRY(compute_alignment(r, hypothesis, &a));

@@ -12,7 +12,6 @@
 #define RILL_SEQ2SEQ_H
 
 #include "domain_base.h"
-#include "rill/carve.h"
 #include "rill/device.h"
 #include "rill/domain.h"
 #include "tokenizer.h"
@@ -96,8 +95,8 @@ struct seq_arch {
     /* (optional) Find or check the configuration's special tokens. Called when the vocabularies are open. Returns the same statuses as
      * configure(). */
     rill_status (*find_special_tokens)(seq_net *net, const char *directory);
-    /* Read the weights into the network and declare tables. Must call seq_set_output_layer() once. */
-    rill_status (*load)(seq_net *net, const char *directory);
+    /* Read the weights into the network and declare tables. Must call seq_set_output_layer() once. The caller closes the loader. */
+    rill_status (*load)(seq_net *net, rill_loader *loader);
     /* Append the net's operations to a graph: encode() those of the encoder, step() those of one decoder step. */
     void (*encode)(const seq_net *net, const seq_encoder_columns *reader);
     void (*step)(const seq_net *net, const seq_decoder_columns *writer);
@@ -227,37 +226,32 @@ struct seq_runner {
     size_t ids_capacity;
     char *clean_text;              /* text of the input being tokenized, after invisible characters were removed */
     seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
-    char *scratch;                 /* memory for the input columns of one call, see carve.h */
-    size_t scratch_capacity;
-    /* For each of the two micro-batches that may be scored concurrently (rill_rows.group): the pending request, its result and its rows. */
+    int32_t *column;               /* the input columns of one call that the engine does not fill */
+    /* For each of the two micro-batches that may be scored concurrently (rill_rows.group): the pending request, its
+     * result and its rows. */
     const rill_score_request *request[2];
     rill_score_result *result[2];
     rill_rows rows[2];
-    char *alignment; /* memory for the arrays of one alignment, see carve.h */
-    size_t alignment_capacity;
+    int32_t *alignment_column; /* memory of the arrays of a seq_alignment */
+    float *alignment_weights;
 };
-
-/* Grow the runner's scratch to c->used bytes and rewind *c to its start. */
-static inline rill_status seq_carve_reserve(seq_runner *r, rill_carver *c)
-{
-    return rill_carve_reserve(r->ctx, &r->scratch, &r->scratch_capacity, c);
-}
 
 /* Compute what the nets need for positions 0 .. count - 1 (seq_arch.prepare_positions), unless that has been done
  * before. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_prepare_positions(seq_runner *r, size_t count);
 
-/* A request for the cross-attention weights of n existing decoder states, computed by the first net. `action`: the last action of each
- * state's hypothesis; RILL_ACTION_START for a root node.
- *   weights  [n, stride] out: weight of each token of the state's input; stride >= the longest input */
-typedef struct seq_attention {
-    int32_t n;
-    const int32_t *node, *slot, *depth, *action;
-    float *weights;
-    size_t stride;
-} seq_attention;
+/* The cross-attention weights of an output's actions, computed by the first net. */
+typedef struct seq_alignment {
+    size_t n_actions, n_tokens;
+    /* [actions] for each action, the state (node) from which it was chosen: node, last action before it (RILL_ACTION_START for
+     * a root node), slot of the input, depth */
+    int32_t *node, *action, *slot, *depth;
+    int32_t *best_tokens; /* [actions] index of the input token with the largest weight */
+    float *weights;       /* [actions, tokens] attention weights */
+} seq_alignment;
 
-rill_status seq_run_alignment(seq_runner *r, const seq_attention *watched);
+/* Compute `weights` from the states. Returns as rill_session_run(). */
+rill_status seq_run_alignment(seq_runner *r, const seq_alignment *alignment);
 
 /* --- between the files of this folder ----------------------------------------------------------------------------- */
 
@@ -270,21 +264,6 @@ void seq_build_graphs(seq_model *m);
  *   line) · RILL_ERR_MEMORY */
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option);
 void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
-
-/* A binary shortlist in memory (shortlist_binary.c), and the model's sizes that bound its numbers. */
-typedef struct seq_binary_file {
-    rill_context *ctx;
-    const char *path, *bytes;
-    size_t size;
-    int32_t source_vocab_size, target_vocab_size;
-} seq_binary_file;
-
-int seq_is_binary_shortlist(const char *bytes, size_t size);
-
-/* Read a binary shortlist: translations of source id s are target[offset[s] .. offset[s + 1]), in memory of the arena.
- *   RILL_OK · RILL_ERR_FORMAT (names the file and the number) · RILL_ERR_MEMORY */
-rill_status seq_binary_shortlist_read(const seq_binary_file *file, rill_arena *arena, int32_t *n_frequent,
-                                      int32_t **offset, int32_t **target);
 
 /* Compute the vocabulary subset of an input: ids[length] are its source ids, length > 0. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,

@@ -212,20 +212,11 @@ rill_status seq_prepare_positions(seq_runner *r, size_t count)
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Adjacent pending inputs that one run of the encoder graph encodes, and the graph's input columns for them. */
+/* Adjacent pending inputs that one run of the encoder graph encodes. */
 typedef struct encode_batch {
     seq_pending_input *pending; /* [n_inputs] the inputs of this batch */
     size_t n_inputs, n_tokens, max_length;
-    int32_t *length, *slot; /* [n_inputs] number of tokens of each input; its slot */
-    int32_t *position;      /* [n_tokens] position of each token in its input, from 0 on */
 } encode_batch;
-
-static void carve_columns(encode_batch *g, rill_carver *c)
-{
-    g->length = rill_carve(c, g->n_inputs, sizeof *g->length);
-    g->slot = rill_carve(c, g->n_inputs, sizeof *g->slot);
-    g->position = rill_carve(c, g->n_tokens, sizeof *g->position);
-}
 
 /* Return the next batch: one long input alone, or adjacent short ones. */
 static encode_batch next_encode_batch(seq_pending_input *reading, size_t count)
@@ -240,22 +231,6 @@ static encode_batch next_encode_batch(seq_pending_input *reading, size_t count)
     return g;
 }
 
-static rill_status fill_columns(seq_runner *r, encode_batch *g)
-{
-    rill_carver c = {0};
-    int32_t *position;
-    carve_columns(g, &c);
-    TRY(seq_carve_reserve(r, &c));
-    carve_columns(g, &c);
-    position = g->position;
-    for (size_t i = 0; i < g->n_inputs; i++) {
-        g->length[i] = g->pending[i].length;
-        g->slot[i] = g->pending[i].input->slot;
-        for (int32_t t = 0; t < g->length[i]; t++) *position++ = t;
-    }
-    return RILL_OK;
-}
-
 /* With a shortlist: compute the vocabulary subset of the input and store it in all nets, at the input's slot. */
 static rill_status set_vocab_subset(seq_runner *r, const seq_pending_input *reading)
 {
@@ -268,17 +243,22 @@ static rill_status set_vocab_subset(seq_runner *r, const seq_pending_input *read
     return RILL_OK;
 }
 
-static rill_status run_encode_batch(seq_runner *r, encode_batch *g)
+static rill_status run_encode_batch(seq_runner *r, const encode_batch *g)
 {
+    const size_t n = g->n_inputs;
     TRY(seq_prepare_positions(r, g->max_length));
-    TRY(fill_columns(r, g));
-    TRY(rill_session_set_slots(r->session, (int32_t)g->n_inputs, g->slot, g->length));
-    for (size_t i = 0; i < g->n_inputs; i++) TRY(set_vocab_subset(r, &g->pending[i]));
-    const int32_t *const columns[] = {g->length, g->slot, r->ids + g->pending[0].offset, g->position};
-    return rill_session_run(r->session, r->model->graphs.encode,
-                            &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
-                                                  .n = (int32_t)g->n_inputs,
-                                                  .columns = columns});
+    TRY(GROW(&r->arena, r->column, 2 * n + g->n_tokens, "columns of inputs"));
+    int32_t *length = r->column, *slot = length + n, *position = slot + n, *next = position;
+    for (size_t i = 0; i < n; i++) {
+        length[i] = g->pending[i].length;
+        slot[i] = g->pending[i].input->slot;
+        for (int32_t t = 0; t < length[i]; t++) *next++ = t;
+    }
+    TRY(rill_session_set_slots(r->session, (int32_t)n, slot, length));
+    for (size_t i = 0; i < n; i++) TRY(set_vocab_subset(r, &g->pending[i]));
+    const int32_t *const columns[] = {length, slot, r->ids + g->pending[0].offset, position};
+    const rill_run_arguments run = {.struct_size = sizeof run, .n = (int32_t)n, .columns = columns};
+    return rill_session_run(r->session, r->model->graphs.encode, &run);
 }
 
 /* If encoding a long input, which is always alone in its batch, ran out of memory, fail this input and return RILL_OK.

@@ -39,9 +39,9 @@ const rill_option seq_options[] = {
 
 /* --- ensembles: compatibility ------------------------------------------------------------------------------------------------ */
 
-/* Two nets of an ensemble that are compared, and their directories: `first` is in `home`, `other` in `directory`. */
+/* The directories of two nets of an ensemble that are compared: the first net's and the other's. */
 typedef struct match_context {
-    const seq_net *first, *other;
+    rill_context *ctx;
     const char *home, *directory;
 } match_context;
 
@@ -53,14 +53,14 @@ static rill_status check_vocabulary(const match_context *context, const char *si
         const char *x = rill_vocabulary_token(a, i, NULL), *y = rill_vocabulary_token(b, i, NULL);
         if (strcmp(x, y) != 0)
             return rill_fail(
-                context->first->ctx, RILL_ERR_FORMAT,
+                context->ctx, RILL_ERR_FORMAT,
                 "%s: the %s vocabulary differs from that of %s: token %d is \"%.60s\" there and \"%.60s\" here; "
                 "all models of an ensemble need the same vocabularies",
                 context->directory, side, context->home, i, x, y);
     }
     if (n == found) return RILL_OK;
     return rill_fail(
-        context->first->ctx, RILL_ERR_FORMAT,
+        context->ctx, RILL_ERR_FORMAT,
         "%s: the %s vocabulary differs from that of %s: it has %d entries there and %d here, so token %d is in one "
         "of them only; all models of an ensemble need the same vocabularies",
         context->directory, side, context->home, n, found, n < found ? n : found);
@@ -69,15 +69,15 @@ static rill_status check_vocabulary(const match_context *context, const char *si
 static rill_status check_same_id(const match_context *context, const char *key, int32_t expected, int32_t found)
 {
     if (expected == found) return RILL_OK;
-    return rill_fail(context->first->ctx, RILL_ERR_FORMAT, "%s: %s: expected %d, as in %s, found %d",
-                     context->directory, key, expected, context->home, found);
+    return rill_fail(context->ctx, RILL_ERR_FORMAT, "%s: %s: expected %d, as in %s, found %d", context->directory, key,
+                     expected, context->home, found);
 }
 
 /* Check that `other`, loaded from `directory`, can be in an ensemble with `first`, loaded from `home`. The message names the
  * file and the first entry that differs. */
 static rill_status check_compatible(const seq_net *first, const char *home, const seq_net *other, const char *directory)
 {
-    const match_context context = {.first = first, .other = other, .home = home, .directory = directory};
+    const match_context context = {first->ctx, home, directory};
     const rill_tokenizer *a = first->tokenizer, *b = other->tokenizer;
     TRY(check_vocabulary(&context, "source", a->source, b->source));
     TRY(check_vocabulary(&context, "target", a->target, b->target));
@@ -101,24 +101,20 @@ static void combine_limits(seq_model *m)
 {
     const seq_net *first = m->net[0];
     const char *several = first->arch->plural_name;
-    m->config_positions = first->config_positions;
-    m->max_input_length = first->max_input_length;
-    m->max_positions = first->max_positions;
-    m->max_length = first->max_length;
+    m->config_positions = m->max_input_length = m->max_positions = m->max_length = INT32_MAX;
     for (size_t i = 0; i < m->n_nets; i++) {
-        m->needs_path |= m->net[i]->arch->state_need == SEQ_NEEDS_PATH;
-        m->needs_parent |= m->net[i]->arch->state_need == SEQ_NEEDS_PARENT;
+        const seq_net *net = m->net[i];
+        m->needs_path |= net->arch->state_need == SEQ_NEEDS_PATH;
+        m->needs_parent |= net->arch->state_need == SEQ_NEEDS_PARENT;
+        if (net->arch != first->arch) several = "models";
+        m->config_positions = min_int32(m->config_positions, net->config_positions);
+        m->max_input_length = min_int32(m->max_input_length, net->max_input_length);
+        m->max_positions = min_int32(m->max_positions, net->max_positions);
+        m->max_length = min_int32(m->max_length, net->max_length);
     }
     m->state_need = m->needs_path || first->arch->has_alignment ? RILL_STATE_PATH : RILL_STATE_PARENT;
     snprintf(m->description, sizeof m->description, "%s", first->description);
     if (m->n_nets == 1) return;
-    for (size_t i = 1; i < m->n_nets; i++) {
-        if (m->net[i]->arch != first->arch) several = "models";
-        m->config_positions = min_int32(m->config_positions, m->net[i]->config_positions);
-        m->max_input_length = min_int32(m->max_input_length, m->net[i]->max_input_length);
-        m->max_positions = min_int32(m->max_positions, m->net[i]->max_positions);
-        m->max_length = min_int32(m->max_length, m->net[i]->max_length);
-    }
     snprintf(m->description, sizeof m->description, "ensemble of %zu %s: %d and %d symbols", m->n_nets, several,
              first->source_vocab_size, first->target_vocab_size);
 }
@@ -206,7 +202,10 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
     if (i > 0) TRY(check_compatible(m->net[0], options->path, net, directory));
     const char *list = rill_open_option(options, "shortlist");
     if (i == 0 && list != NULL && strcmp(list, "none") != 0) TRY(seq_shortlist_open(&m->shortlist, net, list));
-    TRY(kind->load(net, directory));
+    rill_loader loader = {m->ctx, directory, m->network, &m->arena, m->weights, .path.ctx = m->ctx};
+    const rill_status status = kind->load(net, &loader);
+    rill_loader_close(&loader);
+    TRY(status);
     if (i == 0 && kind->recommend != NULL) return kind->recommend(net, directory, &m->hf_settings);
     if (i == 0) return RILL_OK;
     rill_tokenizer_close(net->tokenizer);
@@ -228,8 +227,7 @@ static rill_status load_all(seq_model *m, const rill_open_options *options)
     m->raw_logits = scores != NULL && strcmp(scores, "logits") == 0;
     if (m->raw_logits && nets > 1)
         return rill_fail(m->ctx, RILL_ERR_OPTION,
-                         "scores logits cannot be combined with an ensemble, which "
-                         "averages probabilities: use logp");
+                         "scores logits cannot be combined with an ensemble, which averages probabilities: use logp");
     for (size_t i = 0; i < nets; i++) TRY(load_net(m, i, options));
     combine_limits(m);
     seq_build_graphs(m);
@@ -301,9 +299,8 @@ static void set_source_language(seq_model *m, const rill_open_options *options)
 rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context *ctx, const rill_open_options *options,
                      void **model, rill_domain_info *info)
 {
-    TRY(rill_options_check(ctx, domain, options));
-    seq_model *m = rill_calloc(ctx, 1, sizeof *m);
-    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
+    seq_model *m;
+    TRY(rill_struct_alloc(ctx, &m, sizeof *m, "a model"));
     m->ctx = m->arena.ctx = m->hf_settings.ctx = ctx;
     m->domain = domain;
     m->choose_arch = choose;
@@ -325,8 +322,6 @@ void seq_stop(void *runner)
     seq_runner *r = runner;
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
-    rill_free(ctx, r->scratch, r->scratch_capacity);
-    rill_free(ctx, r->alignment, r->alignment_capacity);
     rill_arena_clear(&r->arena);
     rill_free(ctx, r->ids, r->ids_capacity * sizeof *r->ids);
     rill_session_close(r->session);
@@ -337,17 +332,16 @@ rill_status seq_start(const void *model, rill_context *ctx, int threads, void **
 {
     const seq_model *m = model;
     TRY(rill_tokenizer_check_languages(m->net[0]->tokenizer, ctx));
-    seq_runner *r = rill_calloc(ctx, 1, sizeof *r);
-    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a model's runner");
+    seq_runner *r;
+    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a model's runner"));
     r->model = m;
     r->ctx = r->arena.ctx = ctx;
     rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
-    if (status != RILL_OK) {
+    if (status == RILL_OK)
+        *runner = r;
+    else
         seq_stop(r);
-        return status;
-    }
-    *runner = r;
-    return RILL_OK;
+    return status;
 }
 
 rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)
@@ -400,19 +394,14 @@ int32_t seq_unknown_action(void *model)
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
-/* Return 1 if the action is eos, padding or <unk>. The tokenizer outputs these tokens only for characters outside the
+/* Append the action of a token. Eos, padding and <unk> are refused: the tokenizer outputs them only for characters outside the
  * vocabulary. */
-static int is_special_token(void *model, int32_t action)
-{
-    const seq_net *net = ((const seq_model *)model)->net[0];
-    return action == net->eos || action == net->pad || action == seq_unknown_action(model);
-}
-
 static rill_status add_token_action(void *user, const char *piece, size_t length)
 {
     rill_action_list *to = user;
-    const int32_t action = rill_vocabulary_id(target_vocabulary(to->model), piece, length);
-    if (action < 0 || is_special_token(to->model, action))
+    const seq_net *net = ((const seq_model *)to->model)->net[0];
+    const int32_t action = rill_vocabulary_id(net->tokenizer->target, piece, length);
+    if (action < 0 || action == net->eos || action == net->pad || action == net->tokenizer->unk_action)
         return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is not a token of the model's outputs", (int)length, piece);
     rill_action_list_add(to, action);
     return RILL_OK;

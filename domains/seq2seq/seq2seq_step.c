@@ -12,16 +12,6 @@
  * of token ids for each net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* Set *out to `count` input columns of n ints each, one after the other, in the runner's scratch memory. */
-static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **out)
-{
-    rill_carver c = {0};
-    rill_carve(&c, count * n, sizeof **out);
-    TRY(seq_carve_reserve(r, &c));
-    *out = rill_carve(&c, count * n, sizeof **out);
-    return RILL_OK;
-}
-
 /* Set symbol [n] to the decoder's input ids: the last action of each row. A root node has no action yet; it gets the
  * start token for its input's target language or, without one, the net's decoder_start. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
@@ -35,12 +25,6 @@ static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, 
     }
 }
 
-static rill_status run_graph(seq_runner *r, rill_graph graph, rill_run_arguments arguments)
-{
-    arguments.struct_size = sizeof arguments;
-    return rill_session_run(r->session, graph, &arguments);
-}
-
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
 /* Prepare the nets' position embeddings for all rows. Fail if a row is deeper than the model's number of positions. */
@@ -51,21 +35,9 @@ static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *dept
         if (depth[i] > deepest) deepest = depth[i];
     if (deepest >= r->model->max_input_length)
         return rill_fail(r->ctx, RILL_ERR_ARGUMENT,
-                         "%s: the model has %d positions, and none is left for the next "
-                         "token",
-                         r->model->domain, r->model->max_input_length);
+                         "%s: the model has %d positions, and none is left for the next token", r->model->domain,
+                         r->model->max_input_length);
     return seq_prepare_positions(r, (size_t)(deepest + 1));
-}
-
-/* Fill two input columns for nets whose states read only the parent's state. origin [n]: the parent node, or the node
- * itself if it is a root. first [n]: the slot of a root node's input, -1 for other nodes. */
-static void state_origins(const rill_rows *rows, int32_t *origin, int32_t *first)
-{
-    for (int32_t i = 0; i < rows->n; i++) {
-        const int begins = rows->state_parent[i] == RILL_NO_NODE;
-        origin[i] = begins ? rows->node[i] : rows->state_parent[i];
-        first[i] = begins ? rows->slot[i] : -1;
-    }
 }
 
 rill_status seq_step(void *self, const rill_rows *rows)
@@ -74,11 +46,11 @@ rill_status seq_step(void *self, const rill_rows *rows)
     const seq_model *m = r->model;
     const int32_t *columns[MAX_COLUMNS] = {rows->node, rows->slot, rows->depth, rows->state_parent};
     size_t used = 4;
-    int32_t *column;
     TRY(check_positions(r, rows->n, rows->depth));
-    TRY(get_columns(r, m->n_nets + (m->needs_parent ? 2 : 0), (size_t)rows->n, &column));
+    TRY(GROW(&r->arena, r->column, (m->n_nets + 2) * (size_t)rows->n, "columns of a step"));
+    int32_t *column = r->column;
     if (m->needs_parent) {
-        state_origins(rows, column, column + rows->n);
+        rill_rows_parents(rows, column, column + rows->n);
         columns[used++] = column;
         columns[used++] = column + rows->n;
         column += 2 * rows->n;
@@ -89,20 +61,19 @@ rill_status seq_step(void *self, const rill_rows *rows)
     }
     for (int32_t i = 0; i < rows->n; i++)
         if (rows->state_parent[i] == RILL_NO_NODE) r->root_node[rows->slot[i]] = rows->node[i];
-    return run_graph(r, m->graphs.step,
-                     (rill_run_arguments){.n = rows->n, .columns = columns, .async_group = rows->group + 1});
+    return rill_rows_run(r->session, m->graphs.step, rows, columns, NULL);
 }
 
-rill_status seq_run_alignment(seq_runner *r, const seq_attention *w)
+rill_status seq_run_alignment(seq_runner *r, const seq_alignment *a)
 {
-    int32_t *symbol;
-    TRY(check_positions(r, w->n, w->depth));
-    TRY(get_columns(r, 1, (size_t)w->n, &symbol));
-    input_token_ids(r, r->model->net[0], w->n, w->action, w->slot, symbol);
-    const int32_t *const columns[] = {w->node, w->slot, w->depth, symbol};
-    return run_graph(
-        r, r->model->graphs.align,
-        (rill_run_arguments){.n = w->n, .columns = columns, .watched = w->weights, .ld_watched = w->stride});
+    const int32_t n = (int32_t)a->n_actions;
+    TRY(check_positions(r, n, a->depth));
+    TRY(GROW(&r->arena, r->column, a->n_actions, "columns of an alignment"));
+    input_token_ids(r, r->model->net[0], n, a->action, a->slot, r->column);
+    const int32_t *const columns[] = {a->node, a->slot, a->depth, r->column};
+    const rill_run_arguments run = {
+        .struct_size = sizeof run, .n = n, .columns = columns, .watched = a->weights, .ld_watched = a->n_tokens};
+    return rill_session_run(r->session, r->model->graphs.align, &run);
 }
 
 /* --- scores ------------------------------------------------------------------------------------------------------- */
@@ -137,22 +108,19 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_score_reques
     const seq_model *m = r->model;
     const size_t n = (size_t)rows->n;
     rill_selection selection = rill_selection_for_request(req, out);
-    int32_t *set;
-    TRY(get_columns(r, 1, n, &set));
+    TRY(GROW(&r->arena, r->column, n, "columns of scores"));
     /* allow only the model's legal ids; with a shortlist this is not needed, because its subsets contain only legal ids */
     if (selection.legal == NULL && m->shortlist == NULL) {
-        for (size_t i = 0; i < n; i++) set[i] = 0;
+        for (size_t i = 0; i < n; i++) r->column[i] = 0;
         selection.legal = m->legal;
         selection.legal_words = ((size_t)m->net[0]->target_vocab_size + 63) / 64;
-        selection.legal_set = set;
+        selection.legal_set = r->column;
     }
     const int32_t *const columns[] = {rows->node, rows->slot};
     r->request[rows->group] = req;
     r->result[rows->group] = out;
     r->rows[rows->group] = *rows;
-    TRY(run_graph(r, m->graphs.score,
-                  (rill_run_arguments){
-                      .n = rows->n, .columns = columns, .selection = &selection, .async_group = rows->group + 1}));
+    TRY(rill_rows_run(r->session, m->graphs.score, rows, columns, &selection));
     drop_illegal_logp(m, req, out);
     force_first(r, rows, req, out);
     return RILL_OK;

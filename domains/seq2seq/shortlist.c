@@ -3,14 +3,15 @@
  * Source: marian-decoder's lexical shortlist. An input's subset has the first F ids of the target vocabulary, which are
  * frequent tokens, and eos. The subset also has each input token's best B translations, from a file of lines "TARGET
  * SOURCE PROBABILITY", and the input tokens that the target vocabulary contains. Illegal ids are removed. The softmax
- * is over the subset only. A binary file (shortlist_binary.c) contains F and the lists; for it an input's subset is that
+ * is over the subset only. A binary file contains F and the lists; for it an input's subset is that
  * of Marian for the input alone: with input tokens only if the vocabulary is shared, and filled up to a multiple of 8.
  *
  * Each input in flight has its own subset, and the device holds the output layer's rows for this subset. The inputs of
  * a batch do not share a subset, so an input's scores do not depend on the inputs decoded with it.
  *
  * Invariant: a subset is ascending, so indices into it are ordered like ids.
- * Sections: the option · the file · subsets. */
+ * Sections: the option · the text file · the binary file · both files · subsets. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,13 +50,12 @@ struct seq_shortlist {
  * return 1. Otherwise return 0. */
 static int take_number(const char *text, size_t *length, int32_t *out)
 {
+    enum { MAX_DIGITS = 9 };
     size_t pos = *length;
-    int64_t value = 0, unit = 1;
-    for (; pos > 0 && text[pos - 1] >= '0' && text[pos - 1] <= '9' && unit <= 100000000; pos--, unit *= 10)
-        value += unit * (text[pos - 1] - '0');
-    if (pos == *length || pos == 0 || text[pos - 1] != ',') return 0;
+    while (pos > 0 && rill_is_digit(text[pos - 1])) pos--;
+    if (pos == *length || *length - pos > MAX_DIGITS || pos == 0 || text[pos - 1] != ',') return 0;
     *length = pos - 1;
-    *out = (int32_t)value;
+    *out = (int32_t)strtol(text + pos, NULL, 10);
     return 1;
 }
 
@@ -75,7 +75,7 @@ static int read_option(seq_shortlist *s, const char *option, size_t *length)
     return 1;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
+/* --- the text file ------------------------------------------------------------------------------------------------ */
 
 /* State while the file is read. */
 typedef struct lexicon_reader {
@@ -154,38 +154,124 @@ static rill_status index_pairs(lexicon_reader *r)
         s->offset[source] = kept;
         for (; i < r->n && r->pairs[i].source == source; i++)
             if (kept - s->offset[source] < s->n_best) s->target[kept++] = r->pairs[i].target;
-        if (kept - s->offset[source] > s->max_translations) s->max_translations = kept - s->offset[source];
     }
     s->offset[s->source_vocab_size] = kept;
     return RILL_OK;
 }
 
+/* --- the binary file ---------------------------------------------------------------------------------------------- */
+
+/* Source: browsermt/marian-dev, src/data/shortlist.h, BinaryShortlistGenerator, for Firefox's translation models. Little-endian:
+ *   u64 magic, checksum, first (F), best (B), n_offsets, n_ids; u64 offsets[n_offsets]; u32 ids[n_ids]
+ * The list of source id i is ids[offsets[i]] .. ids[offsets[i + 1] - 1]. Source ids from n_offsets on have none: some
+ * published files are shorter than the vocabulary. The checksum covers what follows it, in words of 8 bytes; a last half
+ * word is left out.
+ * Invariant of what is read: offsets ascend from 0 to the number of ids, and ids are target ids of the model. */
+
+static const uint64_t MAGIC = UINT64_C(0xF11A48D5013417F5);
+
+enum { WORD = 8, ID_BYTES = 4, HEADER_WORDS = 6, HEADER_BYTES = HEADER_WORDS * WORD, FIRST_WORD_SUMMED = 2 };
+
+/* The numbers of the header. */
+typedef struct header {
+    uint64_t first, n_offsets, n_ids;
+} header;
+
+static uint64_t word_at(const char *bytes, uint64_t i)
+{
+    return rill_little_endian(bytes + i * WORD, WORD);
+}
+
+static uint64_t checksum(const char *bytes, size_t size)
+{
+    uint64_t sum = 0;
+    for (size_t i = FIRST_WORD_SUMMED; i < size / WORD; i++)
+        sum ^= word_at(bytes, i) + 0x9E3779B9 + (sum << 6) + (sum >> 2);
+    return sum;
+}
+
+static rill_status check_header(const lexicon_reader *r, const char *bytes, size_t size, header *h)
+{
+    rill_context *ctx = r->shortlist->ctx;
+    if (size < HEADER_BYTES)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected a header of %d bytes, the file has %zu", r->path,
+                         (int)HEADER_BYTES, size);
+    *h = (header){word_at(bytes, 2), word_at(bytes, 4), word_at(bytes, 5)};
+    const uint64_t rest = size - HEADER_BYTES, limit = (uint64_t)r->shortlist->source_vocab_size + 1;
+    if (h->n_offsets < 1 || h->n_offsets > limit)
+        return rill_fail(ctx, RILL_ERR_FORMAT,
+                         "%s: expected 1 to %" PRIu64 " offsets, one more than source tokens, found %" PRIu64
+                         ": is it another model's?",
+                         r->path, limit, h->n_offsets);
+    if (h->n_ids > INT32_MAX || rest != h->n_offsets * WORD + h->n_ids * ID_BYTES)
+        return rill_fail(ctx, RILL_ERR_FORMAT,
+                         "%s: %" PRIu64 " offsets and %" PRIu64 " ids do not match the file's %zu bytes", r->path,
+                         h->n_offsets, h->n_ids, size);
+    if (checksum(bytes, size) == word_at(bytes, 1)) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: the checksum does not match: the file is damaged", r->path);
+}
+
+static rill_status check_offset(const lexicon_reader *r, const header *h, uint64_t i, uint64_t previous,
+                                uint64_t offset)
+{
+    if ((i > 0 || offset == 0) && offset >= previous && offset <= h->n_ids) return RILL_OK;
+    return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT,
+                     "%s: offset %" PRIu64 ": expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64, r->path, i,
+                     previous, i > 0 ? h->n_ids : 0, offset);
+}
+
+static int is_binary(const char *bytes, size_t size)
+{
+    return size >= WORD && word_at(bytes, 0) == MAGIC;
+}
+
 static rill_status read_binary(lexicon_reader *r, const char *bytes, size_t size)
 {
     seq_shortlist *s = r->shortlist;
-    const seq_binary_file file = {s->ctx, r->path, bytes, size, s->source_vocab_size, s->target_vocab_size};
+    header h = {0};
+    uint64_t previous = 0;
     if (r->has_counts)
         return rill_fail(s->ctx, RILL_ERR_OPTION,
                          "shortlist: %s is binary and has its own F and B: name the file alone", r->path);
-    TRY(seq_binary_shortlist_read(&file, &s->arena, &s->n_frequent, &s->offset, &s->target));
-    for (int32_t i = 0; i < s->source_vocab_size; i++)
-        if (s->offset[i + 1] - s->offset[i] > s->max_translations)
-            s->max_translations = s->offset[i + 1] - s->offset[i];
+    TRY(check_header(r, bytes, size, &h));
+    TRY(rill_arena_alloc(&s->arena, &s->offset, (size_t)s->source_vocab_size + 1, sizeof *s->offset, "a shortlist"));
+    TRY(rill_arena_alloc(&s->arena, &s->target, (size_t)h.n_ids + 1, sizeof *s->target, "a shortlist"));
+    const char *offsets = bytes + HEADER_BYTES, *ids = offsets + h.n_offsets * WORD;
+    for (uint64_t i = 0; i <= (uint64_t)s->source_vocab_size; i++) {
+        const uint64_t value = i < h.n_offsets ? word_at(offsets, i) : h.n_ids;
+        TRY(check_offset(r, &h, i, previous, value));
+        s->offset[i] = (int32_t)value;
+        previous = value;
+    }
+    for (uint64_t i = 0; i < h.n_ids; i++) {
+        const uint64_t id = rill_little_endian(ids + i * ID_BYTES, ID_BYTES);
+        if (id >= (uint64_t)s->target_vocab_size)
+            return rill_fail(s->ctx, RILL_ERR_FORMAT, "%s: id %" PRIu64 ": expected 0 to %d, found %" PRIu64, r->path,
+                             i, s->target_vocab_size - 1, id);
+        s->target[i] = (int32_t)id;
+    }
+    s->n_frequent = h.first < (uint64_t)s->target_vocab_size ? (int32_t)h.first : s->target_vocab_size;
     s->is_binary = 1;
     return RILL_OK;
 }
 
+/* --- both files --------------------------------------------------------------------------------------------------- */
+
 static rill_status read_file(lexicon_reader *r)
 {
-    rill_text text = {.ctx = r->shortlist->ctx};
+    seq_shortlist *s = r->shortlist;
+    rill_text text = {.ctx = s->ctx};
     rill_status status = rill_file_read(&text, r->path, SIZE_MAX);
-    if (status == RILL_OK && seq_is_binary_shortlist(text.data, text.length)) {
+    if (status == RILL_OK && is_binary(text.data, text.length)) {
         status = read_binary(r, text.data, text.length);
     } else {
         if (status == RILL_OK) status = read_lines(r, text.data, text.length);
         if (status == RILL_OK) status = index_pairs(r);
     }
     rill_text_clear(&text);
+    for (int32_t i = 0; status == RILL_OK && i < s->source_vocab_size; i++)
+        if (s->offset[i + 1] - s->offset[i] > s->max_translations)
+            s->max_translations = s->offset[i + 1] - s->offset[i];
     return status;
 }
 
@@ -228,14 +314,14 @@ static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *o
 
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option)
 {
-    seq_shortlist *s = *out = rill_calloc(net->ctx, 1, sizeof *s);
-    if (s == NULL) return rill_fail_memory(net->ctx, sizeof *s, "a shortlist");
-    s->ctx = s->arena.ctx = net->ctx;
-    s->legal = net->legal;
-    s->end = net->eos;
-    s->source_vocab_size = net->source_vocab_size;
-    s->target_vocab_size = net->target_vocab_size;
-    return open_file(s, net, option);
+    TRY(rill_struct_alloc(net->ctx, out, sizeof **out, "a shortlist"));
+    **out = (seq_shortlist){.ctx = net->ctx,
+                            .arena.ctx = net->ctx,
+                            .legal = net->legal,
+                            .end = net->eos,
+                            .source_vocab_size = net->source_vocab_size,
+                            .target_vocab_size = net->target_vocab_size};
+    return open_file(*out, net, option);
 }
 
 void seq_shortlist_close(seq_shortlist *s)

@@ -164,10 +164,10 @@ static inline size_t parser_features(const parser *p)
 
 /* --- shiftreduce_model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Read config.json, the vocabularies and model.safetensors into a zeroed *p whose ctx, device and empty network are
- * set, and finish the network. On failure the caller frees what was loaded.
+/* Open the device and a network, and read config.json, the vocabularies and model.safetensors into a zeroed *p whose ctx and
+ * arena.ctx are set. On failure the caller frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
-rill_status parser_load(parser *p, const char *directory);
+rill_status parser_load(parser *p, const rill_open_options *options);
 
 /* --- shiftreduce_graphs.c --------------------------------------------------------------------------------------------------- */
 
@@ -185,6 +185,8 @@ parser_form parser_detect_form(const parser *model, parser_form asked, const cha
             0, 0, 0, NULL                                                                                             \
     }
 extern const rill_option parser_input_options[]; /* options of an input; the first is input-format */
+/* Return the format that a value of input-format names; `fallback` if the value is NULL or no format. */
+parser_form parser_read_form(rill_context *ctx, const char *value, parser_form fallback);
 /* Return `form`. Exception: if it is PARSER_FORM_AUTO and inputs are tokenized, return PARSER_FORM_TEXT. */
 parser_form parser_default_form(parser_form form, int tokenized);
 

@@ -39,31 +39,16 @@ static void close_model(void *model)
     rill_free(ctx, p, sizeof *p);
 }
 
-static parser_form option_form(rill_context *ctx, const rill_open_options *options)
-{
-    const char *name = rill_open_option(options, parser_input_options->name);
-    int32_t word = 0;
-    const int known = name != NULL && rill_option_read(ctx, parser_input_options, name, &word) == RILL_OK;
-    return known ? (parser_form)(word - 1) : PARSER_FORM_AUTO;
-}
-
-static rill_status load_model(parser *p, const rill_open_options *options)
-{
-    TRY(rill_options_network(p->ctx, "shiftreduce", options, &p->device, &p->network));
-    return parser_load(p, options->path);
-}
-
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    TRY(rill_options_check(ctx, "shiftreduce", options));
-    parser *p = rill_calloc(ctx, 1, sizeof *p);
-    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a parser");
+    parser *p;
+    TRY(rill_struct_alloc(ctx, &p, sizeof *p, "a parser"));
     p->ctx = p->arena.ctx = ctx;
-    p->form = option_form(ctx, options);
+    p->form = parser_read_form(ctx, rill_open_option(options, parser_input_options->name), PARSER_FORM_AUTO);
     p->tokenized = options->tokenized;
-    rill_status status = load_model(p, options);
+    rill_status status = parser_load(p, options);
     if (status != RILL_OK) {
         close_model(p);
         return status;
@@ -100,8 +85,8 @@ static void stop(void *runner)
 
 static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
 {
-    parser_runner *r = rill_calloc(ctx, 1, sizeof *r);
-    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a parser's runner");
+    parser_runner *r;
+    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a parser's runner"));
     r->model = model;
     r->ctx = r->arena.ctx = r->normalized_word.ctx = r->tree.ctx = ctx;
     rill_status status = rill_session_open(&r->session, ctx, r->model->network, threads);
@@ -169,12 +154,6 @@ static int stack_can_combine(const parser_cell *s)
     return s->below_node != RILL_NO_NODE;
 }
 
-/* Return 1 if all words are in one span. Then only the label of this span remains to be chosen. */
-static int stack_is_done(const parser_cell *s, int32_t words)
-{
-    return !stack_can_shift(s, words) && !stack_can_combine(s);
-}
-
 static parser_cell next_cell(const parser_cell *cell, const rill_rows *rows, int32_t r)
 {
     const int32_t from = rows->state_parent[r];
@@ -224,12 +203,7 @@ typedef struct score_call {
 static rill_status run_score_graph(const score_call *w, const int32_t *const *columns)
 {
     const rill_selection selection = rill_selection_for_request(w->request, w->result);
-    return rill_session_run(w->r->session, w->r->model->score[w->rows->phase],
-                            &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
-                                                  .n = w->rows->n,
-                                                  .columns = columns,
-                                                  .selection = &selection,
-                                                  .async_group = w->rows->group + 1});
+    return rill_rows_run(w->r->session, w->r->model->score[w->rows->phase], w->rows, columns, &selection);
 }
 
 static rill_status score_structure(const score_call *w)
@@ -257,7 +231,8 @@ static rill_status score_labels(const score_call *w)
     for (int32_t i = 0; i < w->rows->n; i++) {
         const parser_cell *s = &w->r->cell[w->rows->node[i]];
         w->b[i] = s->b, w->c[i] = s->c;
-        w->row_kind[i] = stack_is_done(s, w->r->sentence[w->rows->slot[i]].words);
+        /* in the last timestep all words are in one span, whose label remains to be chosen */
+        w->row_kind[i] = !stack_can_shift(s, w->r->sentence[w->rows->slot[i]].words) && !stack_can_combine(s);
         w->result->ends[i] = w->row_kind[i] ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
     }
     const int32_t *columns[LABEL_COLUMNS] = {

@@ -38,21 +38,16 @@ static int has_lower_or_digit(rill_slice name)
     return 0;
 }
 
-/* Return 1 if the token is word_TAG and its tag is spelled like a tag, without lower-case letters and digits; else 0. */
-static int looks_tagged(rill_slice token)
-{
-    const size_t tag = tag_offset(token);
-    return tag > 0 && !has_lower_or_digit((rill_slice){token.data + tag, token.length - tag});
-}
-
-/* Return 1 if all tokens look like word_TAG and at least one of the tags is the model's, else 0. */
+/* Return 1 if all tokens are word_TAG, with tags that have no lower-case letters and digits, and at least one of the tags is the
+ * model's; else 0. */
 static int is_tagged(const parser *p, rill_slice remaining)
 {
     int known = 0;
     for (rill_slice token; (token = rill_next_word(&remaining)).length > 0;) {
         const size_t tag = tag_offset(token);
-        if (!looks_tagged(token)) return 0;
-        known |= rill_vocabulary_id(p->tag_vocab, token.data + tag, token.length - tag) > PARSER_NO_TAG;
+        const rill_slice name = {token.data + tag, token.length - tag};
+        if (tag == 0 || has_lower_or_digit(name)) return 0;
+        known |= rill_vocabulary_id(p->tag_vocab, name.data, name.length) > PARSER_NO_TAG;
     }
     return known;
 }
@@ -143,6 +138,13 @@ static int looks_like_tree(const parser *p, rill_slice line)
             return 0;
     }
     return scan.has_leaf ? scan.has_known_tag && scan.max_depth > 1 : scan.has_known_label && !scan.has_unknown_label;
+}
+
+parser_form parser_read_form(rill_context *ctx, const char *value, parser_form fallback)
+{
+    int32_t word = 0;
+    const int known = value != NULL && rill_option_read(ctx, parser_input_options, value, &word) == RILL_OK;
+    return known ? (parser_form)(word - 1) : fallback;
 }
 
 parser_form parser_default_form(parser_form form, int tokenized)
@@ -242,25 +244,17 @@ static const char *form_hint(parser_form asked, parser_form form)
                                       : "";
 }
 
-/* Return the format that the input's own option input-format sets, or the model's format if the input does not set it. */
-static parser_form requested_form(const parser_runner *r, const rill_input *input, int tokenized)
-{
-    const char *value = rill_input_value(input, parser_input_options->name);
-    int32_t word;
-    const int known = value != NULL && rill_option_read(r->ctx, parser_input_options, value, &word) == RILL_OK;
-    return parser_default_form(known ? (parser_form)(word - 1) : r->model->form, tokenized);
-}
-
 /* Read an input into the sentence of its slot. *words = number of words, 0 if the input is empty or malformed. A
  * malformed input is marked as failed, and the other inputs continue. */
 static rill_status read_input(parser_runner *r, rill_input *input, int32_t *words)
 {
     const parser *p = r->model;
     rill_sentence *s = &r->sentence[input->slot];
-    rill_sentence_begin(s);
-    *words = 0;
+    rill_text_reset(&s->bytes);
+    *words = s->words = 0;
     const int tokenized = rill_input_switch(input, "tokenized", p->tokenized);
-    const parser_form asked = requested_form(r, input, tokenized);
+    const char *own_form = rill_input_value(input, parser_input_options->name);
+    const parser_form asked = parser_default_form(parser_read_form(r->ctx, own_form, p->form), tokenized);
     const parser_form form = parser_detect_form(p, asked, input->text, input->length);
     rill_status status = read_line(r, s, form, tokenized, input->text, input->length);
     if (status == RILL_ERR_INPUT) {
@@ -342,8 +336,7 @@ static void suffix_rows(const parser_runner *r, int32_t *row)
     for (int32_t l = 0; l < p->suffix_length; l++) {
         row[l] = -1;
         if (from == 0) continue;
-        from--;
-        while (from > 0 && ((unsigned char)bytes[from] & 0xC0) == 0x80) from--;
+        from = rill_utf8_prev(bytes, from);
         row[l] = rill_vocabulary_id(p->suffix_vocab, bytes + from, r->normalized_word.length - from);
     }
 }

@@ -34,14 +34,11 @@ typedef struct loader {
 static rill_status read_root(loader *l, const rill_config *config)
 {
     const char *root;
-    char *copy;
     TRY(rill_config_string(config, "root", &root));
-    size_t length = strlen(root);
-    if (length == 0) return rill_config_fail(config, "root", "expected the outermost label of every tree, found \"\"");
-    TRY(rill_arena_alloc(&l->p->arena, &copy, length, 1, "the root's label"));
-    memcpy(copy, root, length);
-    l->p->root = (rill_slice){copy, length};
-    return RILL_OK;
+    if (*root == '\0')
+        return rill_config_fail(config, "root", "expected the outermost label of every tree, found \"\"");
+    l->p->root.length = strlen(root);
+    return rill_arena_copy(&l->p->arena, root, l->p->root.length, "the root's label", &l->p->root.data);
 }
 
 static rill_status read_settings(void *user, const rill_config *config)
@@ -49,9 +46,8 @@ static rill_status read_settings(void *user, const rill_config *config)
     loader *l = user;
     parser *p = l->p;
     const char *task;
-    int found;
     TRY(rill_config_expect(config, "model_type", "span-shift-reduce"));
-    TRY(rill_config_has_object(config, "rill", &found));
+    TRY(rill_config_expect_object(config, "rill"));
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "example", "options"}, 3);
     TRY(rill_config_expect(config, "rill.domain", "shiftreduce"));
     TRY(read_root(l, config));
@@ -130,14 +126,12 @@ static rill_status split_label(loader *l, int32_t i)
         p->nonterminals[n] = (rill_slice){name + from, pos - from};
         if (is_unwritable_name(name + from, pos - from))
             return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
-                             "%s:%d: expected names without spaces and brackets, separated by \"+\", found "
-                             "\"%.60s\"",
+                             "%s:%d: expected names without spaces and brackets, separated by \"+\", found \"%.60s\"",
                              l->w.path.data, i + 1, name);
         if (n > p->nonterminal_offsets[i] && rill_slice_equal(p->nonterminals[n], p->nonterminals[n - 1]))
             return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
-                             "%s:%d: \"%.60s\": a label may not consist of equal labels "
-                             "only",
-                             l->w.path.data, i + 1, name);
+                             "%s:%d: \"%.60s\": a label may not consist of equal labels only", l->w.path.data, i + 1,
+                             name);
         n++;
         from = pos + 1;
     }
@@ -170,11 +164,6 @@ static rill_status split_labels(loader *l)
     return RILL_OK;
 }
 
-static int is_trace(const char *tag, size_t length)
-{
-    return rill_slice_is((rill_slice){tag, length}, "-NONE-");
-}
-
 /* Fail if a tag cannot be written into a tree, or is -NONE-, the tag of traces: a tree reader would drop a word with
  * this tag. */
 static rill_status check_tags(loader *l)
@@ -182,7 +171,7 @@ static rill_status check_tags(loader *l)
     for (int32_t i = 1; i < l->p->n_tags; i++) {
         size_t length;
         const char *name = rill_vocabulary_token(l->p->tag_vocab, i, &length);
-        if (!is_unwritable_name(name, length) && !is_trace(name, length)) continue;
+        if (!is_unwritable_name(name, length) && strcmp(name, "-NONE-") != 0) continue;
         TRY(rill_path_join(&l->w.path, l->w.directory, "tags.vocab"));
         return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
                          "%s:%d: expected a tag without spaces and brackets other than -NONE-, found \"%.60s\"",
@@ -370,18 +359,6 @@ static rill_status load_outputs(loader *l)
 
 /* --- entry point -------------------------------------------------------------------------------------------------- */
 
-static rill_status load_weights(loader *l)
-{
-    TRY(rill_loader_open(&l->w, "model.safetensors"));
-    TRY(load_embeddings(l));
-    TRY(load_first_layer(l));
-    TRY(load_second_layer(l));
-    TRY(load_tagger(l));
-    TRY(load_products(l));
-    TRY(load_outputs(l));
-    return rill_loader_check_all_read(&l->w, NULL);
-}
-
 static rill_status load_all(loader *l)
 {
     TRY(rill_config_read(l->w.ctx, l->w.directory, "config.json", read_settings, l, NULL));
@@ -389,13 +366,21 @@ static rill_status load_all(loader *l)
     choose_style(l->p);
     TRY(split_labels(l));
     TRY(check_tags(l));
-    TRY(load_weights(l));
+    TRY(rill_loader_open(&l->w, "model.safetensors"));
+    TRY(load_embeddings(l));
+    TRY(load_first_layer(l));
+    TRY(load_second_layer(l));
+    TRY(load_tagger(l));
+    TRY(load_products(l));
+    TRY(load_outputs(l));
+    TRY(rill_loader_check_all_read(&l->w, NULL));
     return parser_build_graphs(l->p);
 }
 
-rill_status parser_load(parser *p, const char *directory)
+rill_status parser_load(parser *p, const rill_open_options *options)
 {
-    loader l = {.p = p, .w = {p->ctx, directory, p->network, &p->arena, .path = {.ctx = p->ctx}}};
+    TRY(rill_options_network(p->ctx, "shiftreduce", options, &p->device, &p->network));
+    loader l = {.p = p, .w = {p->ctx, options->path, p->network, &p->arena, .path = {.ctx = p->ctx}}};
     rill_status status = load_all(&l);
     rill_loader_close(&l.w);
     return status;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "domain_base.h"
+#include "rill/file.h"
 
 enum { MERGE_LIMIT = 1 << 24 };
 
@@ -58,8 +59,10 @@ static rill_status check_lines(const rill_vocabulary *merges, rill_context *ctx,
     return RILL_OK;
 }
 
-static rill_status check_or_close(rill_vocabulary **out, rill_context *ctx, const char *name)
+rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                              size_t length)
 {
+    TRY(rill_vocabulary_parse(out, ctx, name, bytes, length, MERGE_LIMIT));
     const rill_status status = check_lines(*out, ctx, name);
     if (status == RILL_OK) return RILL_OK;
     rill_vocabulary_close(*out);
@@ -67,17 +70,19 @@ static rill_status check_or_close(rill_vocabulary **out, rill_context *ctx, cons
     return status;
 }
 
-rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
-                              size_t length)
-{
-    TRY(rill_vocabulary_parse(out, ctx, name, bytes, length, MERGE_LIMIT));
-    return check_or_close(out, ctx, name);
-}
-
 rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path)
 {
-    TRY(rill_vocabulary_open(out, ctx, path, MERGE_LIMIT));
-    return check_or_close(out, ctx, path);
+    static const char version[] = "#version";
+    rill_text text = {.ctx = ctx};
+    *out = NULL;
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) {
+        const size_t line = strncmp(text.data, version, sizeof version - 1) == 0 ? strcspn(text.data, "\n") + 1 : 0;
+        const size_t from = line < text.length ? line : text.length;
+        status = rill_merges_parse(out, ctx, path, text.data + from, text.length - from);
+    }
+    rill_text_clear(&text);
+    return status;
 }
 
 void rill_bpe_clear(rill_bpe *b)
@@ -222,10 +227,12 @@ static int compare_tokens(const void *a, const void *b, void *user)
                   rill_vocabulary_token(v, *(const int32_t *)b, NULL));
 }
 
-/* Sort the ids of the unigram model's tokens by the tokens' bytes. Added tokens have higher ids and are not included:
+/* Sort the ids of a unigram model's tokens by the tokens' bytes. Added tokens have higher ids and are not included:
  * words are not split into them. */
-rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
+rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary *vocabulary)
 {
+    p->vocabulary = vocabulary;
+    if (p->n_scores == 0) return RILL_OK;
     TRY(rill_arena_alloc(&p->arena, &p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, p->name));
     for (size_t i = 0; i < p->n_scores; i++) p->sorted_ids[i] = (int32_t)i;
     qsort_r(p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, compare_tokens, (void *)(uintptr_t)p->vocabulary);

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "config_json.h"
 #include "segmenters.h"
 #include "tokenizer.h"
 
@@ -56,7 +57,8 @@ struct rill_family {
     rill_extra_token prefix, suffix; /* tokens before an input, and after its eos */
     rill_target_use target;
     const char *languages; /* names of languages, space-separated, in order of ids, for directories without a list */
-    const char *begin, *pad, *unknown, *mask; /* default names of special tokens; NULL: no such token. Eos is </s> */
+    /* default names of special tokens; NULL: no such token. The others are <pad>, </s> and <unk> */
+    const char *begin, *mask;
 };
 
 /* --- settings of a directory: tokenizer_config.c ------------------------------------------------------------------ */
@@ -66,7 +68,7 @@ struct rill_family {
 typedef struct rill_tokenizer_config {
     rill_context *ctx;
     const char *directory;
-    json_t *config, *special_tokens_map, *added_tokens, *tokenizer;
+    rill_config *config, *special_tokens_map, *added_tokens, *tokenizer;
 } rill_tokenizer_config;
 
 /* Read tokenizer_config.json, special_tokens_map.json and added_tokens.json, and, if `tokenizer` is set, tokenizer.json.
@@ -79,19 +81,11 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config);
 /* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key);
 
-/* Read a boolean, or an integer in min..max; *out = fallback if the key is absent. RILL_OK · RILL_ERR_FORMAT (another type,
- * out of range) */
-rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, const char *key, int fallback, int *out);
-rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const char *key, int64_t min, int64_t max,
-                                      int64_t fallback, int64_t *out);
-
 /* rill_tokenizer_config_add_tokens() adds the directory's added tokens to `tokens`, in order of ids.
  * rill_tokenizer_config_add_special() adds its additional special tokens, for which the files give no ids.
  *   RILL_OK · as rill_token_set_add() */
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
-
-/* --- added tokens of Marian and FSMT: added_tokens.c ---------------------------------------------------------------- */
 
 /* Extend the vocabularies of an opened tokenizer by the directory's added tokens, and set its `added` and `clean_up_spaces`.
  *   RILL_OK · as rill_tokenizer_config_open() · RILL_ERR_FORMAT (another id, a gap) */
@@ -114,10 +108,9 @@ typedef struct rill_family_tokenizer {
     rill_arena arena;
     rill_family family;
     const char *directory;
-    rill_token_set tokens;
-    rill_vocabulary *vocabulary; /* owned by this struct */
-    rill_spm *spm;               /* the SentencePiece model that splits text; NULL: none */
-    rill_pipeline *pipeline;     /* the tokenizer.json or byte-level BPE pipeline that splits text; NULL: none */
+    rill_token_set tokens;   /* its vocabulary is owned by this struct */
+    rill_spm *spm;           /* the SentencePiece model that splits text; NULL: none */
+    rill_pipeline *pipeline; /* the tokenizer.json or byte-level BPE pipeline that splits text; NULL: none */
     int32_t bos, eos, unk;
     int clean_up_spaces;             /* 1: remove spaces before punctuation from outputs */
     int tokenized, language_columns; /* 1: inputs are subword tokens; inputs begin with columns for their languages */

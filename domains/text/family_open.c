@@ -17,7 +17,9 @@ typedef struct family_opener {
     rill_context *ctx;
     const rill_tokenizer_files *files;
     const rill_tokenizer_config *config;
-    const char *begin, *pad, *unknown, *mask; /* names of special tokens; NULL: the model has no such token */
+    /* names of special tokens; begin and the masks may be NULL: the model has no such token. sentence_mask: Pegasus only */
+    const char *begin, *pad, *unknown, *mask, *sentence_mask;
+    int32_t n_reserved; /* Pegasus: number of ids before SentencePiece's tokens, without <pad> and </s> */
     rill_text path;
 } family_opener;
 
@@ -27,17 +29,19 @@ static const char END[] = "</s>";
 
 static rill_status add_base_token(const family_opener *o, const char *token)
 {
-    return rill_token_set_add_base(&o->tokenizer->tokens, token, strlen(token));
+    const rill_token_set *tokens = &o->tokenizer->tokens;
+    return rill_vocabulary_add(tokens->vocabulary, tokens->name, token, strlen(token));
 }
 
 /* Add the SentencePiece model's tokens from its id `from` on. */
 static rill_status add_spm_pieces(const family_opener *o, int32_t from)
 {
     const rill_spm *spm = o->tokenizer->spm;
+    const rill_token_set *tokens = &o->tokenizer->tokens;
     for (int32_t i = from; i < rill_spm_count(spm); i++) {
         size_t length;
         const char *piece = rill_spm_piece(spm, i, &length);
-        TRY(rill_token_set_add_base(&o->tokenizer->tokens, piece, length));
+        TRY(rill_vocabulary_add(tokens->vocabulary, tokens->name, piece, length));
     }
     return RILL_OK;
 }
@@ -60,38 +64,34 @@ static rill_status add_fairseq_tokens(const family_opener *o)
     return add_spm_pieces(o, 3);
 }
 
-/* Add Pegasus' tokens: padding and eos, two masks, the special tokens of pre-training, then SentencePiece tokens. */
-static rill_status add_pegasus_tokens(const family_opener *o)
+/* Call `add` with the names of Pegasus' special tokens of pre-training: <unk_2>, <unk_3> ... */
+static rill_status add_reserved(const family_opener *o, rill_status (*add)(const family_opener *, const char *))
 {
-    const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
-    int64_t offset;
     char name[32];
-    TRY(rill_tokenizer_config_int(o->config, "offset", 2, 10000, 103, &offset));
+    for (int32_t i = 2; i < o->n_reserved; i++) {
+        snprintf(name, sizeof name, "<unk_%d>", i);
+        TRY(add(o, name));
+    }
+    return RILL_OK;
+}
+
+/* Add Pegasus' tokens: padding and eos, two masks, the special tokens of pre-training, then SentencePiece tokens. */
+static rill_status add_pegasus_tokens(family_opener *o)
+{
+    TRY(rill_config_int_or(o->config->config, "offset", 2, 10000, 103, &o->n_reserved));
     TRY(add_base_token(o, o->pad));
     TRY(add_base_token(o, END));
-    TRY(add_base_token(o, sentence != NULL ? sentence : "<mask_1>"));
+    TRY(add_base_token(o, o->sentence_mask));
     TRY(add_base_token(o, o->mask));
-    for (int64_t i = 2; i < offset; i++) {
-        snprintf(name, sizeof name, "<unk_%d>", (int)i);
-        TRY(add_base_token(o, name));
-    }
+    TRY(add_reserved(o, add_base_token));
     return add_spm_pieces(o, 2);
 }
 
 /* Add the tokens of vocab.json, whose ids have no gaps. */
 static rill_status add_listed_tokens(family_opener *o)
 {
-    rill_vocabulary *listed;
-    rill_status status = RILL_OK;
     TRY(rill_path_join(&o->path, o->files->directory, "vocab.json"));
-    TRY(rill_vocabulary_open(&listed, o->ctx, o->path.data, o->files->source_vocab_size));
-    for (int32_t i = 0; status == RILL_OK && i < rill_vocabulary_count(listed); i++) {
-        size_t length;
-        const char *token = rill_vocabulary_token(listed, i, &length);
-        status = rill_token_set_add_base(&o->tokenizer->tokens, token, length);
-    }
-    rill_vocabulary_close(listed);
-    return status;
+    return rill_vocabulary_add_file(o->tokenizer->tokens.vocabulary, o->path.data, o->files->source_vocab_size);
 }
 
 /* Add ByT5's tokens. */
@@ -152,29 +152,14 @@ static rill_status open_vocabulary_files(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
     int prefix;
-    if (t->family.spm_file != NULL) {
-        if (reads_spm(&t->family, o->files->tokenized)) TRY(rill_spm_open(&t->spm, o->ctx, o->path.data));
-        return add_numbered_tokens(o);
+    if (reads_spm(&t->family, o->files->tokenized)) TRY(rill_spm_open(&t->spm, o->ctx, o->path.data));
+    if (t->family.numbering == RILL_NUMBERS_RAW_BYTES) TRY(rill_pipeline_open_bytes(&t->pipeline, o->ctx));
+    if (t->family.numbering == RILL_NUMBERS_BYTES) {
+        TRY(rill_config_bool_or(o->config->config, "add_prefix_space", 0, &prefix));
+        TRY(rill_path_join(&o->path, o->files->directory, "merges.txt"));
+        TRY(rill_pipeline_open_byte_level(&t->pipeline, o->ctx, o->path.data, prefix));
     }
-    if (t->family.numbering == RILL_NUMBERS_RAW_BYTES) {
-        TRY(rill_pipeline_open_bytes(&t->pipeline, o->ctx));
-        return add_numbered_tokens(o);
-    }
-    TRY(rill_tokenizer_config_bool(o->config, "add_prefix_space", 0, &prefix));
-    TRY(rill_path_join(&o->path, o->files->directory, "merges.txt"));
-    TRY(rill_pipeline_open_byte_level(&t->pipeline, o->ctx, o->path.data, prefix));
     return add_numbered_tokens(o);
-}
-
-/* Copy a file name into the tokenizer's memory, for later error messages. */
-static rill_status copy_name(const family_opener *o, const char *name, const char **out)
-{
-    const size_t length = strlen(name) + 1;
-    char *copy;
-    TRY(rill_arena_alloc(&o->tokenizer->arena, &copy, length, 1, "names of files"));
-    memcpy(copy, name, length);
-    *out = copy;
-    return RILL_OK;
 }
 
 static rill_status open_pieces(family_opener *o)
@@ -187,11 +172,13 @@ static rill_status open_pieces(family_opener *o)
                          names[1] != NULL ? " and " : "", names[1] != NULL ? names[1] : "",
                          names[2] != NULL ? " and " : "", names[2] != NULL ? names[2] : "");
     }
-    TRY(copy_name(o, directory, &t->directory));
+    TRY(rill_arena_copy(&t->arena, directory, strlen(directory), "names of files", &t->directory));
     TRY(rill_path_join(&o->path, directory, o->config->tokenizer != NULL ? "tokenizer.json" : o->files->source));
-    TRY(copy_name(o, o->path.data, &t->tokens.name));
+    TRY(rill_arena_copy(&t->arena, o->path.data, o->path.length, "names of files", &t->tokens.name));
+    TRY(rill_vocabulary_create(&t->tokens.vocabulary, o->ctx));
     if (o->config->tokenizer != NULL)
-        return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, o->config->tokenizer, &t->tokens);
+        return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, rill_config_root(o->config->tokenizer),
+                                  &t->tokens);
     return open_vocabulary_files(o);
 }
 
@@ -205,6 +192,11 @@ static int has_token(const rill_family_tokenizer *t, const char *token)
 static rill_status add_extra_token(const family_opener *o, const char *token, int flags)
 {
     return rill_token_set_add(&o->tokenizer->tokens, token, strlen(token), -1, flags);
+}
+
+static rill_status add_special_token(const family_opener *o, const char *token)
+{
+    return add_extra_token(o, token, RILL_TOKEN_SPECIAL);
 }
 
 /* Find the ids of the special tokens and flag the tokens RILL_TOKEN_SPECIAL. All except padding are required, because
@@ -235,17 +227,16 @@ static rill_status find_special_tokens(const family_opener *o)
 static rill_status add_sentinels(const family_opener *o)
 {
     const rill_token_set *tokens = &o->tokenizer->tokens;
-    int64_t count, extra_ids;
+    int32_t count;
     char name[32];
     const int bytes = o->tokenizer->family.numbering == RILL_NUMBERS_RAW_BYTES;
     if (!bytes && o->tokenizer->family.numbering != RILL_NUMBERS_SPM) return RILL_OK;
     if (has_token(o->tokenizer, "<extra_id_0>")) return RILL_OK;
-    TRY(rill_tokenizer_config_int(o->config, "extra_ids", 0, 100000, -1, &extra_ids));
-    count = extra_ids >= 0 ? extra_ids : bytes ? 125 : 100;
-    if ((int64_t)tokens->n_tokens + count > tokens->limit) return RILL_OK;
-    for (int64_t i = count - 1; i >= 0; i--) {
-        snprintf(name, sizeof name, "<extra_id_%d>", (int)(bytes ? count - 1 - i : i));
-        TRY(add_extra_token(o, name, RILL_TOKEN_SPECIAL));
+    TRY(rill_config_int_or(o->config->config, "extra_ids", 0, 100000, bytes ? 125 : 100, &count));
+    if (rill_vocabulary_count(tokens->vocabulary) + count > tokens->limit) return RILL_OK;
+    for (int32_t i = count - 1; i >= 0; i--) {
+        snprintf(name, sizeof name, "<extra_id_%d>", bytes ? count - 1 - i : i);
+        TRY(add_special_token(o, name));
     }
     return RILL_OK;
 }
@@ -271,7 +262,7 @@ static rill_status add_languages(const family_opener *o)
     const char *const underscores = t->family.language_form == RILL_LANGUAGES_M2M ? "__" : "";
     for (rill_slice word; (word = rill_next_word(&remaining)).length > 0;) {
         snprintf(symbol, sizeof symbol, "%s%.*s%s", underscores, (int)word.length, word.data, underscores);
-        TRY(add_extra_token(o, symbol, RILL_TOKEN_SPECIAL));
+        TRY(add_special_token(o, symbol));
     }
     return RILL_OK;
 }
@@ -281,36 +272,19 @@ static rill_status add_languages(const family_opener *o)
 static rill_status add_languages_after_vocab(const family_opener *o)
 {
     rill_token_set *tokens = &o->tokenizer->tokens;
-    int64_t spare;
     TRY(add_languages(o));
-    TRY(rill_tokenizer_config_int(o->config, "num_madeup_words", 0, 10000, 8, &spare));
+    TRY(rill_config_int_or(o->config->config, "num_madeup_words", 0, 10000, 8, &tokens->max_gap));
     tokens->may_share_ids = 1;
-    tokens->max_gap = (int)spare;
     return RILL_OK;
 }
 
 /* Add the mask token. It absorbs spaces before it, except in Pegasus, which has two masks. */
 static rill_status add_mask(const family_opener *o)
 {
-    const int pegasus = o->tokenizer->family.numbering == RILL_NUMBERS_PEGASUS;
-    const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
     if (o->mask == NULL) return RILL_OK;
-    if (!pegasus) return add_extra_token(o, o->mask, RILL_TOKEN_SPECIAL | RILL_TOKEN_LSTRIP);
-    TRY(add_extra_token(o, sentence != NULL ? sentence : "<mask_1>", RILL_TOKEN_SPECIAL));
-    return add_extra_token(o, o->mask, RILL_TOKEN_SPECIAL);
-}
-
-static rill_status add_unused(const family_opener *o)
-{
-    int64_t offset;
-    char name[32];
-    if (o->tokenizer->family.numbering != RILL_NUMBERS_PEGASUS) return RILL_OK;
-    TRY(rill_tokenizer_config_int(o->config, "offset", 2, 10000, 103, &offset));
-    for (int64_t i = 2; i < offset; i++) {
-        snprintf(name, sizeof name, "<unk_%d>", (int)i);
-        TRY(add_extra_token(o, name, RILL_TOKEN_SPECIAL));
-    }
-    return RILL_OK;
+    if (o->sentence_mask == NULL) return add_extra_token(o, o->mask, RILL_TOKEN_SPECIAL | RILL_TOKEN_LSTRIP);
+    TRY(add_special_token(o, o->sentence_mask));
+    return add_special_token(o, o->mask);
 }
 
 /* Add all added tokens in order of their ids. NLLB's directories list the languages as special tokens, and the mask has
@@ -324,7 +298,7 @@ static rill_status add_all(const family_opener *o)
     if (o->config->tokenizer != NULL) return rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens);
     TRY(rill_tokenizer_config_add_tokens(o->config, &o->tokenizer->tokens));
     TRY(add_sentinels(o));
-    TRY(add_unused(o));
+    TRY(add_reserved(o, add_special_token));
     if (listed) TRY(rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens));
     TRY(add_languages(o));
     TRY(add_mask(o));
@@ -353,13 +327,13 @@ static rill_status read_family_switches(family_opener *o)
                          "%s/tokenizer_config.json: language_codes: expected m2m100 or wmt21, found \"%.40s\"",
                          o->files->directory, codes);
     if (t->family.language_form == RILL_LANGUAGES_FLORES)
-        TRY(rill_tokenizer_config_bool(o->config, "legacy_behaviour", 0, &legacy));
+        TRY(rill_config_bool_or(o->config->config, "legacy_behaviour", 0, &legacy));
     if (legacy) {
         t->family.prefix = RILL_EXTRA_NONE;
         t->family.suffix = RILL_EXTRA_SOURCE_LANGUAGE;
     }
-    TRY(rill_tokenizer_config_bool(o->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces));
-    if (t->family.language_form == RILL_LANGUAGES_FLORES || (t->pipeline != NULL && rill_pipeline_is_bpe(t->pipeline)))
+    TRY(rill_config_bool_or(o->config->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces));
+    if (t->family.language_form == RILL_LANGUAGES_FLORES || (t->pipeline != NULL && t->pipeline->merges != NULL))
         t->clean_up_spaces = 0;
     return RILL_OK;
 }
@@ -368,39 +342,38 @@ static rill_status open_vocabulary_of_family(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
     o->begin = token_name(o, t->family.numbering == RILL_NUMBERS_BYTES ? "cls_token" : "bos_token", t->family.begin);
-    o->pad = token_name(o, "pad_token", t->family.pad);
-    o->unknown = token_name(o, "unk_token", t->family.unknown);
+    o->pad = token_name(o, "pad_token", "<pad>");
+    o->unknown = token_name(o, "unk_token", "<unk>");
     o->mask = token_name(o, "mask_token", t->family.mask);
+    if (t->family.numbering == RILL_NUMBERS_PEGASUS) o->sentence_mask = token_name(o, "mask_token_sent", "<mask_1>");
     TRY(open_pieces(o));
     TRY(read_family_switches(o));
     TRY(add_all(o));
-    TRY(rill_token_set_finish(&t->tokens, &t->vocabulary));
-    if (t->pipeline != NULL) TRY(rill_pipeline_set_vocabulary(t->pipeline, t->vocabulary));
+    rill_token_set_finish(&t->tokens);
+    if (t->pipeline != NULL) TRY(rill_pipeline_set_vocabulary(t->pipeline, t->tokens.vocabulary));
     return rill_languages_open(t, o->ctx, o->config, o->files);
 }
 
 rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
 {
     rill_tokenizer_config config;
-    rill_family_tokenizer *t = rill_calloc(ctx, 1, sizeof *t);
-    *out = NULL;
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
-    t->family = *files->family;
-    t->arena.ctx = t->tokens.arena.ctx = ctx;
-    t->tokens.limit = files->source_vocab_size;
-    t->tokenized = files->tokenized;
-    t->language_columns = files->language_columns;
-    t->forced_bos = files->forced_bos;
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "vocabularies"));
+    rill_family_tokenizer *t = *out;
+    *t = (rill_family_tokenizer){.family = *files->family,
+                                 .arena.ctx = ctx,
+                                 .tokens = {.arena.ctx = ctx, .limit = files->source_vocab_size},
+                                 .tokenized = files->tokenized,
+                                 .language_columns = files->language_columns,
+                                 .forced_bos = files->forced_bos};
     family_opener o = {.tokenizer = t, .ctx = ctx, .files = files, .config = &config, .path.ctx = ctx};
     rill_status status = rill_tokenizer_config_open(&config, ctx, files->directory,
                                                     !has_vocabulary_files(&t->family, files));
     if (status == RILL_OK) status = open_vocabulary_of_family(&o);
     rill_tokenizer_config_close(&config);
     rill_text_clear(&o.path);
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_family_close(t);
+    if (status == RILL_OK) return RILL_OK;
+    rill_family_close(t);
+    *out = NULL;
     return status;
 }
 
@@ -410,8 +383,8 @@ void rill_family_close(rill_family_tokenizer *t)
     rill_context *ctx = t->arena.ctx;
     rill_spm_close(t->spm);
     rill_pipeline_close(t->pipeline);
-    rill_token_set_clear(&t->tokens);
-    rill_vocabulary_close(t->vocabulary);
+    rill_vocabulary_close(t->tokens.vocabulary);
+    rill_arena_clear(&t->tokens.arena);
     rill_arena_clear(&t->arena);
     rill_free(ctx, t, sizeof *t);
 }

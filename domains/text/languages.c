@@ -55,16 +55,13 @@ int rill_language_token_name(rill_language_form form, const char *token, size_t 
 static rill_status find_all_languages(rill_family_tokenizer *t)
 {
     const int added = t->family.language_form != RILL_LANGUAGES_TAGS;
-    for (int32_t id = 0; id < rill_vocabulary_count(t->vocabulary); id++) {
+    for (int32_t id = 0; id < rill_vocabulary_count(t->tokens.vocabulary); id++) {
         size_t length;
         rill_slice name;
-        char *copy;
-        const char *token = rill_vocabulary_token(t->vocabulary, id, &length);
+        const char *copy, *token = rill_vocabulary_token(t->tokens.vocabulary, id, &length);
         if (!rill_language_token_name(t->family.language_form, token, length, &name)) continue;
         if (added && rill_token_set_flags(&t->tokens, id) < 0) continue;
-        TRY(rill_arena_alloc(&t->arena, &copy, name.length + 1, 1, "languages"));
-        memcpy(copy, name.data, name.length);
-        copy[name.length] = '\0';
+        TRY(rill_arena_copy(&t->arena, name.data, name.length, "languages", &copy));
         const rill_language language = {copy, id};
         PUSH(&t->arena, t->language, t->n_languages, language, "languages");
     }
@@ -80,7 +77,7 @@ static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
     for (size_t i = 0; i < t->n_languages; i++) {
         size_t length;
-        const char *token = rill_vocabulary_token(t->vocabulary, t->language[i].id, &length);
+        const char *token = rill_vocabulary_token(t->tokens.vocabulary, t->language[i].id, &length);
         if (rill_slice_is(word, t->language[i].name) || rill_slice_equal(word, (rill_slice){token, length}))
             return t->language[i].id;
     }
@@ -100,12 +97,16 @@ static int needs_target(const rill_family_tokenizer *t)
     return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
 }
 
-/* Fail with a message that lists some languages of the model and suggests the most similar one. */
-static rill_status fail_unknown_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
-                                         const char *what, rill_slice word)
+/* Set *id to the language of this name. If there is none, fail with a message that lists some languages of the model and
+ * suggests the most similar one. `what`: the option or column that names the language. */
+static rill_status read_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
+                                 const char *what, rill_slice word, int32_t *id)
 {
     enum { N_SHOWN = 6 };
     char some[160] = "", asked[64];
+    const int32_t found = find_language(t, word);
+    if (found >= 0) *id = found;
+    if (found >= 0) return RILL_OK;
     snprintf(asked, sizeof asked, "%.*s", (int)(word.length < 60 ? word.length : 60), word.data);
     const char *near = rill_nearest(asked, t->language_names, t->n_languages);
     for (size_t i = 0, used = 0; i < t->n_languages && i < N_SHOWN && used < sizeof some; i++)
@@ -121,9 +122,7 @@ static rill_status read_option(const rill_family_tokenizer *t, rill_context *ctx
     if (value == NULL) return RILL_OK;
     if (t->n_languages == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no language tokens", option);
-    *id = find_language(t, (rill_slice){value, strlen(value)});
-    return *id >= 0 ? RILL_OK
-                    : fail_unknown_language(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)});
+    return read_language(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)}, id);
 }
 
 /* The token of the language at `key` of tokenizer_config.json; -1 if the model has no token for it, e.g. for the "en" that
@@ -158,9 +157,10 @@ rill_status rill_languages_check(const rill_family_tokenizer *t, rill_context *c
                      target ? "target-lang to the language of the outputs" : "");
 }
 
-static rill_status set_default_languages(rill_family_tokenizer *t, rill_context *ctx,
-                                         const rill_tokenizer_config *config, const rill_tokenizer_files *files)
+rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, const rill_tokenizer_config *config,
+                                const rill_tokenizer_files *files)
 {
+    TRY(find_all_languages(t));
     t->default_languages = (rill_language_pair){config_language(t, config, "src_lang"),
                                                 config_language(t, config, "tgt_lang")};
     if (t->family.language_form == RILL_LANGUAGES_TAGS) t->default_languages = (rill_language_pair){-1, -1};
@@ -169,19 +169,11 @@ static rill_status set_default_languages(rill_family_tokenizer *t, rill_context 
     TRY(read_option(t, ctx, "source-lang", files->source_language, &t->default_languages.source));
     if (files->source_language != NULL && !reads_source(t))
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "source-lang: this model has no language token for inputs: leave it "
-                         "out");
+                         "source-lang: this model has no language token for inputs: leave it out");
     TRY(read_option(t, ctx, "target-lang", files->target_language, &t->default_languages.target));
     if (t->language_columns && t->n_languages == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "language-columns: the model is not multilingual");
     return RILL_OK;
-}
-
-rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, const rill_tokenizer_config *config,
-                                const rill_tokenizer_files *files)
-{
-    TRY(find_all_languages(t));
-    return set_default_languages(t, ctx, config, files);
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
@@ -201,16 +193,6 @@ static int take_column(const char **bytes, size_t *length, rill_slice *out)
     return 1;
 }
 
-static rill_status read_column(const rill_family_tokenizer *t, rill_context *ctx, const char *what, rill_slice word,
-                               int32_t *id)
-{
-    if (word.length == 0) return RILL_OK;
-    const int32_t found = find_language(t, word);
-    if (found < 0) return fail_unknown_language(t, ctx, RILL_ERR_INPUT, what, word);
-    *id = found;
-    return RILL_OK;
-}
-
 rill_status rill_languages_for_input(const rill_family_tokenizer *t, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn)
 {
@@ -220,8 +202,8 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *t, rill_contex
     if (!take_column(bytes, length, &source) || !take_column(bytes, length, &target))
         return rill_fail(ctx, RILL_ERR_INPUT,
                          "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, because language-columns is set");
-    TRY(read_column(t, ctx, "the first column", source, &turn->source));
-    TRY(read_column(t, ctx, "the second column", target, &turn->target));
+    if (source.length > 0) TRY(read_language(t, ctx, RILL_ERR_INPUT, "the first column", source, &turn->source));
+    if (target.length > 0) TRY(read_language(t, ctx, RILL_ERR_INPUT, "the second column", target, &turn->target));
     if (needs_target(t) && reads_source(t) && turn->source < 0)
         return rill_fail(ctx, RILL_ERR_INPUT, "the first column is empty, and source-lang is not set");
     if (needs_target(t) && turn->target < 0 && (t->forced_bos < 0 || t->family.target != RILL_TARGET_FORCED_BOS))

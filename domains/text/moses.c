@@ -410,30 +410,25 @@ struct rill_moses_bpe {
     rill_moses_language language[2]; /* source language, target language */
     rill_prefixes *prefixes[2];
     rill_vocabulary *merges;
-    int lower; /* convert inputs to lower case */
+    int has_languages; /* 1: the configuration names the languages */
+    int lower;         /* 1: convert inputs to lower case */
 };
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
-typedef struct moses_config {
-    rill_context *ctx;
-    rill_moses_language language[2];
-    int known, lower;
-} moses_config;
-
 static rill_status read_moses_config(void *user, const rill_config *config)
 {
     static const char *const side[] = {"source", "target"};
-    moses_config *s = user;
+    rill_moses_bpe *f = user;
     int lower;
     TRY(rill_config_bool_or(config, "do_lower_case", 0, &lower));
-    s->lower |= lower;
+    f->lower |= lower;
     for (size_t i = 0; i < 2; i++) {
         const char *name;
         TRY(rill_config_array_string(config, "langs", i, 2, &name));
-        s->known = name != NULL;
-        if (!s->known) return RILL_OK;
-        if (rill_moses_language_find(name, &s->language[i])) continue;
+        f->has_languages = name != NULL;
+        if (!f->has_languages) return RILL_OK;
+        if (rill_moses_language_find(name, &f->language[i])) continue;
         return rill_config_fail(config, "langs",
                                 "the built-in tokenizer supports de, en and ru, and the %s language is "
                                 "\"%.20s\": tokenize the text with another program and set tokenized",
@@ -442,13 +437,13 @@ static rill_status read_moses_config(void *user, const rill_config *config)
     return RILL_OK;
 }
 
-static rill_status find_languages(moses_config *s, const char *directory)
+static rill_status find_languages(rill_moses_bpe *f, const char *directory)
 {
     int found;
-    TRY(rill_config_read(s->ctx, directory, "tokenizer_config.json", read_moses_config, s, &found));
-    if (!s->known) TRY(rill_config_read(s->ctx, directory, "config.json", read_moses_config, s, NULL));
-    if (s->known) return RILL_OK;
-    return rill_fail(s->ctx, RILL_ERR_FORMAT, "%s/config.json: langs is missing: expected an array of two languages",
+    TRY(rill_config_read(f->ctx, directory, "tokenizer_config.json", read_moses_config, f, &found));
+    if (!f->has_languages) TRY(rill_config_read(f->ctx, directory, "config.json", read_moses_config, f, NULL));
+    if (f->has_languages) return RILL_OK;
+    return rill_fail(f->ctx, RILL_ERR_FORMAT, "%s/config.json: langs is missing: expected an array of two languages",
                      directory);
 }
 
@@ -456,13 +451,8 @@ static rill_status find_languages(moses_config *s, const char *directory)
 
 static rill_status open_all(rill_moses_bpe *f, rill_text *path, const char *directory)
 {
-    moses_config s = {.ctx = f->ctx};
-    TRY(find_languages(&s, directory));
-    f->lower = s.lower;
-    for (size_t i = 0; i < 2; i++) {
-        f->language[i] = s.language[i];
-        TRY(rill_prefixes_open(&f->prefixes[i], f->ctx, directory, s.language[i]));
-    }
+    TRY(find_languages(f, directory));
+    for (size_t i = 0; i < 2; i++) TRY(rill_prefixes_open(&f->prefixes[i], f->ctx, directory, f->language[i]));
     TRY(rill_path_join(path, directory, "merges.txt"));
     return rill_merges_open(&f->merges, f->ctx, path->data);
 }
@@ -470,13 +460,12 @@ static rill_status open_all(rill_moses_bpe *f, rill_text *path, const char *dire
 rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory)
 {
     rill_text path = {.ctx = ctx};
-    rill_moses_bpe *f = *out = rill_calloc(ctx, 1, sizeof *f);
-    if (f == NULL) return rill_fail_memory(ctx, sizeof *f, "a tokeniser");
-    f->ctx = ctx;
-    rill_status status = open_all(f, &path, directory);
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
+    (*out)->ctx = ctx;
+    rill_status status = open_all(*out, &path, directory);
     rill_text_clear(&path);
     if (status == RILL_OK) return RILL_OK;
-    rill_moses_bpe_close(f);
+    rill_moses_bpe_close(*out);
     *out = NULL;
     return status;
 }
@@ -491,11 +480,6 @@ void rill_moses_bpe_close(rill_moses_bpe *f)
 }
 
 /* --- encoding and decoding ---------------------------------------------------------------------------------------- */
-
-static rill_moses make_moses(const rill_moses_bpe *f, rill_context *ctx, rill_side side)
-{
-    return (rill_moses){.ctx = ctx, .language = f->language[side], .prefixes = f->prefixes[side]};
-}
 
 typedef struct bpe_receiver {
     rill_bpe bpe;
@@ -513,7 +497,7 @@ rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, ril
                                  size_t length, rill_word_fn fn, void *user)
 {
     bpe_receiver r = {.bpe = {.ctx = ctx, .merges = f->merges}, .fn = fn, .user = user};
-    rill_moses moses = make_moses(f, ctx, side);
+    rill_moses moses = {.ctx = ctx, .language = f->language[side], .prefixes = f->prefixes[side]};
     const rill_status status = rill_moses_split(&moses, text, length, f->lower, split_token, &r);
     rill_moses_clear(&moses);
     rill_bpe_clear(&r.bpe);
@@ -535,7 +519,7 @@ rill_status rill_moses_bpe_join(const rill_moses_bpe *f, size_t n, const char *c
                                 rill_text *out)
 {
     rill_text words = {.ctx = out->ctx};
-    rill_moses moses = make_moses(f, out->ctx, RILL_SIDE_TARGET);
+    rill_moses moses = {.ctx = out->ctx, .language = f->language[RILL_SIDE_TARGET]};
     rill_status status = RILL_OK;
     for (size_t i = 0; i < n && status == RILL_OK; i++) status = append_piece(&words, piece[i], length[i]);
     if (status == RILL_OK) status = rill_moses_join(&moses, words.data, words.length, out);

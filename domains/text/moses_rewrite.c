@@ -11,6 +11,7 @@
 
 #include "domain_base.h"
 #include "moses.h"
+#include "segmenters.h"
 #include "utf8.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
@@ -79,9 +80,7 @@ static int in_range(char32_t c, char32_t low, char32_t high)
 
 static int is_white_space(char32_t c)
 {
-    if (c < 0x80) return c == ' ' || in_range(c, 0x09, 0x0D) || in_range(c, 0x1C, 0x1F);
-    return c == 0x85 || c == 0xA0 || c == 0x1680 || in_range(c, 0x2000, 0x200A) || c == 0x2028 || c == 0x2029 ||
-           c == 0x202F || c == 0x205F || c == 0x3000;
+    return rill_is_white_space((int32_t)c) || in_range(c, 0x1C, 0x1F);
 }
 
 static utf8proc_category_t category(char32_t c)

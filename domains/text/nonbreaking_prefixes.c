@@ -1,27 +1,20 @@
 /* Nonbreaking prefixes: words whose period does not end a sentence; see moses.h.
  *
- * Invariant: entries are sorted by their bytes. If a word occurs twice, the NUMERIC_ONLY entry is first, and lookups find
- * it, as in sacremoses.
+ * If a word occurs twice, once as NUMERIC_ONLY, it is NUMERIC_ONLY, as in sacremoses.
  *
  * Sections: built-in lists · reading · opening and closing · looking up. */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "domain_base.h"
 #include "moses.h"
 #include "rill/file.h"
 #include "utf8.h"
-
-typedef struct entry {
-    const char *word; /* [length]; points into a copy of the file in the arena */
-    size_t length;
-    int numeric;
-} entry;
+#include "vocabulary.h"
 
 struct rill_prefixes {
-    rill_arena arena;
-    entry *entry; /* [count] */
-    size_t count;
+    rill_context *ctx;
+    rill_vocabulary *always, *numeric_only; /* the words of each kind */
     int ordinals; /* numbers of one or two digits are prefixes too: German ordinals ("am 3. Mai") */
 };
 
@@ -53,60 +46,49 @@ static const char *const builtin_prefixes[] = {
                       "Mr\nMrs\nDr\nSt\n",
 };
 
+static const char *const language_names[] = {[RILL_MOSES_EN] = "en", [RILL_MOSES_DE] = "de", [RILL_MOSES_RU] = "ru"};
+
 int rill_moses_language_find(const char *name, rill_moses_language *out)
 {
-    static const char *const names[] = {[RILL_MOSES_EN] = "en", [RILL_MOSES_DE] = "de", [RILL_MOSES_RU] = "ru"};
-    const int i = RILL_SLICE_INDEX(((rill_slice){name, strlen(name)}), names);
+    const int i = RILL_NAME_INDEX(name, language_names);
     if (i >= 0) *out = (rill_moses_language)i;
     return i >= 0;
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static int is_space(char c)
+static rill_slice trim_spaces(rill_slice s)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+    while (s.length > 0 && rill_is_space(*s.data)) s.data++, s.length--;
+    while (s.length > 0 && rill_is_space(s.data[s.length - 1])) s.length--;
+    return s;
 }
 
-/* Make an entry of a line: trim it, and cut off the mark #NUMERIC_ONLY#. */
-static entry read_line(const char *line, size_t length)
+/* Add the word of a line, which has spaces around it, and perhaps the mark #NUMERIC_ONLY# after it. */
+static rill_status read_line(rill_prefixes *p, rill_slice line)
 {
     static const char mark[] = "#NUMERIC_ONLY#";
     const size_t size = sizeof mark - 1;
-    entry e = {.word = line, .length = length};
-    while (e.length > 0 && is_space(*e.word)) e.word++, e.length--;
-    while (e.length > 0 && is_space(e.word[e.length - 1])) e.length--;
-    e.numeric = e.length > size + 1 && memcmp(e.word + e.length - size, mark, size) == 0;
-    if (e.numeric) e.length -= size;
-    while (e.numeric && e.length > 0 && is_space(e.word[e.length - 1])) e.length--;
-    return e;
+    const rill_slice word = trim_spaces(line);
+    int32_t id;
+    if (word.length == 0 || *word.data == '#') return RILL_OK;
+    if (word.length <= size + 1 || memcmp(word.data + word.length - size, mark, size) != 0)
+        return rill_vocabulary_intern(p->always, word.data, word.length, &id);
+    const rill_slice numeric = trim_spaces((rill_slice){word.data, word.length - size});
+    return rill_vocabulary_intern(p->numeric_only, numeric.data, numeric.length, &id);
 }
 
-static int compare(const void *a_entry, const void *b_entry)
+static rill_status read_lines(rill_prefixes *p, const char *name, const char *bytes, size_t length)
 {
-    const entry *a = a_entry, *b = b_entry;
-    int order = memcmp(a->word, b->word, a->length < b->length ? a->length : b->length);
-    if (order != 0) return order;
-    if (a->length != b->length) return a->length < b->length ? -1 : 1;
-    return b->numeric - a->numeric;
-}
-
-static rill_status read_entries(rill_prefixes *p, const char *bytes, size_t length)
-{
-    size_t lines = 1;
-    char *text;
-    for (size_t i = 0; i < length; i++) lines += bytes[i] == '\n';
-    TRY(rill_arena_alloc(&p->arena, &text, length + 1, 1, "nonbreaking prefixes"));
-    TRY(rill_arena_alloc(&p->arena, &p->entry, lines, sizeof *p->entry, "nonbreaking prefixes"));
-    if (length > 0) memcpy(text, bytes, length);
-    for (size_t from = 0; from < length;) {
-        const char *end = memchr(text + from, '\n', length - from);
-        size_t size = end != NULL ? (size_t)(end - text) - from : length - from;
-        entry e = read_line(text + from, size);
-        if (e.length > 0 && *e.word != '#') p->entry[p->count++] = e;
-        from += size + 1;
+    const size_t good = rill_utf8_check(bytes, length);
+    if (good < length) return rill_fail(p->ctx, RILL_ERR_FORMAT, "%s: byte %zu is not UTF-8", name, good + 1);
+    TRY(rill_vocabulary_create(&p->always, p->ctx));
+    TRY(rill_vocabulary_create(&p->numeric_only, p->ctx));
+    for (size_t from = 0, size; from < length; from += size + 1) {
+        const char *line = bytes + from, *end = memchr(line, '\n', length - from);
+        size = end != NULL ? (size_t)(end - line) : length - from;
+        TRY(read_line(p, (rill_slice){line, size}));
     }
-    qsort(p->entry, p->count, sizeof *p->entry, compare);
     return RILL_OK;
 }
 
@@ -115,34 +97,27 @@ static rill_status read_entries(rill_prefixes *p, const char *bytes, size_t leng
 rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
                                 size_t length)
 {
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "nonbreaking prefixes"));
+    (*out)->ctx = ctx;
+    const rill_status status = read_lines(*out, name, bytes, length);
+    if (status == RILL_OK) return RILL_OK;
+    rill_prefixes_close(*out);
     *out = NULL;
-    size_t good = rill_utf8_check(bytes, length);
-    if (good < length) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: byte %zu is not UTF-8", name, good + 1);
-    rill_prefixes *p = rill_calloc(ctx, 1, sizeof *p);
-    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "nonbreaking prefixes");
-    p->arena.ctx = ctx;
-    rill_status status = read_entries(p, bytes, length);
-    if (status == RILL_OK)
-        *out = p;
-    else
-        rill_prefixes_close(p);
     return status;
 }
 
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
                                rill_moses_language language)
 {
-    static const char *const names[] = {[RILL_MOSES_EN] = "nonbreaking_prefix.en",
-                                        [RILL_MOSES_DE] = "nonbreaking_prefix.de",
-                                        [RILL_MOSES_RU] = "nonbreaking_prefix.ru"};
+    char name[32];
     rill_text path = {.ctx = ctx}, text = {.ctx = ctx};
     *out = NULL;
-    rill_status status = rill_path_join(&path, directory, names[language]);
+    snprintf(name, sizeof name, "nonbreaking_prefix.%s", language_names[language]);
+    rill_status status = rill_path_join(&path, directory, name);
     if (status == RILL_OK) status = rill_file_read(&text, path.data, RILL_FILE_TEXT_MAX);
     if (status == RILL_ERR_NOT_FOUND) {
         rill_error_clear(ctx);
-        status = rill_prefixes_parse(out, ctx, names[language], builtin_prefixes[language],
-                                     strlen(builtin_prefixes[language]));
+        status = rill_prefixes_parse(out, ctx, name, builtin_prefixes[language], strlen(builtin_prefixes[language]));
         if (status == RILL_OK) (*out)->ordinals = language == RILL_MOSES_DE;
     } else if (status == RILL_OK) {
         status = rill_prefixes_parse(out, ctx, path.data, text.data, text.length);
@@ -155,9 +130,9 @@ rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const cha
 void rill_prefixes_close(rill_prefixes *p)
 {
     if (p == NULL) return;
-    rill_context *ctx = p->arena.ctx;
-    rill_arena_clear(&p->arena);
-    rill_free(ctx, p, sizeof *p);
+    rill_vocabulary_close(p->always);
+    rill_vocabulary_close(p->numeric_only);
+    rill_free(p->ctx, p, sizeof *p);
 }
 
 /* --- looking up --------------------------------------------------------------------------------------------------- */
@@ -168,10 +143,6 @@ rill_prefix_kind rill_prefixes_find(const rill_prefixes *p, const char *word, si
                              : length == 2 ? rill_is_digit(word[0]) && rill_is_digit(word[1])
                                            : 0;
     if (p->ordinals && short_number) return RILL_PREFIX_ALWAYS;
-    for (int numeric = 1; numeric >= 0; numeric--) {
-        const entry key = {.word = word, .length = length, .numeric = numeric};
-        if (p->count > 0 && bsearch(&key, p->entry, p->count, sizeof key, compare) != NULL)
-            return numeric ? RILL_PREFIX_NUMERIC_ONLY : RILL_PREFIX_ALWAYS;
-    }
-    return RILL_PREFIX_NONE;
+    if (rill_vocabulary_id(p->numeric_only, word, length) >= 0) return RILL_PREFIX_NUMERIC_ONLY;
+    return rill_vocabulary_id(p->always, word, length) >= 0 ? RILL_PREFIX_ALWAYS : RILL_PREFIX_NONE;
 }

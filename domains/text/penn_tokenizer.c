@@ -13,12 +13,6 @@
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-void rill_sentence_begin(rill_sentence *s)
-{
-    rill_text_reset(&s->bytes);
-    s->words = 0;
-}
-
 /* End the current word, which consists of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
 {
@@ -31,25 +25,10 @@ static rill_status end_word(rill_sentence *s, int32_t tag)
     return RILL_OK;
 }
 
-/* Append `length` bytes to the current word, and end it. The word must not be empty.
- *   RILL_OK · RILL_ERR_MEMORY */
-static rill_status add_word(rill_sentence *s, const char *word, size_t length, int32_t tag)
-{
-    TRY(rill_text_append(&s->bytes, word, length));
-    return end_word(s, tag);
-}
-
 rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag)
 {
     TRY(rill_tree_escape(&s->bytes, word, length));
     return end_word(s, tag);
-}
-
-/* Append bytes, with brackets escaped, to the current word, which add_word() or rill_sentence_add_escaped() ends.
- *   RILL_OK · RILL_ERR_MEMORY */
-static rill_status append_escaped(rill_sentence *s, const char *bytes, size_t length)
-{
-    return rill_tree_escape(&s->bytes, bytes, length);
 }
 
 rill_slice rill_sentence_word(const rill_sentence *s, int32_t i)
@@ -140,7 +119,8 @@ static size_t match_any(rill_slice s, const char *const *texts, size_t n, int (*
 
 static rill_status put_string(penn_tokenizer *t, const char *word)
 {
-    return add_word(t->out, word, strlen(word), RILL_NO_TAG);
+    TRY(rill_text_append(&t->out->bytes, word, strlen(word)));
+    return end_word(t->out, RILL_NO_TAG);
 }
 
 /* Output a word of the text. Typographic apostrophes become ASCII, except in the style RILL_PENN_QUOTES. */
@@ -150,8 +130,8 @@ static rill_status put_word(penn_tokenizer *t, rill_slice word)
     if (word.length == 0) return RILL_OK;
     for (size_t i = 0; i < word.length && !(t->style & RILL_PENN_QUOTES); i++) {
         if (!starts_with(slice_tail(word, i), apostrophe)) continue;
-        TRY(append_escaped(t->out, word.data, i));
-        TRY(append_escaped(t->out, "'", 1));
+        TRY(rill_tree_escape(&t->out->bytes, word.data, i));
+        TRY(rill_text_append(&t->out->bytes, "'", 1));
         word = slice_tail(word, i + sizeof apostrophe - 1);
         i = (size_t)-1;
     }

@@ -11,8 +11,8 @@
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-/* Words are spelled as in a tree. Order of use: a zeroed rill_sentence with bytes.ctx set; rill_sentence_begin() and any number
- * of words, for each sentence; rill_sentence_clear(). Buffers are reused from sentence to sentence. */
+/* Words are spelled as in a tree. Order of use: a zeroed rill_sentence with bytes.ctx set; any number of words;
+ * rill_sentence_clear(). Another sentence begins with words = 0 and an empty `bytes`, and reuses the memory. */
 
 enum { RILL_NO_TAG = -1 };
 
@@ -23,8 +23,6 @@ typedef struct rill_sentence {
     rill_arena arena;
     int32_t words;
 } rill_sentence;
-
-void rill_sentence_begin(rill_sentence *s);
 
 /* Append a word and its tag. Brackets in the word are escaped as in trees: "(" becomes -LRB-. RILL_OK ·
  * RILL_ERR_MEMORY */

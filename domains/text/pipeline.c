@@ -13,26 +13,24 @@
 #include <utf8proc.h>
 
 #include "domain_base.h"
-#include "rill/file.h"
 #include "utf8.h"
 
-/* --- SentencePiece's character map -------------------------------------------------------------------------------- */
-
-static uint32_t read_le32(const char *bytes)
+static int begins_with(const char *text, size_t length, rill_slice what)
 {
-    const unsigned char *b = (const unsigned char *)bytes;
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    return length >= what.length && memcmp(text, what.data, what.length) == 0;
 }
+
+/* --- SentencePiece's character map -------------------------------------------------------------------------------- */
 
 /* The character map consists of the size of the trie in bytes, the trie, and the replacement texts. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size)
 {
-    const size_t trie = size >= 4 ? read_le32(bytes) : 0;
+    const size_t trie = size >= 4 ? rill_little_endian(bytes, 4) : 0;
     if (trie < 4 || trie % 4 != 0 || trie > size - 4 || size - 4 - trie == 0) return 0;
     /* Overwrites the bytes in place. The trie is written 4 bytes before its old position, over the size field. */
     uint32_t *unit = (uint32_t *)(uintptr_t)bytes;
     for (size_t i = 0; i < trie / 4; i++) {
-        const uint32_t value = read_le32(bytes + 4 + 4 * i);
+        const uint32_t value = (uint32_t)rill_little_endian(bytes + 4 + 4 * i, 4);
         memcpy(unit + i, &value, sizeof value);
     }
     *out = (rill_normalizer){.kind = RILL_NORMALIZER_CHARSMAP,
@@ -85,21 +83,15 @@ static rill_status apply_table(const rill_normalizer *t, const char *text, size_
 
 /* --- other kinds -------------------------------------------------------------------------------------------------- */
 
-/* The length in bytes of the white-space character at the end of the text, or 0 if the text ends with another character. No
- * white-space character has more than 3 bytes. */
-static size_t space_before_length(const char *text, size_t length)
-{
-    for (size_t n = 1; n <= 3 && n <= length; n++)
-        if (((unsigned char)text[length - n] & 0xC0) != 0x80)
-            return rill_white_space_length(text + length - n, n) == n ? n : 0;
-    return 0;
-}
-
 static rill_status apply_strip(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
 {
     size_t from = 0, n;
     while (t->strip_left && (n = rill_white_space_length(text + from, length - from)) > 0) from += n;
-    while (t->strip_right && length > from && (n = space_before_length(text + from, length - from)) > 0) length -= n;
+    while (t->strip_right && length > from) {
+        const size_t last = rill_utf8_prev(text, length);
+        if (rill_white_space_length(text + last, length - last) == 0) break;
+        length = last;
+    }
     return rill_text_append(out, text + from, length - from);
 }
 
@@ -107,8 +99,7 @@ static rill_status apply_strip(const rill_normalizer *t, const char *text, size_
 static size_t match_replaced(const rill_normalizer *t, const char *text, size_t length)
 {
     size_t n = 0;
-    if (!t->space_runs)
-        return t->from.length <= length && memcmp(text, t->from.data, t->from.length) == 0 ? t->from.length : 0;
+    if (!t->space_runs) return begins_with(text, length, t->from) ? t->from.length : 0;
     while (n < length && text[n] == ' ') n++;
     return n >= 2 ? n : 0;
 }
@@ -117,10 +108,7 @@ static rill_status apply_replace(const rill_normalizer *t, const char *text, siz
 {
     for (size_t pos = 0; pos < length;) {
         const size_t n = match_replaced(t, text + pos, length - pos);
-        if (n > 0)
-            TRY(rill_text_append(out, t->to.data, t->to.length));
-        else
-            TRY(rill_text_append(out, text + pos, 1));
+        TRY(n > 0 ? rill_text_append(out, t->to.data, t->to.length) : rill_text_append(out, text + pos, 1));
         pos += n > 0 ? n : 1;
     }
     return RILL_OK;
@@ -225,7 +213,7 @@ static size_t contraction_length(const char *text, size_t length)
     static const char *const all[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const size_t n = strlen(all[i]);
-        if (length >= n && memcmp(text, all[i], n) == 0) return n;
+        if (begins_with(text, length, (rill_slice){all[i], n})) return n;
     }
     return 0;
 }
@@ -257,26 +245,17 @@ size_t rill_byte_word(const char *text, size_t length)
 
 /* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
 
-/* The number of bytes, at least 1, of the malformed UTF-8 character at the start of `bytes`, which one U+FFFD replaces. */
+/* The number of bytes, at least 1, of the malformed UTF-8 character at the start of `bytes`, which one U+FFFD replaces: as many as
+ * begin a well-formed character, whose other bytes are missing. The lowest or the highest byte that may follow completes it. */
 static size_t broken_length(const char *bytes, size_t length)
 {
-    const unsigned char *b = (const unsigned char *)bytes;
-    const size_t want = b[0] >= 0xC2 && b[0] <= 0xDF   ? 2
-                        : b[0] >= 0xE0 && b[0] <= 0xEF ? 3
-                        : b[0] >= 0xF0 && b[0] <= 0xF4 ? 4
-                                                       : 1;
-    size_t n = 1;
-    if (want > 1 && length > 1) {
-        const unsigned low = b[0] == 0xE0   ? 0xA0
-                             : b[0] == 0xF0 ? 0x90
-                                            : 0x80,
-                       high = b[0] == 0xED   ? 0x9F
-                              : b[0] == 0xF4 ? 0x8F
-                                             : 0xBF;
-        if (b[1] < low || b[1] > high) return 1;
-        for (n = 2; n < want && n < length && (b[n] & 0xC0) == 0x80;) n++;
+    for (size_t n = length < 3 ? length : 3; n > 1; n--) {
+        char low[] = "\x80\x80\x80\x80", high[] = "\xBF\xBF\xBF\xBF";
+        memcpy(low, bytes, n);
+        memcpy(high, bytes, n);
+        if (rill_utf8_length(low, 4) > n || rill_utf8_length(high, 4) > n) return n;
     }
-    return n;
+    return 1;
 }
 
 /* Replace invalid UTF-8 in the text, from byte `from` on, by `mark`. RILL_OK · RILL_ERR_MEMORY */
@@ -310,54 +289,22 @@ void rill_pipeline_close(rill_pipeline *p)
     rill_free(ctx, p, sizeof *p);
 }
 
-/* GPT-2's merges.txt begins with a line that states its version. */
-static rill_status read_merges(rill_pipeline *p, const char *path)
-{
-    static const char version[] = "#version";
-    rill_context *ctx = p->arena.ctx;
-    rill_text text = {.ctx = ctx};
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) {
-        const char *from = text.data, *feed = memchr(text.data, '\n', text.length);
-        if (text.length >= sizeof version - 1 && memcmp(from, version, sizeof version - 1) == 0)
-            from = feed != NULL ? feed + 1 : text.data + text.length;
-        status = rill_merges_parse(&p->merges, ctx, path, from, text.length - (size_t)(from - text.data));
-    }
-    rill_text_clear(&text);
-    return status;
-}
-
 rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx, const char *path, int prefix)
 {
-    rill_pipeline *p = rill_calloc(ctx, 1, sizeof *p);
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
+    **out = (rill_pipeline){.arena.ctx = ctx, .name = "merges.txt", .byte_level = 1, .add_prefix_space = prefix};
+    const rill_status status = rill_merges_open(&(*out)->merges, ctx, path);
+    if (status == RILL_OK) return RILL_OK;
+    rill_pipeline_close(*out);
     *out = NULL;
-    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a tokeniser");
-    *p = (rill_pipeline){.arena.ctx = ctx, .name = "merges.txt", .byte_level = 1, .add_prefix_space = prefix};
-    const rill_status status = read_merges(p, path);
-    if (status == RILL_OK)
-        *out = p;
-    else
-        rill_pipeline_close(p);
     return status;
 }
 
 rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx)
 {
-    rill_pipeline *p = *out = rill_calloc(ctx, 1, sizeof *p);
-    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a tokeniser");
-    *p = (rill_pipeline){.arena.ctx = ctx, .name = "bytes", .raw_bytes = 1, .byte_fallback = 1};
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
+    **out = (rill_pipeline){.arena.ctx = ctx, .name = "bytes", .raw_bytes = 1, .byte_fallback = 1};
     return RILL_OK;
-}
-
-rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary *vocabulary)
-{
-    p->vocabulary = vocabulary;
-    return p->merges != NULL || p->raw_bytes ? RILL_OK : rill_unigram_sort_vocabulary(p);
-}
-
-int rill_pipeline_is_bpe(const rill_pipeline *p)
-{
-    return p->merges != NULL;
 }
 
 /* --- subword tokens of a word ------------------------------------------------------------------------------------- */
@@ -389,20 +336,15 @@ size_t rill_byte_token(unsigned char byte, char out[8])
 static int has_bytes(const rill_pipeline *p, const char *piece, size_t length)
 {
     char token[8];
-    for (size_t i = 0; i < length; i++) {
-        const size_t n = rill_byte_token((unsigned char)piece[i], token);
-        if (rill_vocabulary_id(p->vocabulary, token, n) < 0) return 0;
-    }
+    for (size_t i = 0; i < length; i++)
+        if (rill_vocabulary_id(p->vocabulary, token, rill_byte_token((unsigned char)piece[i], token)) < 0) return 0;
     return 1;
 }
 
 static rill_status add_bytes(splitter *s, const char *piece, size_t length)
 {
     char token[8];
-    for (size_t i = 0; i < length; i++) {
-        const size_t n = rill_byte_token((unsigned char)piece[i], token);
-        TRY(s->fn(s->user, token, n));
-    }
+    for (size_t i = 0; i < length; i++) TRY(s->fn(s->user, token, rill_byte_token((unsigned char)piece[i], token)));
     return RILL_OK;
 }
 
@@ -410,16 +352,11 @@ static rill_status add_piece(void *user, const char *piece, size_t length)
 {
     splitter *s = user;
     const rill_pipeline *p = s->p;
-    if (rill_vocabulary_id(p->vocabulary, piece, length) >= 0) {
-        TRY(flush_unknown(s));
-        return s->fn(s->user, piece, length);
-    }
-    if (!p->byte_fallback || !has_bytes(p, piece, length)) {
-        if (!p->fuse_unk) TRY(flush_unknown(s));
-        return rill_text_append(&s->unknown_run, piece, length);
-    }
-    TRY(flush_unknown(s));
-    return add_bytes(s, piece, length);
+    const int known = rill_vocabulary_id(p->vocabulary, piece, length) >= 0,
+              unknown = !known && !(p->byte_fallback && has_bytes(p, piece, length));
+    if (!unknown || !p->fuse_unk) TRY(flush_unknown(s));
+    if (unknown) return rill_text_append(&s->unknown_run, piece, length);
+    return known ? s->fn(s->user, piece, length) : add_bytes(s, piece, length);
 }
 
 static rill_status split_word(splitter *s, const char *word, size_t length)
@@ -436,18 +373,20 @@ static rill_status split_word(splitter *s, const char *word, size_t length)
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
+static rill_status prepend(rill_text *text, rill_slice what)
+{
+    TRY(rill_text_append(text, what.data, what.length)); /* reserves memory */
+    memmove(text->data + what.length, text->data, text->length - what.length);
+    memcpy(text->data, what.data, what.length);
+    return RILL_OK;
+}
+
 static rill_status split_byte_level(splitter *s)
 {
     const rill_pipeline *p = s->p;
+    if (p->add_prefix_space && s->text.data[0] != ' ') TRY(prepend(&s->text, (rill_slice){" ", 1}));
     const char *text = s->text.data;
     size_t length = s->text.length;
-    if (p->add_prefix_space && length > 0 && text[0] != ' ') {
-        rill_text_reset(&s->spare);
-        TRY(rill_text_append(&s->spare, " ", 1));
-        TRY(rill_text_append(&s->spare, text, length));
-        text = s->spare.data;
-        length = s->spare.length;
-    }
     for (size_t n; length > 0; text += n, length -= n) {
         n = rill_byte_word(text, length);
         rill_text_reset(&s->word);
@@ -455,11 +394,6 @@ static rill_status split_byte_level(splitter *s)
         TRY(split_word(s, s->word.data, s->word.length));
     }
     return RILL_OK;
-}
-
-static int begins_with(const char *text, size_t length, rill_slice what)
-{
-    return length >= what.length && memcmp(text, what.data, what.length) == 0;
 }
 
 /* Split a text in which a mark (U+2581) stands for each space. `first`: the text begins the input. */
@@ -470,18 +404,10 @@ static rill_status split_metaspace(splitter *s, const char *text, size_t length,
     rill_text *word = &s->word;
     if (length == 0) return RILL_OK;
     rill_text_reset(word);
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == ' ')
-            TRY(rill_text_append(word, mark.data, mark.length));
-        else
-            TRY(rill_text_append(word, text + i, 1));
-    }
+    for (size_t i = 0; i < length; i++)
+        TRY(text[i] == ' ' ? rill_text_append(word, mark.data, mark.length) : rill_text_append(word, text + i, 1));
     const int wanted = p->prepend == RILL_PREPEND_ALWAYS || (p->prepend == RILL_PREPEND_FIRST && first);
-    if (wanted && !begins_with(word->data, word->length, mark)) {
-        TRY(rill_text_append(word, mark.data, mark.length)); /* the word-boundary mark then moves to the front */
-        memmove(word->data + mark.length, word->data, word->length - mark.length);
-        memcpy(word->data, mark.data, mark.length);
-    }
+    if (wanted && !begins_with(word->data, word->length, mark)) TRY(prepend(word, mark));
     for (size_t from = 0, to; from < word->length; from = to) {
         to = from + 1;
         while (to < word->length && (p->keep_whole || !begins_with(word->data + to, word->length - to, mark))) to++;

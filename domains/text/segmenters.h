@@ -48,7 +48,7 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
  * are unmarked, as in GPT-2. The lines of merges.txt are stored as a rill_vocabulary, which any number of threads may
  * share. */
 
-/* Read merges.txt at `path`.
+/* Read merges.txt at `path`, without the line that states a version, with which GPT-2's begins.
  *   out: on success the caller closes it; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path);
@@ -81,8 +81,9 @@ rill_status rill_bpe_split(rill_bpe *bpe, const char *word, size_t length, rill_
 /* A Hugging Face directory has its vocabulary in several files. One file has the base tokens, which are subword tokens;
  * a rule of the model family gives their ids. Other files have added tokens: languages, sentinels, masks. An added
  * token is recognised verbatim wherever it occurs in a text.
- * Order of use: rill_token_set_add_base() for each subword token, rill_token_set_end_base(), rill_token_set_add() for
- * added tokens, rill_token_set_finish(). A finished set is const: any number of threads may split texts with it. */
+ * Order of use: set the first four members, and put the base tokens into the vocabulary; rill_token_set_end_base();
+ * rill_token_set_add() for added tokens; rill_token_set_finish(); at last rill_arena_clear(). A finished set is const: any
+ * number of threads may split texts with it. */
 
 enum {
     RILL_TOKEN_SPECIAL = 1,     /* omitted from output text */
@@ -97,34 +98,25 @@ typedef struct rill_added_token {
     int flags;
 } rill_added_token;
 
+/* tokenizer_config.c: the flags of an added token in JSON: {"special": true, "lstrip": ...}. */
+int rill_added_token_flags(const json_t *token);
+
 typedef struct rill_token_set {
-    rill_arena arena;      /* texts of added tokens; the caller sets arena.ctx before use */
-    rill_arena text_arena; /* the array `tokens` and the texts of its elements, until rill_token_set_finish() */
-    char *free;            /* free bytes of the last block of texts */
-    size_t free_bytes;
-    const char *name;   /* file name, for error messages */
-    rill_slice *tokens; /* [n_tokens] all tokens by id, until rill_token_set_finish() */
-    size_t n_tokens;
-    rill_vocabulary *base, *vocabulary; /* base tokens; all tokens, which rill_token_set_finish() gives to the caller */
-    rill_added_token *added;            /* [n_added]; after rill_token_set_finish() by first byte, longest first */
+    rill_arena arena;            /* `added` and its texts */
+    const char *name;            /* file name, for error messages */
+    rill_vocabulary *vocabulary; /* base tokens and added tokens; the caller's */
+    int32_t limit;               /* maximum number of tokens: the model's vocabulary size */
+    rill_added_token *added;     /* [n_added]; after rill_token_set_finish() by first byte, longest first */
     size_t n_added;
-    int32_t limit; /* maximum number of tokens: the model's vocabulary size */
     /* Kinds of ids that M2M100 allows: an added token may have the id of another one, and up to `max_gap` unused ids may
      * come before an id. */
-    int may_share_ids, max_gap;
+    int may_share_ids;
+    int32_t max_gap;
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;
 
-/* Append a base token, i.e. a subword token. Its id is the number of tokens before it. RILL_OK · RILL_ERR_MEMORY ·
- * RILL_ERR_FORMAT (too many, empty) */
-rill_status rill_token_set_add_base(rill_token_set *tokens, const char *text, size_t length);
-
-/* Finish the list of base tokens; added tokens follow. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (none,
- * duplicates) */
-rill_status rill_token_set_end_base(rill_token_set *tokens);
-
-/* Use `base`, which the caller has set and the set owns, as the base tokens. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_token_set_continue(rill_token_set *tokens);
+/* Check the base tokens. RILL_OK · RILL_ERR_FORMAT (none, too many, an empty one) */
+rill_status rill_token_set_end_base(const rill_token_set *tokens);
 
 /* Add an added token. If it is a base token, it keeps its id. Otherwise it gets the next free id; `id` must be that id, or
  * negative (or as may_share_ids and max_gap allow). Adding a token again merges the flags. Tokens
@@ -138,11 +130,8 @@ int32_t rill_token_set_find(const rill_token_set *tokens, const char *text, size
 /* The id of an added token, also after rill_token_set_finish(); -1 if the text is no added token. */
 int32_t rill_token_set_added_id(const rill_token_set *tokens, const char *text, size_t length);
 
-/* *out = the vocabulary of all tokens, owned by the caller. Texts can be split afterwards; tokens cannot be added.
- *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT */
-rill_status rill_token_set_finish(rill_token_set *tokens, rill_vocabulary **out);
-
-void rill_token_set_clear(rill_token_set *tokens); /* a zeroed struct is allowed */
+/* Prepare the set for splitting texts; tokens cannot be added afterwards. */
+void rill_token_set_finish(rill_token_set *tokens);
 
 /* The flags of an added token; -1 if the id is not that of an added token. */
 int rill_token_set_flags(const rill_token_set *tokens, int32_t id);
@@ -208,9 +197,6 @@ rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, in
 rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out);
 
-/* Return 1 if the pipeline's model is BPE, 0 if it is unigram or bytes. */
-int rill_pipeline_is_bpe(const rill_pipeline *self);
-
 /* One normalizer. */
 typedef enum rill_normalizer_kind {
     RILL_NORMALIZER_CHARSMAP, /* replace by SentencePiece's precompiled character map */
@@ -265,9 +251,7 @@ struct rill_pipeline {
  * the map is corrupt. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size);
 
-/* bpe.c: rill_unigram_sort_vocabulary() fills sorted_ids. rill_unigram_split() finds the best segmentation of a word
- * and calls fn with each token. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_unigram_sort_vocabulary(rill_pipeline *p);
+/* bpe.c: find a unigram model's best segmentation of a word, and call fn with each token. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const char *word, size_t length,
                                rill_word_fn fn, void *user);
 

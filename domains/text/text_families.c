@@ -9,7 +9,6 @@
 
 #include "config_json.h"
 #include "domain_base.h"
-#include "rill/file.h"
 #include "tokenizer.h"
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
@@ -55,11 +54,10 @@ static const char M2M[] =
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-#define FAIRSEQ_SYMBOLS .begin = "<s>", .pad = "<pad>", .unknown = "<unk>"
-#define T5_ROW(type)                                                                                                   \
-    {                                                                                                                  \
-        .model_type = type, .tokenizer = "T5Tokenizer", .spm_file = "spiece.model", .numbering = RILL_NUMBERS_SPM,     \
-        .language_form = RILL_LANGUAGES_TAGS, .prefix = RILL_EXTRA_TARGET_LANGUAGE, .pad = "<pad>", .unknown = "<unk>" \
+#define T5_ROW(type)                                                                                               \
+    {                                                                                                              \
+        .model_type = type, .tokenizer = "T5Tokenizer", .spm_file = "spiece.model", .numbering = RILL_NUMBERS_SPM, \
+        .language_form = RILL_LANGUAGES_TAGS, .prefix = RILL_EXTRA_TARGET_LANGUAGE                                 \
     }
 
 /* Of several rows with the same model_type, the first is used for directories that name no tokenizer class. */
@@ -72,7 +70,7 @@ static const rill_family family_table[] = {
      .prefix = RILL_EXTRA_SOURCE_LANGUAGE,
      .target = RILL_TARGET_FORCED_BOS,
      .languages = NLLB,
-     FAIRSEQ_SYMBOLS,
+     .begin = "<s>",
      .mask = "<mask>"},
     {.model_type = "m2m_100",
      .tokenizer = "M2M100Tokenizer",
@@ -82,7 +80,7 @@ static const rill_family family_table[] = {
      .prefix = RILL_EXTRA_SOURCE_LANGUAGE,
      .target = RILL_TARGET_FORCED_BOS,
      .languages = M2M,
-     FAIRSEQ_SYMBOLS},
+     .begin = "<s>"},
     {.model_type = "m2m_100",
      .tokenizer = "SMALL100Tokenizer",
      .spm_file = "sentencepiece.bpe.model",
@@ -90,7 +88,7 @@ static const rill_family family_table[] = {
      .language_form = RILL_LANGUAGES_M2M,
      .prefix = RILL_EXTRA_TARGET_LANGUAGE,
      .languages = M2M,
-     FAIRSEQ_SYMBOLS},
+     .begin = "<s>"},
     {.model_type = "mbart",
      .tokenizer = "MBartTokenizer",
      .spm_file = "sentencepiece.bpe.model",
@@ -99,7 +97,7 @@ static const rill_family family_table[] = {
      .suffix = RILL_EXTRA_SOURCE_LANGUAGE,
      .target = RILL_TARGET_DECODER_START,
      .languages = MBART_25,
-     FAIRSEQ_SYMBOLS,
+     .begin = "<s>",
      .mask = "<mask>"},
     {.model_type = "mbart",
      .tokenizer = "MBart50Tokenizer",
@@ -109,33 +107,27 @@ static const rill_family family_table[] = {
      .prefix = RILL_EXTRA_SOURCE_LANGUAGE,
      .target = RILL_TARGET_FORCED_BOS,
      .languages = MBART_50,
-     FAIRSEQ_SYMBOLS,
+     .begin = "<s>",
      .mask = "<mask>"},
     {.model_type = "bart",
      .tokenizer = "BartTokenizer",
      .numbering = RILL_NUMBERS_BYTES,
      .prefix = RILL_EXTRA_BOS,
-     FAIRSEQ_SYMBOLS,
+     .begin = "<s>",
      .mask = "<mask>"},
     {.model_type = "pegasus",
      .tokenizer = "PegasusTokenizer",
      .spm_file = "spiece.model",
      .numbering = RILL_NUMBERS_PEGASUS,
-     .pad = "<pad>",
-     .unknown = "<unk>",
      .mask = "<mask_2>"},
     T5_ROW("t5"),
     {.model_type = "t5", /* CodeT5 */
      .tokenizer = "BartTokenizer",
      .numbering = RILL_NUMBERS_BYTES,
      .prefix = RILL_EXTRA_BOS,
-     FAIRSEQ_SYMBOLS,
+     .begin = "<s>",
      .mask = "<mask>"},
-    {.model_type = "t5",
-     .tokenizer = "ByT5Tokenizer",
-     .numbering = RILL_NUMBERS_RAW_BYTES,
-     .pad = "<pad>",
-     .unknown = "<unk>"},
+    {.model_type = "t5", .tokenizer = "ByT5Tokenizer", .numbering = RILL_NUMBERS_RAW_BYTES},
     T5_ROW("mt5"),
     T5_ROW("umt5"),
 };
@@ -143,37 +135,19 @@ enum { N_FAMILIES = sizeof family_table / sizeof *family_table };
 
 /* --- choosing a row ----------------------------------------------------------------------------------------------- */
 
-int rill_family_exists(const char *model_type)
+/* The first row of this model_type and of this tokenizer, each unless it is NULL; NULL: there is none. */
+static const rill_family *find_family_row(const char *model_type, const char *tokenizer)
 {
     for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(family_table[i].model_type, model_type) == 0) return 1;
-    return 0;
+        if ((model_type == NULL || strcmp(family_table[i].model_type, model_type) == 0) &&
+            (tokenizer == NULL || strcmp(family_table[i].tokenizer, tokenizer) == 0))
+            return &family_table[i];
+    return NULL;
 }
 
-/* Return the canonical name of a tokenizer class: without the suffix "Fast", and one name for classes that read the
- * same files. The name is in `out` or is a static string. Return NULL for generic classes, which do not identify a
- * family. */
-static const char *canonical_class(const char *name, char *out, size_t size)
+int rill_family_exists(const char *model_type)
 {
-    static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};
-    static const char *const any[] = {"PreTrainedTokenizer", "TokenizersBackend", "PreTrainedTokenizerFast"};
-    const size_t length = strlen(name);
-    const int fast = length > 4 && strcmp(name + length - 4, "Fast") == 0;
-    for (size_t i = 0; i < sizeof any / sizeof *any; i++)
-        if (strcmp(name, any[i]) == 0) return NULL;
-    snprintf(out, size, "%.*s", (int)(fast ? length - 4 : length), name);
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        if (strcmp(out, same[i][0]) == 0) return same[i][1];
-    return out;
-}
-
-/* Store the canonical name of a class in `out` and its source in *file, unless a name is stored or the class is generic. */
-static void keep_class(const char *name, const char *from, char *out, size_t size, const char **file)
-{
-    const char *read = name != NULL && *file == NULL ? canonical_class(name, out, size) : NULL;
-    if (read == NULL) return;
-    *file = from;
-    if (read != out) snprintf(out, size, "%s", read);
+    return find_family_row(model_type, NULL) != NULL;
 }
 
 /* The tokenizer class that a model directory names. */
@@ -182,12 +156,27 @@ typedef struct class_reader {
     const char *file; /* the file that names it; NULL: none */
 } class_reader;
 
-static rill_status read_config_class(void *user, const rill_config *config)
+/* Store the canonical name of a tokenizer class, that of the file, unless a name is stored already: without the suffix "Fast",
+ * and one name for classes that read the same files. Generic classes do not identify a family. */
+static void keep_class(class_reader *r, const char *name, const char *file)
 {
-    class_reader *r = user;
+    static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};
+    static const char *const any[] = {"PreTrainedTokenizer", "TokenizersBackend", "PreTrainedTokenizerFast"};
+    if (name == NULL || r->file != NULL) return;
+    const size_t length = strlen(name);
+    const int fast = length > 4 && strcmp(name + length - 4, "Fast") == 0;
+    if (RILL_NAME_INDEX(name, any) >= 0) return;
+    r->file = file;
+    snprintf(r->name, sizeof r->name, "%.*s", (int)(fast ? length - 4 : length), name);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (strcmp(r->name, same[i][0]) == 0) snprintf(r->name, sizeof r->name, "%s", same[i][1]);
+}
+
+static rill_status read_config_class(void *r, const rill_config *config)
+{
     const char *name;
     TRY(rill_config_string_or(config, "tokenizer_class", NULL, &name));
-    keep_class(name, "config.json", r->name, sizeof r->name, &r->file);
+    keep_class(r, name, "config.json");
     return RILL_OK;
 }
 
@@ -199,29 +188,10 @@ static rill_status read_class(rill_context *ctx, const char *directory, class_re
     out->file = NULL;
     rill_status status = rill_tokenizer_config_open(&config, ctx, directory, 0);
     if (status == RILL_OK)
-        keep_class(rill_tokenizer_config_string(&config, "tokenizer_class"), "tokenizer_config.json", out->name,
-                   sizeof out->name, &out->file);
+        keep_class(out, rill_tokenizer_config_string(&config, "tokenizer_class"), "tokenizer_config.json");
     rill_tokenizer_config_close(&config);
     if (status != RILL_OK || out->file != NULL) return status;
     return rill_config_read(ctx, directory, "config.json", read_config_class, out, &found);
-}
-
-static const rill_family *find_family_row(const char *model_type, const char *tokenizer)
-{
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(family_table[i].model_type, model_type) == 0 && strcmp(family_table[i].tokenizer, tokenizer) == 0)
-            return &family_table[i];
-    return NULL;
-}
-
-rill_status rill_family_from_tokenizer_config(rill_context *ctx, const char *directory, const char **out)
-{
-    class_reader r;
-    *out = NULL;
-    TRY(read_class(ctx, directory, &r));
-    for (size_t i = 0; r.file != NULL && i < N_FAMILIES && *out == NULL; i++)
-        if (strcmp(family_table[i].tokenizer, r.name) == 0) *out = family_table[i].model_type;
-    return RILL_OK;
 }
 
 static rill_status refuse_class(rill_context *ctx, const char *directory, const char *file, const char *model_type,
@@ -236,24 +206,19 @@ static rill_status refuse_class(rill_context *ctx, const char *directory, const 
                      directory, file, model_type, known, found);
 }
 
-/* Choose the table's row for a directory that names no specific tokenizer class: the first row of this model_type. But
- * a directory of type m2m_100 that has vocab.json is M2M100, not NLLB. */
-static const rill_family *guess_family(const char *model_type, const char *directory)
-{
-    if (strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json"))
-        return find_family_row(model_type, "M2M100Tokenizer");
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(family_table[i].model_type, model_type) == 0) return &family_table[i];
-    return NULL;
-}
-
 rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,
                               rill_tokenizer_files *out)
 {
     class_reader r;
     TRY(read_class(ctx, directory, &r));
-    const rill_family *family = r.file != NULL ? find_family_row(model_type, r.name)
-                                               : guess_family(model_type, directory);
+    if (model_type == NULL && r.file == NULL) return RILL_OK;
+    /* A directory that names no specific tokenizer class has the type's first row. But one of type m2m_100 that has vocab.json
+     * is M2M100, not NLLB. */
+    const int m2m = r.file == NULL && strcmp(model_type, "m2m_100") == 0 &&
+                    rill_directory_has_file(directory, "vocab.json");
+    const char *class = r.file != NULL ? r.name : m2m ? "M2M100Tokenizer" : NULL;
+    const rill_family *family = find_family_row(model_type, class);
+    if (family == NULL && model_type == NULL) return RILL_OK;
     if (family == NULL && r.file != NULL) return refuse_class(ctx, directory, r.file, model_type, r.name);
     if (family == NULL)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: no tokenizer is known for models of type \"%.40s\"", directory,

@@ -1,8 +1,8 @@
-/* Builds a vocabulary, and splits texts at added tokens; see segmenters.h.
+/* Numbers added tokens, and splits texts at them; see segmenters.h.
  *
  * Invariant: added tokens are in order of insertion before rill_token_set_finish(), and sorted by first byte and decreasing
  * length after it.
- * Sections: numbering · added tokens · splitting texts. */
+ * Sections: added tokens · splitting texts. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -12,68 +12,17 @@
 
 #include "domain_base.h"
 
-/* --- numbering ---------------------------------------------------------------------------------------------------- */
-
-static rill_slice copy_token_text(char *bytes, const char *text, size_t length)
-{
-    memcpy(bytes, text, length);
-    bytes[length] = '\0';
-    return (rill_slice){bytes, length};
-}
-
-static rill_status store_text(rill_token_set *t, const char *text, size_t length, rill_slice *out)
-{
-    enum { TEXT_BLOCK_BYTES = 1 << 16 };
-    if (length + 1 > t->free_bytes) {
-        const size_t size = length + 1 > TEXT_BLOCK_BYTES ? length + 1 : TEXT_BLOCK_BYTES;
-        t->free_bytes = 0;
-        t->text_arena.ctx = t->arena.ctx;
-        TRY(rill_arena_alloc(&t->text_arena, &t->free, size, 1, t->name));
-        t->free_bytes = size;
-    }
-    *out = copy_token_text(t->free, text, length);
-    t->free += length + 1;
-    t->free_bytes -= length + 1;
-    return RILL_OK;
-}
-
-rill_status rill_token_set_add_base(rill_token_set *t, const char *text, size_t length)
-{
-    rill_slice token;
-    if (length == 0)
-        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: token number %zu is empty", t->name, t->n_tokens);
-    if (t->n_tokens >= (size_t)t->limit)
-        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, as config.json says", t->name,
-                         t->limit);
-    TRY(store_text(t, text, length, &token));
-    PUSH(&t->text_arena, t->tokens, t->n_tokens, token, t->name);
-    return RILL_OK;
-}
-
-/* *out = a vocabulary of all tokens added so far. */
-static rill_status make_vocabulary(const rill_token_set *t, rill_vocabulary **out)
-{
-    return rill_vocabulary_from_list(out, t->arena.ctx, t->name, t->tokens, (int32_t)t->n_tokens);
-}
-
-rill_status rill_token_set_end_base(rill_token_set *t)
-{
-    if (t->n_tokens == 0) return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: the file has no tokens", t->name);
-    return make_vocabulary(t, &t->base);
-}
-
-rill_status rill_token_set_continue(rill_token_set *t)
-{
-    t->text_arena.ctx = t->arena.ctx;
-    for (int32_t i = 0; i < rill_vocabulary_count(t->base); i++) {
-        rill_slice token;
-        token.data = rill_vocabulary_token(t->base, i, &token.length);
-        PUSH(&t->text_arena, t->tokens, t->n_tokens, token, t->name);
-    }
-    return RILL_OK;
-}
-
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
+
+rill_status rill_token_set_end_base(const rill_token_set *t)
+{
+    const int32_t n = rill_vocabulary_count(t->vocabulary), empty = rill_vocabulary_id(t->vocabulary, "", 0);
+    rill_context *ctx = t->arena.ctx;
+    if (n == 0) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: the file has no tokens", t->name);
+    if (empty >= 0) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: token number %d is empty", t->name, empty);
+    if (n <= t->limit) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, as config.json says", t->name, t->limit);
+}
 
 static rill_added_token *find_added(const rill_token_set *t, const char *text, size_t length)
 {
@@ -91,27 +40,25 @@ int32_t rill_token_set_added_id(const rill_token_set *t, const char *text, size_
 int32_t rill_token_set_find(const rill_token_set *t, const char *text, size_t length)
 {
     const rill_added_token *added = find_added(t, text, length);
-    return added != NULL ? added->id : rill_vocabulary_id(t->base, text, length);
+    return added != NULL ? added->id : rill_vocabulary_id(t->vocabulary, text, length);
 }
 
 static rill_status check_number(const rill_token_set *t, const char *text, int64_t id, int32_t found)
 {
     if (id < 0 || id == found) return RILL_OK;
     return rill_fail(t->arena.ctx, RILL_ERR_FORMAT,
-                     "%s: \"%.60s\" has the id %lld there and %d in the "
-                     "SentencePiece model",
-                     t->name, text, (long long)id, found);
+                     "%s: \"%.60s\" has the id %lld there and %d in the SentencePiece model", t->name, text,
+                     (long long)id, found);
 }
 
 /* Give the unused ids before `id` to tokens that decoding omits. Fails if the vocabulary has a token of such a name. */
 static rill_status fill_gap(rill_token_set *t, int64_t id)
 {
     char name[32];
-    while ((int64_t)t->n_tokens < id) {
-        const size_t n = t->n_tokens;
-        const int length = snprintf(name, sizeof name, "<unused_%zu>", n);
+    for (int32_t n; (n = rill_vocabulary_count(t->vocabulary)) < id;) {
+        const int length = snprintf(name, sizeof name, "<unused_%d>", n);
         TRY(rill_token_set_add(t, name, (size_t)length, -1, RILL_TOKEN_SPECIAL));
-        if (t->n_tokens == n)
+        if (rill_vocabulary_count(t->vocabulary) == n)
             return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%s\" has the id %d: expected no token of this name",
                              t->name, name, rill_token_set_find(t, name, (size_t)length));
     }
@@ -125,23 +72,24 @@ rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t lengt
         known->flags |= flags;
         return check_number(t, known->text.data, id, known->id);
     }
-    char *bytes;
-    rill_added_token added = {.flags = flags, .id = rill_vocabulary_id(t->base, text, length)};
-    if (added.id < 0 && (id >= 0 ? id : (int64_t)t->n_tokens) >= t->limit) return RILL_OK;
-    if (added.id < 0 && id > (int64_t)t->n_tokens && id - (int64_t)t->n_tokens <= t->max_gap) TRY(fill_gap(t, id));
-    if (added.id < 0 && t->may_share_ids && id >= 0 && id < (int64_t)t->n_tokens) {
-        added.id = (int32_t)id;
-    } else if (added.id < 0) {
-        if (id >= 0 && (size_t)id != t->n_tokens)
-            return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" has the id %lld: expected %zu, the next one",
-                             t->name, text, (long long)id, t->n_tokens);
-        added.id = (int32_t)t->n_tokens;
-        TRY(rill_token_set_add_base(t, text, length));
-    } else {
-        TRY(check_number(t, text, id, added.id));
+    rill_added_token added = {.flags = flags, .text.length = length};
+    int32_t n = rill_vocabulary_count(t->vocabulary);
+    added.id = rill_vocabulary_id(t->vocabulary, text, length);
+    if (length == 0) /* it would be found everywhere */
+        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: token number %d is empty", t->name,
+                         added.id >= 0 ? added.id : n);
+    if (added.id < 0) {
+        if ((id >= 0 ? id : n) >= t->limit) return RILL_OK;
+        if (id > n && id - n <= t->max_gap) TRY(fill_gap(t, id));
+        n = rill_vocabulary_count(t->vocabulary);
+        added.id = t->may_share_ids && id >= 0 && id < n ? (int32_t)id : n;
+        if (added.id == n && id >= 0 && id != n)
+            return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" has the id %lld: expected %d, the next one",
+                             t->name, text, (long long)id, n);
+        if (added.id == n) TRY(rill_vocabulary_add(t->vocabulary, t->name, text, length));
     }
-    TRY(rill_arena_alloc(&t->arena, &bytes, length + 1, 1, t->name));
-    added.text = copy_token_text(bytes, text, length);
+    TRY(check_number(t, text, id, added.id));
+    TRY(rill_arena_copy(&t->arena, text, length, t->name, &added.text.data));
     PUSH(&t->arena, t->added, t->n_added, added, t->name);
     return RILL_OK;
 }
@@ -155,7 +103,7 @@ static int compare(const void *a, const void *b)
     return memcmp(x->data, y->data, x->length);
 }
 
-static void index_added(rill_token_set *t)
+void rill_token_set_finish(rill_token_set *t)
 {
     size_t i = 0;
     if (t->n_added > 0) qsort(t->added, t->n_added, sizeof *t->added, compare);
@@ -163,37 +111,6 @@ static void index_added(rill_token_set *t)
         while (i < t->n_added && (unsigned char)t->added[i].text.data[0] < c) i++;
         t->first_by_byte[c] = (int32_t)i;
     }
-}
-
-static void free_texts(rill_token_set *t)
-{
-    t->tokens = NULL;
-    t->free_bytes = 0;
-    rill_arena_clear(&t->text_arena);
-}
-
-rill_status rill_token_set_finish(rill_token_set *t, rill_vocabulary **out)
-{
-    index_added(t);
-    if ((size_t)rill_vocabulary_count(t->base) == t->n_tokens) {
-        *out = t->base;
-        t->base = NULL;
-    } else {
-        TRY(make_vocabulary(t, out));
-    }
-    rill_vocabulary_close(t->base);
-    t->base = NULL;
-    free_texts(t);
-    return RILL_OK;
-}
-
-void rill_token_set_clear(rill_token_set *t)
-{
-    if (t->arena.ctx == NULL) return;
-    rill_vocabulary_close(t->base);
-    free_texts(t);
-    rill_arena_clear(&t->arena);
-    *t = (rill_token_set){0};
 }
 
 int rill_token_set_flags(const rill_token_set *t, int32_t id)
@@ -223,14 +140,6 @@ size_t rill_white_space_length(const char *text, size_t length)
     return length > 0 && rill_is_white_space(rill_utf8_read(text, length, &next)) ? next : 0;
 }
 
-/* The offset of the character that ends before `pos`; pos > 0. */
-static size_t prev_char_offset(const char *text, size_t pos)
-{
-    do pos--;
-    while (pos > 0 && ((unsigned char)text[pos] & 0xC0) == 0x80);
-    return pos;
-}
-
 static int is_word(int32_t c)
 {
     if (c < 0) return 0;
@@ -240,7 +149,7 @@ static int is_word(int32_t c)
 
 static int is_single_word(const char *text, size_t length, size_t from, size_t to)
 {
-    if (from > 0 && is_word(char_at(text, length, prev_char_offset(text, from)))) return 0;
+    if (from > 0 && is_word(char_at(text, length, rill_utf8_prev(text, from)))) return 0;
     return !is_word(char_at(text, length, to));
 }
 
@@ -271,8 +180,8 @@ rill_status rill_token_set_split(const rill_token_set *t, int without, const cha
         }
         size_t end = pos;
         while ((found->flags & RILL_TOKEN_LSTRIP) != 0 && end > from &&
-               rill_is_white_space(char_at(text, length, prev_char_offset(text, end))))
-            end = prev_char_offset(text, end);
+               rill_is_white_space(char_at(text, length, rill_utf8_prev(text, end))))
+            end = rill_utf8_prev(text, end);
         if (end > from) TRY(part(user, text + from, end - from));
         TRY(token(user, found));
         pos += found->text.length;

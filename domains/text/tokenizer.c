@@ -12,7 +12,6 @@
  * Sections: opening · subword tokens · encoding · decoding · sentences. */
 #include "family.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "domain_base.h"
@@ -27,40 +26,25 @@ static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Replace a vocabulary without <unk> by one with <unk> at its end. If that is more than `limit` tokens, leave it. */
-static rill_status add_unknown(rill_context *ctx, const char *name, int32_t limit, rill_vocabulary **v)
+/* Add <unk> to a vocabulary without it, unless the vocabulary then has more than `limit` tokens. */
+static rill_status add_unknown(rill_vocabulary *v, int32_t limit)
 {
-    const int32_t n = rill_vocabulary_count(*v);
-    rill_arena arena = {.ctx = ctx};
-    rill_vocabulary *longer = NULL;
-    rill_slice *list;
-    if (n >= limit || rill_vocabulary_id(*v, UNKNOWN, sizeof UNKNOWN - 1) >= 0) return RILL_OK;
-    rill_status status = rill_arena_alloc(&arena, &list, (size_t)n + 1, sizeof *list, name);
-    for (int32_t i = 0; status == RILL_OK && i < n; i++) list[i].data = rill_vocabulary_token(*v, i, &list[i].length);
-    if (status == RILL_OK) {
-        list[n] = (rill_slice){UNKNOWN, sizeof UNKNOWN - 1};
-        status = rill_vocabulary_from_list(&longer, ctx, name, list, n + 1);
-    }
-    rill_arena_clear(&arena);
-    if (status != RILL_OK) return status;
-    rill_vocabulary_close(*v);
-    *v = longer;
-    return RILL_OK;
+    int32_t id;
+    return rill_vocabulary_count(v) < limit ? rill_vocabulary_intern(v, UNKNOWN, sizeof UNKNOWN - 1, &id) : RILL_OK;
 }
 
 static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
 {
     TRY(rill_path_join(path, files->directory, files->source));
     TRY(rill_vocabulary_open(&t->source, t->ctx, path->data, files->source_vocab_size));
-    if (files->adds_unknown) TRY(add_unknown(t->ctx, path->data, files->source_vocab_size, &t->source));
+    if (files->adds_unknown) TRY(add_unknown(t->source, files->source_vocab_size));
     t->unk = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
     if (t->unk < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
     rill_status status = RILL_ERR_NOT_FOUND;
     if (files->target != NULL) {
         TRY(rill_path_join(path, files->directory, files->target));
         status = rill_vocabulary_open(&t->target, t->ctx, path->data, files->target_vocab_size);
-        if (status == RILL_OK && files->adds_unknown)
-            status = add_unknown(t->ctx, path->data, files->target_vocab_size, &t->target);
+        if (status == RILL_OK && files->adds_unknown) status = add_unknown(t->target, files->target_vocab_size);
     }
     if (status != RILL_ERR_NOT_FOUND || !files->target_optional) return status;
     rill_error_clear(t->ctx);
@@ -128,7 +112,10 @@ static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill
 static rill_status open_family(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     TRY(rill_family_open(&t->family, t->ctx, files));
-    t->source = t->target = t->family->vocabulary;
+    t->source = t->target = t->family->tokens.vocabulary;
+    t->source_spm = t->target_spm = t->family->spm;
+    t->added = &t->family->tokens;
+    t->clean_up_spaces = t->family->clean_up_spaces;
     t->unk = t->unk_action = t->family->unk;
     t->source_eos = t->family->eos;
     t->languages = t->family->language_names;
@@ -150,40 +137,32 @@ static rill_status open_files(rill_tokenizer *t, const rill_tokenizer_files *fil
 
 rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
 {
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "vocabularies"));
+    const int tokenized = files->kind == RILL_TOKENIZER_WHITESPACE || (files->family != NULL && files->tokenized);
+    **out = (rill_tokenizer){.ctx = ctx, .kind = files->kind, .source_bos = -1, .tokenized = tokenized};
+    const rill_status status = open_files(*out, files);
+    if (status == RILL_OK) return RILL_OK;
+    rill_tokenizer_close(*out);
     *out = NULL;
-    rill_tokenizer *t = rill_calloc(ctx, 1, sizeof *t);
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
-    t->ctx = ctx;
-    t->kind = files->kind;
-    t->source_bos = -1;
-    rill_status status = open_files(t, files);
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_tokenizer_close(t);
     return status;
 }
 
 void rill_tokenizer_close(rill_tokenizer *t)
 {
     if (t == NULL) return;
-    rill_spm_close(t->source_spm);
-    rill_spm_close(t->target_spm);
-    if (t->target != t->source) rill_vocabulary_close(t->target);
-    if (t->family == NULL) rill_vocabulary_close(t->source);
+    if (t->family == NULL) {
+        rill_spm_close(t->source_spm);
+        rill_spm_close(t->target_spm);
+        if (t->target != t->source) rill_vocabulary_close(t->target);
+        rill_vocabulary_close(t->source);
+        rill_added_tokens_close(t);
+    }
     rill_family_close(t->family);
-    rill_added_tokens_close(t);
     rill_moses_bpe_close(t->bpe);
     rill_free(t->ctx, t, sizeof *t);
 }
 
 /* --- subword tokens ----------------------------------------------------------------------------------------------- */
-
-/* Return 1 if inputs and outputs are tokens separated by spaces, else 0. */
-static int is_tokenized(const rill_tokenizer *t)
-{
-    return t->kind == RILL_TOKENIZER_WHITESPACE || (t->family != NULL && t->family->tokenized);
-}
 
 /* State while a text is split at its added tokens (rill_token_set_split()). */
 typedef struct text_splitter {
@@ -200,12 +179,10 @@ static rill_status split_part(void *user, const char *text, size_t length)
 {
     const text_splitter *s = user;
     const rill_tokenizer *t = s->tokenizer;
-    if (t->family != NULL && t->family->spm == NULL)
+    if (t->family != NULL && t->family->pipeline != NULL)
         return rill_pipeline_split(t->family->pipeline, s->ctx, text == s->begin, text, length, s->fn, s->user);
     if (t->bpe != NULL) return rill_moses_bpe_split(t->bpe, s->ctx, s->side, text, length, s->fn, s->user);
-    const rill_spm *spm = t->family != NULL             ? t->family->spm
-                          : s->side == RILL_SIDE_TARGET ? t->target_spm
-                                                        : t->source_spm;
+    const rill_spm *spm = s->side == RILL_SIDE_TARGET ? t->target_spm : t->source_spm;
     return rill_spm_encode(spm, s->ctx, text, length, s->fn, s->user);
 }
 
@@ -215,22 +192,16 @@ static rill_status forward_token(void *user, const rill_added_token *token)
     return s->fn(s->user, token->text.data, token->text.length);
 }
 
-/* The added tokens at which texts are split; NULL: none. */
-static const rill_token_set *added_tokens(const rill_tokenizer *t)
-{
-    return t->family != NULL ? &t->family->tokens : t->added;
-}
-
 /* Split a text of the source or target language into subword tokens. In a target text, names of special tokens such as
  * "</s>" are ordinary text, because decoding would omit special tokens. */
 static rill_status split_text(const rill_tokenizer *t, rill_context *ctx, rill_side side, const char *bytes,
                               size_t length, rill_word_fn fn, void *user)
 {
     text_splitter s = {.tokenizer = t, .ctx = ctx, .side = side, .begin = bytes, .fn = fn, .user = user};
-    if (is_tokenized(t)) return rill_for_each_word(bytes, length, fn, user);
-    if (added_tokens(t) == NULL) return split_part(&s, bytes, length);
-    return rill_token_set_split(added_tokens(t), side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes, length,
-                                split_part, forward_token, &s);
+    if (t->tokenized) return rill_for_each_word(bytes, length, fn, user);
+    if (t->added == NULL) return split_part(&s, bytes, length);
+    return rill_token_set_split(t->added, side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes, length, split_part,
+                                forward_token, &s);
 }
 
 rill_status rill_tokenizer_split(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
@@ -282,12 +253,11 @@ static rill_status append_language_tag(id_appender *a, const char *text, size_t 
 /* The id of a special token before or after a family's input; -1: none. */
 static int32_t special_token_id(const rill_family_tokenizer *t, rill_extra_token what, const rill_language_pair *turn)
 {
-    switch (what) {
-    case RILL_EXTRA_SOURCE_LANGUAGE: return turn->source;
-    case RILL_EXTRA_TARGET_LANGUAGE: return turn->target;
-    case RILL_EXTRA_BOS: return t->bos;
-    default: return -1;
-    }
+    const int32_t ids[] = {[RILL_EXTRA_NONE] = -1,
+                           [RILL_EXTRA_SOURCE_LANGUAGE] = turn->source,
+                           [RILL_EXTRA_TARGET_LANGUAGE] = turn->target,
+                           [RILL_EXTRA_BOS] = t->bos};
+    return ids[what];
 }
 
 /* Move past the input's language columns. *turn = the input's languages. */
@@ -420,32 +390,29 @@ static void clean_up_spaces(rill_text *out, size_t from)
 static int is_special(const rill_tokenizer *t, int32_t action, const char *piece)
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};
-    if (is_tokenized(t)) return 0;
-    if (added_tokens(t) != NULL) {
+    if (t->tokenized) return 0;
+    if (t->added != NULL) {
         /* Without a family the ids of added tokens are the source's. */
         const int32_t id = t->family != NULL ? action : rill_token_set_added_id(t->added, piece, strlen(piece));
-        const int flags = rill_token_set_flags(added_tokens(t), id);
+        const int flags = rill_token_set_flags(t->added, id);
         if (flags >= 0 && (flags & RILL_TOKEN_SPECIAL) != 0) return 1;
         if (t->family != NULL) return 0;
     }
-    for (size_t i = 0; t->bpe != NULL && i < sizeof others / sizeof *others; i++)
-        if (strcmp(piece, others[i]) == 0) return 1;
-    return strcmp(piece, UNKNOWN) == 0;
+    return strcmp(piece, UNKNOWN) == 0 || (t->bpe != NULL && RILL_NAME_INDEX(piece, others) >= 0);
 }
 
 static rill_status join_tokens(const rill_tokenizer *t, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out)
 {
-    const rill_spm *spm = t->family != NULL ? t->family->spm : t->target_spm;
     const size_t from = out->length;
-    if (is_tokenized(t) || n == 0) return join_with_spaces(n, piece, length, out);
+    if (t->tokenized || n == 0) return join_with_spaces(n, piece, length, out);
     if (t->bpe != NULL)
         TRY(rill_moses_bpe_join(t->bpe, n, piece, length, out));
-    else if (spm != NULL)
-        TRY(rill_spm_decode(spm, n, piece, length, out));
+    else if (t->target_spm != NULL)
+        TRY(rill_spm_decode(t->target_spm, n, piece, length, out));
     else
         TRY(rill_pipeline_join(t->family->pipeline, n, piece, length, out));
-    if (t->family != NULL ? t->family->clean_up_spaces : t->clean_up_spaces) clean_up_spaces(out, from);
+    if (t->clean_up_spaces) clean_up_spaces(out, from);
     if (t->bpe == NULL) tidy_spaces(out, from);
     return RILL_OK;
 }

@@ -45,7 +45,7 @@ typedef struct rill_tokenizer_files {
     const rill_family *family;
     int tokenized; /* 1: inputs and outputs are tokens separated by spaces */
     /* Not FAMILY, 1: the directory's tokenizer_config.json, special_tokens_map.json and added_tokens.json, which are optional,
-     * add tokens to the vocabularies (added_tokens.c). */
+     * add tokens to the vocabularies (tokenizer_config.c). */
     int has_added_tokens;
     /* From the configuration: start of the decoder input, and forced first action; -1: unset. */
     int32_t decoder_start, forced_bos;
@@ -66,11 +66,11 @@ typedef struct rill_tokenizer {
     int32_t unk_action;             /* target id of <unk>; -1: none */
     /* Names of a multilingual model's languages, NULL-terminated; NULL for other models. */
     const char *const *languages;
-    int has_language_tags; /* 1: the source vocabulary has tokens like >>de<< */
-    struct rill_token_set
-        *added;          /* added tokens, at which texts are split first; NULL: none. Families have their own */
-    int clean_up_spaces; /* 1: remove spaces before punctuation from outputs */
-    /* For kind SENTENCEPIECE: segmenters of source and target texts, else NULL. */
+    int has_language_tags;        /* 1: the source vocabulary has tokens like >>de<< */
+    int tokenized;                /* 1: inputs and outputs are tokens separated by spaces */
+    struct rill_token_set *added; /* added tokens, at which texts are split first; NULL: none */
+    int clean_up_spaces;          /* 1: remove spaces before punctuation from outputs */
+    /* SentencePiece's segmenters of source and target texts; NULL: none */
     struct rill_spm *source_spm, *target_spm;
     struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */
     struct rill_family_tokenizer *family; /* for kind FAMILY, else NULL */
@@ -137,13 +137,10 @@ int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes,
 /* Return 1 if a family has this model_type. */
 int rill_family_exists(const char *model_type);
 
-/* *out = the model_type whose tokenizer the directory's tokenizer_config.json names; NULL if it names none, or one that no
- * family has.
- *   RILL_OK · as rill_family_files() */
-rill_status rill_family_from_tokenizer_config(rill_context *ctx, const char *directory, const char **out);
-
 /* Fill *out with the family and its tokenizer files in the directory, except for vocabulary sizes and the model's special
  * tokens. Pointers in *out refer to static memory and to `directory`.
+ *   model_type   config.json's; NULL: the type of the tokenizer that the directory's tokenizer_config.json names, and if it names
+ *                none, or one that no family has, *out is unchanged
  *   RILL_OK · RILL_ERR_FORMAT (tokenizer_config.json is wrong, or names an unsupported tokenizer) · RILL_ERR_IO ·
  *   RILL_ERR_MEMORY */
 rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,

@@ -1,9 +1,9 @@
-/* Reads the names, ids and flags of tokens from tokenizer_config.json, special_tokens_map.json and added_tokens.json;
- * see family.h.
+/* Reads the names, ids and flags of tokens from tokenizer_config.json, special_tokens_map.json and added_tokens.json, and adds
+ * added tokens to the vocabularies of Marian and FSMT models; see family.h.
  *
  * If several of these files have a key, the first in this order counts. jansson has checked that strings are UTF-8
  * without NULs.
- * Sections: files · values · added tokens. */
+ * Sections: files · values · added tokens · Marian and FSMT. */
 #include "family.h"
 
 #include <stdlib.h>
@@ -14,15 +14,14 @@
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static rill_status open_one(const rill_tokenizer_config *config, const char *file, json_t **out)
+static rill_status open_one(const rill_tokenizer_config *config, const char *file, rill_config **out)
 {
     rill_text path = {.ctx = config->ctx};
     if (!rill_directory_has_file(config->directory, file)) return RILL_OK;
     rill_status status = rill_path_join(&path, config->directory, file);
-    if (status == RILL_OK) status = rill_json_read(config->ctx, path.data, out);
+    if (status == RILL_OK) status = rill_config_open(out, config->ctx, path.data);
     rill_text_clear(&path);
-    if (status != RILL_OK || json_is_object(*out)) return status;
-    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s/%s: expected an object", config->directory, file);
+    return status;
 }
 
 rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
@@ -37,10 +36,10 @@ rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_conte
 
 void rill_tokenizer_config_close(rill_tokenizer_config *config)
 {
-    json_decref(config->config);
-    json_decref(config->special_tokens_map);
-    json_decref(config->added_tokens);
-    json_decref(config->tokenizer);
+    rill_config_close(config->config);
+    rill_config_close(config->special_tokens_map);
+    rill_config_close(config->added_tokens);
+    rill_config_close(config->tokenizer);
     *config = (rill_tokenizer_config){0};
 }
 
@@ -54,30 +53,8 @@ static const char *token_content(const json_t *value)
 
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key)
 {
-    const char *text = token_content(json_object_get(config->config, key));
-    return text != NULL ? text : token_content(json_object_get(config->special_tokens_map, key));
-}
-
-rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, const char *key, int fallback, int *out)
-{
-    const json_t *value = json_object_get(config->config, key);
-    *out = value == NULL || json_is_null(value) ? fallback : json_is_true(value);
-    if (value == NULL || json_is_null(value) || json_is_boolean(value)) return RILL_OK;
-    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s/tokenizer_config.json: %s: expected true or false",
-                     config->directory, key);
-}
-
-rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const char *key, int64_t min, int64_t max,
-                                      int64_t fallback, int64_t *out)
-{
-    const json_t *value = json_object_get(config->config, key);
-    *out = fallback;
-    if (value == NULL || json_is_null(value)) return RILL_OK;
-    *out = rill_json_integer(value, min - 1);
-    if (*out >= min && *out <= max) return RILL_OK;
-    return rill_fail(config->ctx, RILL_ERR_FORMAT,
-                     "%s/tokenizer_config.json: %s: expected an integer from %lld to %lld", config->directory, key,
-                     (long long)min, (long long)max);
+    const char *text = token_content(json_object_get(rill_config_root(config->config), key));
+    return text != NULL ? text : token_content(json_object_get(rill_config_root(config->special_tokens_map), key));
 }
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
@@ -95,7 +72,7 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static int added_token_flags(const json_t *token)
+int rill_added_token_flags(const json_t *token)
 {
     static const struct {
         const char *key;
@@ -116,7 +93,7 @@ static rill_status read_token_by_id(const rill_tokenizer_config *config, const c
 {
     char *end;
     *out = (numbered_token){
-        .id = strtoll(key, &end, 10), .text = token_content(token), .flags = added_token_flags(token)};
+        .id = strtoll(key, &end, 10), .text = token_content(token), .flags = rill_added_token_flags(token)};
     if (*key >= '0' && *key <= '9' && *end == '\0' && out->text != NULL && out->text[0] != '\0') return RILL_OK;
     return rill_fail(config->ctx, RILL_ERR_FORMAT,
                      "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found "
@@ -159,8 +136,9 @@ static rill_status add_numbered(const rill_tokenizer_config *config, json_t *obj
 
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens)
 {
-    TRY(add_numbered(config, json_object_get(config->config, "added_tokens_decoder"), tokens, read_token_by_id));
-    return add_numbered(config, config->added_tokens, tokens, read_id_by_token);
+    json_t *decoder = json_object_get(rill_config_root(config->config), "added_tokens_decoder");
+    TRY(add_numbered(config, decoder, tokens, read_token_by_id));
+    return add_numbered(config, rill_config_root(config->added_tokens), tokens, read_id_by_token);
 }
 
 /* Add the special tokens of a JSON array of strings, or of objects with "content". */
@@ -169,7 +147,7 @@ static rill_status add_list(const json_t *list, rill_token_set *tokens)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *token = json_array_get(list, i);
         const char *text = token_content(token);
-        const int flags = (json_is_object(token) ? added_token_flags(token) : 0) | RILL_TOKEN_SPECIAL;
+        const int flags = (json_is_object(token) ? rill_added_token_flags(token) : 0) | RILL_TOKEN_SPECIAL;
         if (text != NULL && text[0] != '\0') TRY(rill_token_set_add(tokens, text, strlen(text), -1, flags));
     }
     return RILL_OK;
@@ -179,8 +157,77 @@ rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *confi
 {
     static const char *const keys[] = {"additional_special_tokens", "extra_special_tokens"};
     for (size_t i = 0; i < 2; i++) {
-        const json_t *list = json_object_get(config->config, keys[i]);
-        TRY(add_list(list != NULL ? list : json_object_get(config->special_tokens_map, keys[i]), tokens));
+        const json_t *list = json_object_get(rill_config_root(config->config), keys[i]),
+                     *other = json_object_get(rill_config_root(config->special_tokens_map), keys[i]);
+        TRY(add_list(list != NULL ? list : other, tokens));
     }
     return RILL_OK;
+}
+
+/* --- Marian and FSMT ---------------------------------------------------------------------------------------------- */
+
+/* Source: transformers' tokenization_python.py. Texts are split at added tokens first, special tokens such as </s>
+ * included, and what is between them is split into subword tokens.
+ * Added tokens share the ids of both sides: a target vocabulary of its own gets the same ids, or the directory is refused. */
+
+/* Add the special tokens of the tokenizer class, if the vocabulary has them. Only FSMT has <s>. */
+static rill_status add_specials(const rill_tokenizer_config *config, int has_begin, rill_token_set *tokens)
+{
+    /* the key of tokenizer_config.json, and the name without that key */
+    static const char *const names[][2] = {{"eos_token", "</s>"},
+                                           {"unk_token", "<unk>"},
+                                           {"pad_token", "<pad>"},
+                                           {"sep_token", "</s>"},
+                                           {"bos_token", "<s>"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names - !has_begin; i++) {
+        const char *own = rill_tokenizer_config_string(config, names[i][0]), *name = own != NULL ? own : names[i][1];
+        if (rill_token_set_find(tokens, name, strlen(name)) >= 0)
+            TRY(rill_token_set_add(tokens, name, strlen(name), -1, RILL_TOKEN_SPECIAL));
+    }
+    return RILL_OK;
+}
+
+/* Add those of the source's added tokens that its vocabulary file lacks, which has `first` tokens, to the target's
+ * vocabulary. */
+static rill_status add_to_target(rill_tokenizer *t, const rill_tokenizer_files *files, int32_t first)
+{
+    rill_token_set tokens = {
+        .arena.ctx = t->ctx, .name = files->target, .vocabulary = t->target, .limit = files->target_vocab_size};
+    rill_status status = RILL_OK;
+    for (size_t i = 0; status == RILL_OK && i < t->added->n_added; i++) {
+        const rill_added_token *a = &t->added->added[i];
+        if (a->id >= first) status = rill_token_set_add(&tokens, a->text.data, a->text.length, a->id, a->flags);
+    }
+    rill_arena_clear(&tokens.arena);
+    return status;
+}
+
+static rill_status add_all(rill_tokenizer *t, const rill_tokenizer_config *config, const rill_tokenizer_files *files)
+{
+    const int32_t first = rill_vocabulary_count(t->source);
+    *t->added = (rill_token_set){
+        .arena.ctx = t->ctx, .name = files->source, .vocabulary = t->source, .limit = files->source_vocab_size};
+    TRY(add_specials(config, files->kind == RILL_TOKENIZER_MOSES_BPE, t->added));
+    TRY(rill_tokenizer_config_add_tokens(config, t->added));
+    TRY(rill_tokenizer_config_add_special(config, t->added));
+    if (t->target != t->source) TRY(add_to_target(t, files, first));
+    rill_token_set_finish(t->added);
+    return rill_config_bool_or(config->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces);
+}
+
+rill_status rill_added_tokens_open(rill_tokenizer *t, const rill_tokenizer_files *files)
+{
+    rill_tokenizer_config config;
+    TRY(rill_struct_alloc(t->ctx, &t->added, sizeof *t->added, "added tokens"));
+    rill_status status = rill_tokenizer_config_open(&config, t->ctx, files->directory, 0);
+    if (status == RILL_OK) status = add_all(t, &config, files);
+    rill_tokenizer_config_close(&config);
+    return status;
+}
+
+void rill_added_tokens_close(rill_tokenizer *t)
+{
+    if (t->added == NULL) return;
+    rill_arena_clear(&t->added->arena);
+    rill_free(t->ctx, t->added, sizeof *t->added);
 }

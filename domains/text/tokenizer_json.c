@@ -49,12 +49,8 @@ static int get_bool(const json_t *part, const char *key, int fallback)
 
 static rill_status copy_string(const tokenizer_json_reader *r, const json_t *text, rill_slice *out)
 {
-    const size_t length = json_string_length(text);
-    char *copy;
-    TRY(rill_arena_alloc(&r->p->arena, &copy, length + 1, 1, r->name));
-    memcpy(copy, json_string_value(text), length + 1);
-    *out = (rill_slice){copy, length};
-    return RILL_OK;
+    out->length = json_string_length(text);
+    return rill_arena_copy(&r->p->arena, json_string_value(text), out->length, r->name, &out->data);
 }
 
 /* Call `read` with `part`. If the type of `part` is "Sequence", call it for each element of the array at key `list`
@@ -217,10 +213,8 @@ static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"};
     const char *type = part_type(part);
-    if (strcmp(type, "ByteLevel") == 0 && r->p->byte_level) return RILL_OK;
-    for (size_t i = 0; i < sizeof known / sizeof *known && !r->p->byte_level; i++)
-        if (strcmp(type, known[i]) == 0) return RILL_OK;
-    return refuse_type(r, "decoder", part);
+    const int fits = r->p->byte_level ? strcmp(type, "ByteLevel") == 0 : RILL_NAME_INDEX(type, known) >= 0;
+    return fits ? RILL_OK : refuse_type(r, "decoder", part);
 }
 
 /* Check that the post-processor is one that adds special tokens. Its settings are ignored: the family's row in the
@@ -228,9 +222,7 @@ static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
 static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"TemplateProcessing", "RobertaProcessing", "BertProcessing", "ByteLevel"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(part_type(part), known[i]) == 0) return RILL_OK;
-    return refuse_type(r, "post_processor", part);
+    return RILL_NAME_INDEX(part_type(part), known) >= 0 ? RILL_OK : refuse_type(r, "post_processor", part);
 }
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
@@ -251,7 +243,7 @@ static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
             return refuse_key(r, "model.vocab", "expected a list of [TOKEN, SCORE]");
         p->score[i] = json_number_value(score);
         if (i == 0 || p->score[i] < min_score) min_score = p->score[i];
-        TRY(rill_token_set_add_base(r->tokens, json_string_value(token), json_string_length(token)));
+        TRY(rill_vocabulary_add(r->tokens->vocabulary, r->name, json_string_value(token), json_string_length(token)));
     }
     const json_int_t id = json_is_integer(unknown) ? json_integer_value(unknown) : -1;
     if (id < 0 || (size_t)id >= p->n_scores) return refuse_key(r, "model.unk_id", "expected the number of a token");
@@ -259,30 +251,6 @@ static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
     p->unk_score = min_score - 10; /* the tokenizers library's penalty for unknown characters */
     p->fuse_unk = 1;
     return RILL_OK;
-}
-
-/* Read the vocabulary {TOKEN: ID}, whose ids must be 0 .. count - 1, and add its tokens as base tokens. */
-static rill_status read_vocab_object(tokenizer_json_reader *r, json_t *vocabulary)
-{
-    const size_t n = json_object_size(vocabulary);
-    rill_arena arena = {.ctx = r->ctx};
-    const char **text, *token;
-    json_t *number;
-    if (n == 0) return refuse_key(r, "model.vocab", "expected an object of TOKEN: NUMBER");
-    rill_status status = rill_arena_alloc(&arena, &text, n, sizeof *text, r->name);
-    if (status == RILL_OK) memset(text, 0, n * sizeof *text);
-    json_object_foreach(vocabulary, token, number)
-    {
-        const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
-        if (status == RILL_OK && (id < 0 || (size_t)id >= n || text[id] != NULL))
-            status = rill_fail(r->ctx, RILL_ERR_FORMAT,
-                               "%s: model.vocab: \"%.60s\": expected a unique id from 0 to %zu", r->name, token, n - 1);
-        if (status == RILL_OK) text[id] = token;
-    }
-    for (size_t i = 0; status == RILL_OK && i < n; i++)
-        status = rill_token_set_add_base(r->tokens, text[i], strlen(text[i]));
-    rill_arena_clear(&arena);
-    return status;
 }
 
 /* Append a merge, "A B" or ["A", "B"], to `out` in the format of merges.txt. */
@@ -319,6 +287,7 @@ static rill_status read_bpe(tokenizer_json_reader *r, const json_t *model)
 {
     static const char *const marks[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     const json_t *dropout = json_object_get(model, "dropout");
+    json_t *vocabulary = json_object_get(model, "vocab"); /* {TOKEN: ID} */
     if (!is_absent(dropout) && json_number_value(dropout) != 0)
         return refuse_key(r, "model.dropout", "only null is supported");
     for (size_t i = 0; i < 2; i++) {
@@ -328,7 +297,10 @@ static rill_status read_bpe(tokenizer_json_reader *r, const json_t *model)
     }
     r->p->fuse_unk = get_bool(model, "fuse_unk", 0);
     r->p->ignore_merges = get_bool(model, "ignore_merges", 0);
-    TRY(read_vocab_object(r, json_object_get(model, "vocab")));
+    char where[4200];
+    if (!json_is_object(vocabulary)) return refuse_key(r, "model.vocab", "expected an object of TOKEN: NUMBER");
+    snprintf(where, sizeof where, "%s: model.vocab", r->name);
+    TRY(rill_vocabulary_add_json(r->tokens->vocabulary, where, vocabulary, r->tokens->limit));
     return read_merges(r, json_object_get(model, "merges"));
 }
 
@@ -344,14 +316,6 @@ static rill_status read_model(tokenizer_json_reader *r, const json_t *model)
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
 
-static int token_flags(const json_t *token)
-{
-    return (get_bool(token, "special", 0) ? RILL_TOKEN_SPECIAL : 0) |
-           (get_bool(token, "lstrip", 0) ? RILL_TOKEN_LSTRIP : 0) |
-           (get_bool(token, "rstrip", 0) ? RILL_TOKEN_RSTRIP : 0) |
-           (get_bool(token, "single_word", 0) ? RILL_TOKEN_SINGLE_WORD : 0);
-}
-
 /* Add the added tokens of the file, which the tokenizers library writes in order of their ids. */
 static rill_status read_added(tokenizer_json_reader *r, const json_t *list)
 {
@@ -363,7 +327,7 @@ static rill_status read_added(tokenizer_json_reader *r, const json_t *list)
             json_integer_value(id) < 0)
             return refuse_key(r, "added_tokens", "expected a list of {\"id\": NUMBER, \"content\": TEXT, ...}");
         TRY(rill_token_set_add(r->tokens, json_string_value(text), json_string_length(text), json_integer_value(id),
-                               token_flags(token)));
+                               rill_added_token_flags(token)));
     }
     return RILL_OK;
 }
@@ -386,15 +350,12 @@ static rill_status read_all(tokenizer_json_reader *r, const json_t *document)
 rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,
                                rill_token_set *tokens)
 {
-    rill_pipeline *p = rill_calloc(ctx, 1, sizeof *p);
-    *out = NULL;
-    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a tokeniser");
-    *p = (rill_pipeline){.arena.ctx = ctx, .name = name};
-    tokenizer_json_reader r = {.p = p, .ctx = ctx, .name = name, .tokens = tokens};
+    TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
+    **out = (rill_pipeline){.arena.ctx = ctx, .name = name};
+    tokenizer_json_reader r = {.p = *out, .ctx = ctx, .name = name, .tokens = tokens};
     const rill_status status = read_all(&r, document);
-    if (status == RILL_OK)
-        *out = p;
-    else
-        rill_pipeline_close(p);
+    if (status == RILL_OK) return RILL_OK;
+    rill_pipeline_close(*out);
+    *out = NULL;
     return status;
 }

@@ -23,7 +23,8 @@ void rill_tree_clear(rill_tree *tree)
     *tree = (rill_tree){.ctx = tree->ctx};
 }
 
-static rill_status append_node(rill_tree *tree, rill_slice label, rill_slice word)
+/* Append a node; a node without a word has word.data = NULL. */
+rill_status rill_tree_word(rill_tree *tree, rill_slice label, rill_slice word)
 {
     size_t count = (size_t)tree->count + 1;
     if (count > INT32_MAX) return rill_fail_memory(tree->ctx, SIZE_MAX, "a tree");
@@ -44,13 +45,8 @@ static rill_status push_open(rill_tree *tree, int32_t node)
 
 rill_status rill_tree_open(rill_tree *tree, rill_slice label)
 {
-    TRY(append_node(tree, label, (rill_slice){0}));
+    TRY(rill_tree_word(tree, label, (rill_slice){0}));
     return push_open(tree, tree->count - 1);
-}
-
-rill_status rill_tree_word(rill_tree *tree, rill_slice tag, rill_slice word)
-{
-    return append_node(tree, tag, word);
 }
 
 void rill_tree_close(rill_tree *tree)
@@ -89,14 +85,9 @@ static rill_status fail_incomplete(tree_reader *r, size_t place, const char *wha
 
 /* --- reading a token ---------------------------------------------------------------------------------------------- */
 
-static int is_tree_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
-
 static void skip_tree_spaces(tree_reader *r)
 {
-    while (r->offset < r->length && is_tree_space(r->text[r->offset])) r->offset++;
+    while (r->offset < r->length && rill_is_space(r->text[r->offset])) r->offset++;
 }
 
 /* Read a label or a word, which ends before white space or a bracket. */
@@ -105,20 +96,17 @@ static rill_slice read_label_or_word(tree_reader *r)
     const size_t from = r->offset;
     for (; r->offset < r->length; r->offset++) {
         const char c = r->text[r->offset];
-        if (is_tree_space(c) || c == '(' || c == ')') break;
+        if (rill_is_space(c) || c == '(' || c == ')') break;
     }
     return (rill_slice){r->text + from, r->offset - from};
 }
 
-static int ends_label_at(char c, int flags)
-{
-    return c == '-' || c == '=' || (c == '|' && !(flags & RILL_TREE_KEEP_BARS));
-}
-
+/* Cut a label before its first '-', '=' or, without RILL_TREE_KEEP_BARS, '|'. */
 static rill_slice strip_function_tag(rill_slice label, int flags)
 {
+    const char *ends = flags & RILL_TREE_KEEP_BARS ? "-=" : "-=|";
     for (size_t i = 1; i < label.length; i++)
-        if (ends_label_at(label.data[i], flags)) return (rill_slice){label.data, i};
+        if (memchr(ends, label.data[i], strlen(ends)) != NULL) return (rill_slice){label.data, i};
     return label;
 }
 
@@ -224,11 +212,6 @@ rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, in
 
 enum { INDENT = 2, DEEPEST_INDENT = 32 };
 
-static rill_status append_slice(rill_text *out, rill_slice slice)
-{
-    return rill_text_append(out, slice.data, slice.length);
-}
-
 /* Write the space or the line break before node i. */
 static rill_status write_separator(const rill_tree *tree, int32_t i, rill_text *out, int indented)
 {
@@ -248,10 +231,10 @@ static rill_status write_node(rill_tree *tree, int32_t i, rill_text *out)
 {
     const rill_tree_node *node = &tree->node[i];
     TRY(rill_text_append(out, "(", 1));
-    TRY(append_slice(out, node->label));
+    TRY(rill_text_append(out, node->label.data, node->label.length));
     if (node->word.data == NULL) return push_open(tree, i);
     TRY(rill_text_append(out, " ", 1));
-    TRY(append_slice(out, node->word));
+    TRY(rill_text_append(out, node->word.data, node->word.length));
     return rill_text_append(out, ")", 1);
 }
 

@@ -3,48 +3,32 @@
 #include "utf8.h"
 
 #include <string.h>
+#include <utf8proc.h>
 
 #include "domain_base.h"
 #include "rill/domain.h"
 
 /* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
-/* The range of the second byte depends on the first byte, which excludes overlong forms (E0, F0), surrogates (ED) and
- * characters above U+10FFFF (F4); see table 3-7 of the Unicode standard. */
+/* Return the length of the character at the start of `bytes`, and set *c to it; 0 and -1 if it is malformed. */
+static size_t read_char(const char *bytes, size_t length_left, utf8proc_int32_t *c)
+{
+    const utf8proc_ssize_t max = length_left < 4 ? (utf8proc_ssize_t)length_left : 4;
+    const utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)bytes, max, c);
+    return n > 0 ? (size_t)n : 0;
+}
+
 size_t rill_utf8_length(const char *bytes, size_t length_left)
 {
-    const unsigned char *p = (const unsigned char *)bytes;
-    unsigned char low = 0x80, high = 0xBF;
-    size_t length;
-    if (p[0] < 0x80) return 1;
-    if (p[0] < 0xC2) return 0;
-    if (p[0] < 0xE0) {
-        length = 2;
-    } else if (p[0] < 0xF0) {
-        length = 3;
-        if (p[0] == 0xE0) low = 0xA0;
-        if (p[0] == 0xED) high = 0x9F;
-    } else if (p[0] < 0xF5) {
-        length = 4;
-        if (p[0] == 0xF0) low = 0x90;
-        if (p[0] == 0xF4) high = 0x8F;
-    } else {
-        return 0;
-    }
-    if (length_left < length || p[1] < low || p[1] > high) return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((p[i] & 0xC0) != 0x80) return 0;
-    return length;
+    utf8proc_int32_t c;
+    return read_char(bytes, length_left, &c);
 }
 
 int32_t rill_utf8_read(const char *text, size_t length, size_t *pos)
 {
-    const char *bytes = text + *pos;
-    const size_t n = rill_utf8_length(bytes, length - *pos);
+    utf8proc_int32_t c;
+    const size_t n = read_char(text + *pos, length - *pos, &c);
     *pos += n > 0 ? n : 1;
-    if (n < 2) return n > 0 ? (unsigned char)bytes[0] : -1;
-    int32_t c = (unsigned char)bytes[0] & (0x7F >> n);
-    for (size_t i = 1; i < n; i++) c = c << 6 | ((unsigned char)bytes[i] & 0x3F);
     return c;
 }
 
@@ -53,6 +37,13 @@ size_t rill_utf8_skip(const char *text, size_t length)
     size_t n = 1;
     while (n < length && ((unsigned char)text[n] & 0xC0) == 0x80) n++;
     return n;
+}
+
+size_t rill_utf8_prev(const char *text, size_t pos)
+{
+    do pos--;
+    while (pos > 0 && ((unsigned char)text[pos] & 0xC0) == 0x80);
+    return pos;
 }
 
 size_t rill_utf8_check(const char *bytes, size_t length)

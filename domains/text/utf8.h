@@ -26,10 +26,17 @@ int32_t rill_utf8_read(const char *text, size_t length, size_t *pos);
 /* Return the number of bytes up to the start of the next character, at least 1; length > 0. */
 size_t rill_utf8_skip(const char *text, size_t length);
 
+/* Return the offset of the character that ends before `pos`; pos > 0. */
+size_t rill_utf8_prev(const char *text, size_t pos);
+
 /* Tests for ASCII characters; the locale has no effect. */
 static inline int rill_is_digit(char c)
 {
     return c >= '0' && c <= '9';
+}
+static inline int rill_is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
 }
 static inline int rill_is_lower(char c)
 {
@@ -55,6 +62,7 @@ int rill_slice_equal(rill_slice a, rill_slice b);
 /* Return the index of the name that equals the slice, or -1. */
 int rill_slice_index(rill_slice slice, const char *const *names, size_t n);
 #define RILL_SLICE_INDEX(slice, names) rill_slice_index(slice, names, sizeof(names) / sizeof *(names))
+#define RILL_NAME_INDEX(name, names) RILL_SLICE_INDEX(((rill_slice){(name), strlen(name)}), names)
 
 /* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);

@@ -96,6 +96,16 @@ static void added_tokens_need_fitting_ids(void **state)
     refuse(&files, RILL_ERR_FORMAT, "target_vocab.json: \"<x>\" has the id 51: expected 3, the next one");
 }
 
+/* Splitting a text at an empty token would not end. */
+static void added_tokens_may_not_be_empty(void **state)
+{
+    (void)state;
+    const rill_tokenizer_files files = marian_files(60);
+    write_string(folder, "vocab.json", "{\"</s>\": 0, \"<unk>\": 1, \"\": 2, \"a\": 3}");
+    write_string(folder, "special_tokens_map.json", "{\"eos_token\": \"\"}");
+    refuse(&files, RILL_ERR_FORMAT, "vocab.json: token number 2 is empty");
+}
+
 static void spaces_are_cleaned_up(void **state)
 {
     (void)state;
@@ -148,9 +158,8 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(marian_reads_added_tokens), CASE(added_tokens_need_fitting_ids),
-        CASE(spaces_are_cleaned_up),     CASE(fsmt_reads_added_tokens),
-        CASE(memory_may_run_out),
+        CASE(marian_reads_added_tokens), CASE(added_tokens_need_fitting_ids), CASE(added_tokens_may_not_be_empty),
+        CASE(spaces_are_cleaned_up),     CASE(fsmt_reads_added_tokens),       CASE(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("added_tokens", tests, NULL, NULL);
 }

@@ -109,10 +109,8 @@ static void config_gives_typed_values(void **state)
     assert_string_equal(text, "fallback");
     assert_int_equal(rill_config_bool_or(c, "yes", 0, &flag), RILL_OK);
     assert_true(flag);
-    assert_int_equal(rill_config_has_object(c, "rill", &flag), RILL_OK);
-    assert_true(flag);
-    assert_int_equal(rill_config_has_object(c, "other", &flag), RILL_OK);
-    assert_false(flag);
+    assert_int_equal(rill_config_expect_object(c, "rill"), RILL_OK);
+    assert_int_equal(rill_config_expect_object(c, "other"), RILL_OK);
     assert_int_equal(rill_config_expect(c, "rill.domain", "semparse"), RILL_OK);
     assert_int_equal(rill_config_expect(c, "model_type", "anything"), RILL_OK);
     assert_string_equal(rill_config_name(c), "c.json");
@@ -141,7 +139,7 @@ static void config_says_what_it_expected(void **state)
     REFUSED(rill_config_string(c, "o", &text), "c.json: o: expected a text, found an object");
     REFUSED(rill_config_string_or(c, "t", "", &text), "c.json: t: expected a text, found true");
     REFUSED(rill_config_bool_or(c, "n", 0, &flag), "c.json: n: expected true or false, found 70");
-    REFUSED(rill_config_has_object(c, "n", &flag), "c.json: n: expected an object, found 70");
+    REFUSED(rill_config_expect_object(c, "n"), "c.json: n: expected an object, found 70");
     REFUSED(rill_config_expect(c, "s", "short"), "c.json: s: expected \"short\", found \"long\"");
     rill_config_close(c);
 }
@@ -228,6 +226,37 @@ static void vocabulary_finds_all_of_many(void **state)
         assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), -1);
     rill_vocabulary_close(v);
     free(text);
+}
+
+static void vocabulary_grows(void **state)
+{
+    (void)state;
+    enum { MANY = 1000 };
+    char token[16];
+    int32_t id;
+    rill_vocabulary *v;
+    assert_ok(ctx, rill_vocabulary_create(&v, ctx));
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(rill_vocabulary_count(v), 0);
+        assert_int_equal(rill_vocabulary_id(v, "t0", 2), -1);
+        for (int i = 0; i < 2 * MANY; i++) { /* each token twice */
+            assert_ok(ctx, rill_vocabulary_intern(v, token, (size_t)sprintf(token, "t%d", i / 2), &id));
+            assert_int_equal(id, i / 2);
+        }
+        assert_int_equal(rill_vocabulary_count(v), MANY);
+        for (int i = 0; i < MANY; i++) {
+            assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), i);
+            assert_string_equal(rill_vocabulary_token(v, i, NULL), token);
+        }
+        assert_ok(ctx, rill_vocabulary_add(v, "v", "a\0b", 3)); /* any bytes */
+        assert_int_equal(rill_vocabulary_id(v, "a\0b", 3), MANY);
+        assert_int_equal(rill_vocabulary_id(v, "a", 1), -1);
+        assert_int_equal(rill_vocabulary_add(v, "v", "t1", 2), RILL_ERR_FORMAT);
+        assert_string_equal(rill_error(ctx), "v:1002: \"t1\" is also in line 2");
+        assert_int_equal(rill_vocabulary_count(v), MANY + 1);
+        assert_ok(ctx, rill_vocabulary_reset(v));
+    }
+    rill_vocabulary_close(v);
 }
 
 static void vocabulary_refuses_with_line(void **state)
@@ -403,6 +432,7 @@ int main(void)
         CASE(config_of_a_folder_may_be_absent),
         CASE(vocabulary_numbers_lines),
         CASE(vocabulary_finds_all_of_many),
+        CASE(vocabulary_grows),
         CASE(vocabulary_refuses_with_line),
         CASE(json_vocabulary_keeps_given_numbers),
         CASE(json_vocabulary_may_be_a_list),

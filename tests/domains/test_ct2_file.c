@@ -173,10 +173,9 @@ static void variables_of_all_types_are_read(void **state)
                        wanted_bf16[] = {-2.5f, 1};
     const image f = sample();
     rill_tensor_file *t;
-    uint32_t revision;
     assert_ok(ctx, parse(&t, &f));
-    assert_string_equal(rill_ct2_spec_name(t, &revision), "TransformerSpec");
-    assert_int_equal(revision, 7);
+    assert_string_equal(t->ct2_spec, "TransformerSpec");
+    assert_int_equal(t->ct2_revision, 7);
     assert_int_equal(rill_tensor_file_count(t), 15);
     assert_string_equal(rill_tensor_file_find(t, "a/weight")->dtype, "I16");
     reads(t, "b/weight", 2, (int64_t[]){3, 2}, i8_values, 6);
@@ -376,10 +375,9 @@ static void old_versions_are_read(void **state)
     for (uint32_t version = 1; version <= 3; version++) {
         const image f = old_sample(version);
         rill_tensor_file *t;
-        uint32_t revision;
         assert_ok(ctx, parse(&t, &f));
-        assert_string_equal(rill_ct2_spec_name(t, &revision), version == 1 ? "TransformerBase" : "TransformerBig");
-        assert_int_equal(revision, version);
+        assert_string_equal(t->ct2_spec, version == 1 ? "TransformerBase" : "TransformerBig");
+        assert_int_equal(t->ct2_revision, version);
         reads(t, "encoder/embeddings/weight", 2, (int64_t[]){3, 2}, i8_values, 6);
         reads(t, "decoder/layer_0/self_attention/linear_1/weight", 2, (int64_t[]){2, 2}, i16_values, 4);
         reads(t, "decoder/projection/bias", 1, (int64_t[]){2}, full, 2);

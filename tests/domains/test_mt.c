@@ -82,7 +82,7 @@ static void expand(void *self, int32_t actions, int32_t node, int32_t parent, in
 
 static int is_recurrent(const seq_runner *m)
 {
-    return m->model->net[0]->arch->step == rnn_step;
+    return m->model->net[0]->arch == &rnn_arch;
 }
 
 /* What the last decoder layer reads of the input: encoder states times that layer's key and value weights; in a

@@ -73,11 +73,11 @@ static rill_status configure(seq_net *net, const char *directory, rill_tokenizer
     return RILL_OK;
 }
 
-static rill_status load(seq_net *seq, const char *directory)
+static rill_status load(seq_net *seq, rill_loader *loader)
 {
     gru_net *net = (gru_net *)seq;
     rill_network *network = seq->model->network;
-    (void)directory;
+    (void)loader;
     TRY(rill_arena_alloc(&seq->model->arena, &net->w, 1, sizeof *net->w, "weights"));
     weights *w = net->w;
     make_weights(w, (uint64_t)net->seed);

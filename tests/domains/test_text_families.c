@@ -490,7 +490,8 @@ static void folders_that_are_refused(void **state)
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 200 tokens, as config.json says");
     files = required_files("t5");
     write_string(folder, "tokenizer_config.json", "{\"extra_ids\": true}");
-    refuse(&files, RILL_ERR_FORMAT, "%s/tokenizer_config.json: extra_ids: expected an integer from 0 to 100000");
+    refuse(&files, RILL_ERR_FORMAT,
+           "%s/tokenizer_config.json: extra_ids: expected an integer from 0 to 100000, found true");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"<x>\" has the id 1000: expected 300, the next one");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"7\": {\"content\": \"</s>\"}}}");

@@ -233,7 +233,7 @@ static void tokenizer_json_is_refused_by_key(void **state)
         {"\"model\": {\"type\": \"BPE\", \"end_of_word_suffix\": \"</w>\", \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}",
          "model.end_of_word_suffix: only null is supported"},
         {"\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 1}, \"merges\": [\"a b\"]}",
-         "model.vocab: \"a\": expected a unique id from 0 to 0"},
+         "model.vocab: \"a\": expected an id from 0 to 0, a different one for each token"},
         {"\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [[\"a\", 1]]}",
          "model.merges: expected a list of \"A B\" or [\"A\", \"B\"]"},
     };

@@ -69,15 +69,15 @@ static void read_file(rill_context *ctx, const json_t *document, const char *tex
 {
     rill_token_set tokens = {.arena.ctx = ctx, .name = "tokenizer.json", .limit = 5000};
     rill_pipeline *pipeline;
-    rill_vocabulary *vocabulary = NULL;
+    require(rill_vocabulary_create(&tokens.vocabulary, ctx) == RILL_OK);
     rill_status status = rill_pipeline_open(&pipeline, ctx, "tokenizer.json", document, &tokens);
-    if (status == RILL_OK) status = rill_token_set_finish(&tokens, &vocabulary);
-    if (status == RILL_OK) status = rill_pipeline_set_vocabulary(pipeline, vocabulary);
+    if (status == RILL_OK) rill_token_set_finish(&tokens);
+    if (status == RILL_OK) status = rill_pipeline_set_vocabulary(pipeline, tokens.vocabulary);
     require(status == RILL_OK || (status == RILL_ERR_FORMAT && rill_error(ctx)[0] != '\0'));
     if (status == RILL_OK) read_text(ctx, pipeline, &tokens, text, length);
     rill_pipeline_close(pipeline);
-    rill_token_set_clear(&tokens);
-    rill_vocabulary_close(vocabulary);
+    rill_vocabulary_close(tokens.vocabulary);
+    rill_arena_clear(&tokens.arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
