@@ -36,13 +36,10 @@ typedef struct cache cache;
 cache *cache_create(size_t max_bytes);
 void cache_destroy(cache *c); /* NULL is allowed */
 
-/* Hash a key with a secret seed, so that clients cannot construct keys that collide. */
-uint64_t cache_hash(const cache *c, const void *key, size_t length);
-
 /* Find the response that is stored for a key. It is valid until the next cache_add(). NULL: not cached. */
-const char *cache_find(cache *c, uint64_t hash, const void *key, size_t length);
+const char *cache_find(cache *c, const void *key, size_t length);
 /* Store copies of key and response. Entries that are too large, or for which there is no memory, are not stored. */
-void cache_add(cache *c, uint64_t hash, const void *key, size_t length, const char *answer);
+void cache_add(cache *c, const void *key, size_t length, const char *answer);
 
 size_t cache_n_entries(const cache *c);
 size_t cache_n_bytes(const cache *c);
@@ -74,7 +71,6 @@ typedef struct job_input {
     /* The members below are protected by the service's lock. */
     char *key; /* [key_length] cache key; NULL: not computed yet */
     size_t key_length;
-    uint64_t hash; /* hash of the cache key */
     /* search for whose result the input waits; NULL: the input is still in the queue, or done */
     struct decoding *decoding;
     struct job_input *next, *prev; /* neighbours in the list of inputs that wait for the same search */
@@ -197,7 +193,6 @@ typedef struct decoding {
     int64_t flight_index; /* index of this search in service.in_flight */
     char *key;            /* [key_length] cache key; NULL: the search is not shared */
     size_t key_length;
-    uint64_t hash;
     /* wants_tokens: the result has "tokens"; has_watcher: the engine reports progress */
     int wants_tokens, has_watcher;
     /* width of the input's text (cli_text_width()) if the model is made for sentences; else 0 */
