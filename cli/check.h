@@ -85,11 +85,10 @@ static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
 #define CLI_CHECK_INSTANCE "rill-check-instance"
 
 typedef struct cli_check_instance {
-    rill_heuristic heuristic; /* registered tables: they forward calls to the real tables */
+    rill_heuristic heuristic; /* registered tables: copies of the tested ones, whose create() returns `self` */
     rill_scorer scorer;
-    const rill_heuristic *real_heuristic;
-    const rill_scorer *real_scorer;
-    void *self; /* the instance that the real table created */
+    void *self;                  /* the instance that the tested table created */
+    void (*destroy)(void *self); /* of the tested table; NULL: none */
 } cli_check_instance;
 
 /* Fill in the function tables of the instance (heuristic and scorer) and register them. `instance` must outlive the context. */
