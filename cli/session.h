@@ -5,7 +5,7 @@
 #include "cli_options.h"
 #include "rill/script_config.h"
 
-enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
+enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 63, CLI_SCRIPTS_MAX = 64 };
 
 /* Options for model and search: the beginning of every command's struct. Strings point into argv. */
 typedef struct cli_session {
@@ -23,10 +23,11 @@ typedef struct cli_session {
     int row_options_only;   /* pass the domain only options that it declares, and none from the model's directory */
     const char *domain;     /* name from --domain or the run file; NULL: config.json names the domain */
     rill_open_options open; /* open.threads: 0 until an option, the run file or cli_session_configure() sets it */
-    const char *ensemble[CLI_MODELS_MAX]; /* further models of an ensemble, after the one at open.path */
-    int has_threads_option;               /* an option or the run file sets the number of threads */
-    int workers;                          /* number of workers; 0: chosen when the model is opened */
-    int is_large_input;                   /* 1: several workers are likely to be faster than one */
+    const char
+        *ensemble[CLI_MODELS_MAX]; /* further models, after the one at open.path: of an ensemble, or of a server */
+    int has_threads_option;        /* an option or the run file sets the number of threads */
+    int workers;                   /* number of workers; 0: chosen when the model is opened */
+    int is_large_input;            /* 1: several workers are likely to be faster than one */
     int n_scripts;
     /* [n_scripts] loaded scripts, at most CLI_SCRIPTS_MAX; further scripts are not listed */
     rill_script *scripts_loaded[CLI_SCRIPTS_MAX];

@@ -144,13 +144,14 @@ typedef struct service_counts {
     rill_stats stats;
 } service_counts;
 
-/* Open the model of a command line with `rill decode`'s options.
+/* Open a model of a command line with `rill decode`'s options.
  *   command: the command whose options they are
- *   name: the name by which requests select the model; freed with the service, also after a failure
+ *   index: number of the model among those of the command line, from 0; *n_models: how many there are
  *   *out: closed by the caller, NULL on failure; with the option --openapi its model is not opened
  *   *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
-int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped);
+int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
+                 int *helped);
 int service_start(service *s); /* start the service's thread; does nothing if it was started */
 /* Refuse new jobs and wait until all jobs are done. `now`: stop at once, so that unfinished inputs get an error. */
 void service_end(service *s, int now);
@@ -245,7 +246,7 @@ char *queue_settings_key(const rill_settings *settings);
 /* A set of served models. Each model is opened with the same command line except for its name. After a reload, the old set stays open
  * until its last request is answered. */
 
-enum { MODELS_MAX = 64 };
+enum { MODELS_MAX = CLI_MODELS_MAX + 1 };
 
 typedef struct models {
     service *service[MODELS_MAX]; /* [n] services, one per model */

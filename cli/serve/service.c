@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "record.h"
+#include "utf8.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -74,20 +75,58 @@ static int prepare(service *s)
     return s->in_flight && s->cache && s->settings_key ? CLI_OK : cli_fail_memory("the inputs under way");
 }
 
-int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped)
+/* Return the name of a model: NAME in NAME=DIR, or else the last component of its directory. *model: receives the directory. */
+static rill_slice model_name(const char **model)
+{
+    const char *text = *model, *equals = strchr(text, '='), *slash = strchr(text, '/');
+    if (equals && equals > text && (!slash || equals < slash)) {
+        *model = equals + 1;
+        return (rill_slice){text, (size_t)(equals - text)};
+    }
+    size_t end = strlen(text);
+    while (end > 1 && text[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && text[begin - 1] != '/') begin--;
+    return (rill_slice){text + begin, end - begin};
+}
+
+/* Of the models of the command line, keep the one with this index, under its name. */
+static int choose_model(service *s, int index, int *n_models)
+{
+    rill_open_options *open = &s->session.open;
+    const char *path[MODELS_MAX];
+    rill_slice name[MODELS_MAX];
+    *n_models = open->path ? 1 + open->n_ensemble : 0;
+    for (int m = 0; m < *n_models; m++) {
+        path[m] = m > 0 ? s->session.ensemble[m - 1] : open->path;
+        name[m] = model_name(&path[m]);
+        for (int i = 0; i < m; i++)
+            if (rill_slice_equal(name[i], name[m]))
+                return cli_fail("two models have the name \"%.*s\": set another with -m NAME=DIR", (int)name[m].length,
+                                name[m].data);
+    }
+    if (*n_models == 0) return CLI_OK;
+    if (!path[index][0]) return cli_fail("-m: the path is empty");
+    open->path = path[index];
+    open->n_ensemble = 0;
+    s->name = strndup(name[index].data, name[index].length);
+    return s->name ? CLI_OK : cli_fail_memory("a model");
+}
+
+int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
+                 int *helped)
 {
     service *s = calloc(1, sizeof *s);
     *out = NULL;
     if (!s || pthread_mutex_init(&s->lock, NULL) || pthread_cond_init(&s->changed, NULL)) {
         free(s);
-        free(name);
         return cli_fail_memory("a model");
     }
-    s->name = name;
     s->session.command = command;
     int code = cli_session_start(&s->session);
     if (code == CLI_OK) code = command->start(s);
     if (code == CLI_OK) code = cli_session_parse(&s->session, argc, argv, helped);
+    if (code == CLI_OK) code = choose_model(s, index, n_models);
     if (code == CLI_OK && !*helped && !s->options.prints_openapi) code = prepare(s);
     if (code == CLI_OK && !*helped)
         *out = s;
