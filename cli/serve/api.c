@@ -15,8 +15,7 @@ static int read_decode(api_request *r)
     if (!request_read_options(r) || !request_read_switch(r, "tokens", &j->wants_tokens) ||
         !request_read_switch(r, "stream", &j->is_stream) || !request_read_timeout(r) || !request_read_constraints(r))
         return 0;
-    if (j->is_stream && r->document)
-        return api_refuse(r, 400, "bad-request", "\"stream\" cannot be combined with \"split\"");
+    if (j->is_stream && r->document) return api_refuse_request(r, "\"stream\" cannot be combined with \"split\"");
     return 1;
 }
 
@@ -57,9 +56,9 @@ static int begin_decode(api_request *r)
     const json_t *input = json_object_get(r->body, "input"), *inputs = json_object_get(r->body, "inputs");
     document_split split;
     if (!request_has_known_keys(r, keys) || !request_read_split(r, &split)) return 0;
-    if (!input == !inputs) return api_refuse(r, 400, "bad-request", "expected either \"input\" or \"inputs\"");
-    if (input && !json_is_string(input)) return api_refuse(r, 400, "bad-request", "input: expected a text");
-    if (inputs && !json_is_array(inputs)) return api_refuse(r, 400, "bad-request", "inputs: expected a list of texts");
+    if (!input == !inputs) return api_refuse_request(r, "expected either \"input\" or \"inputs\"");
+    if (input && !json_is_string(input)) return api_refuse_request(r, "input: expected a text");
+    if (inputs && !json_is_array(inputs)) return api_refuse_request(r, "inputs: expected a list of texts");
     if (!request_find_service(r) || !request_make_document_job(r, input ? input : inputs, split) || !read_decode(r))
         return 0;
     if (r->job->n > 0) return request_submit(r);
@@ -78,14 +77,12 @@ static int begin_trace(api_request *r)
     const json_t *inputs = json_object_get(r->body, "inputs");
     if (!request_has_known_keys(r, keys)) return 0;
     if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MAX_TRACED_INPUTS)
-        return api_refuse(r, 400, "bad-request", "inputs: expected a list of 1 to %d texts", MAX_TRACED_INPUTS);
+        return api_refuse_request(r, "inputs: expected a list of 1 to %d texts", MAX_TRACED_INPUTS);
     if (!request_find_service(r) || !(r->job = request_make_job(r, inputs)) || !request_read_options(r)) return 0;
     const rill_status status = request_trace_start(r->service, r->job);
     if (status == RILL_OK) return 1;
-    if (status == RILL_ERR_OPTION) return api_refuse(r, 400, "bad-request", "this model's searches cannot be traced");
-    api_refuse(r, 503, "busy", "another request is being traced: try again");
-    r->answer.retry_after = 1;
-    return 0;
+    if (status == RILL_ERR_OPTION) return api_refuse_request(r, "this model's searches cannot be traced");
+    return api_refuse_for_now(r, "busy", "another request is being traced: try again");
 }
 
 static int end_trace(api_request *r)

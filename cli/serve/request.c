@@ -66,12 +66,12 @@ static int refuse_key(api_request *r, const char *key, const char *const *keys)
     service *s = r->models->service[0];
     const char *why = "";
     const int is_option = rill_option_row(s->session.ctx, key) != NULL || rill_refused_option("setting", key) != NULL;
-    if (is_option && service_check_option(s, key, &why) != RILL_OK) return api_refuse(r, 400, "bad-request", "%s", why);
+    if (is_option && service_check_option(s, key, &why) != RILL_OK) return api_refuse_request(r, "%s", why);
     if (is_option || rill_is_options_key(key))
-        return api_refuse(r, 400, "bad-request", "unknown key \"%s\": the options are in \"options\"", key);
+        return api_refuse_request(r, "unknown key \"%s\": the options are in \"options\"", key);
     const char *near = known_key(key, keys);
-    return near ? api_refuse(r, 400, "bad-request", "unknown key \"%s\": did you mean \"%s\"?", key, near)
-                : api_refuse(r, 400, "bad-request", "unknown key \"%s\"", key);
+    return near ? api_refuse_request(r, "unknown key \"%s\": did you mean \"%s\"?", key, near)
+                : api_refuse_request(r, "unknown key \"%s\"", key);
 }
 
 int request_has_known_keys(api_request *r, const char *const *keys)
@@ -87,20 +87,25 @@ int request_has_known_keys(api_request *r, const char *const *keys)
     return 1;
 }
 
+const char *request_text(const json_t *body, const char *key)
+{
+    const json_t *value = json_object_get(body, key);
+    const char *text = json_string_value(value);
+    return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
 int request_find_service(api_request *r)
 {
     const models *m = r->models;
-    const json_t *value = json_object_get(r->body, "model");
-    const char *name = json_string_value(value);
-    if (!value) r->service = m->service[0];
-    if (!value) return 1;
-    if (!name || strlen(name) != json_string_length(value))
-        return api_refuse(r, 400, "bad-request", "model: expected a text without a NUL byte");
+    const char *name = request_text(r->body, "model");
+    if (!json_object_get(r->body, "model"))
+        r->service = m->service[0];
+    else if (!name)
+        return api_refuse_request(r, "model: expected a text without a NUL byte");
     for (int i = 0; i < m->n && !r->service; i++)
         if (!strcmp(m->service[i]->name, name)) r->service = m->service[i];
-    return r->service
-               ? 1
-               : api_refuse(r, 404, "unknown-model", "unknown model \"%s\": GET /v1/models lists the models", name);
+    if (r->service) return 1;
+    return api_refuse(r, 404, "unknown-model", "unknown model \"%s\": GET /v1/models lists the models", name);
 }
 
 int request_read_options(api_request *r)
@@ -108,7 +113,7 @@ int request_read_options(api_request *r)
     const json_t *options = json_object_get(r->body, "options");
     const char *why;
     if (options == NULL) return 1;
-    if (!json_is_object(options)) return api_refuse(r, 400, "bad-request", "options: expected an object {NAME: VALUE}");
+    if (!json_is_object(options)) return api_refuse_request(r, "options: expected an object {NAME: VALUE}");
     const rill_status status = service_read_settings(r->service, options, r->job, &why);
     if (status == RILL_OK) return 1;
     return status == RILL_ERR_OPTION ? api_refuse(r, 400, "bad-option", "options: %s", why)
@@ -119,9 +124,8 @@ int request_read_switch(api_request *r, const char *key, int *out)
 {
     const json_t *value = json_object_get(r->body, key);
     *out = json_is_true(value);
-    return value == NULL || json_is_boolean(value)
-               ? 1
-               : api_refuse(r, 400, "bad-request", "%s: expected true or false", key);
+    if (value == NULL || json_is_boolean(value)) return 1;
+    return api_refuse_request(r, "%s: expected true or false", key);
 }
 
 int request_read_timeout(api_request *r)
@@ -130,7 +134,7 @@ int request_read_timeout(api_request *r)
     const double seconds = json_number_value(value);
     if (value == NULL) return 1;
     if (!json_is_number(value) || !(seconds > 0 && seconds < 1e6))
-        return api_refuse(r, 400, "bad-request", "timeout: expected a number of seconds, above 0");
+        return api_refuse_request(r, "timeout: expected a number of seconds, above 0");
     r->job->deadline = r->job->arrival_time + seconds;
     return 1;
 }
@@ -150,13 +154,12 @@ static int check_inputs(api_request *r, const json_t *inputs)
 {
     const size_t n = n_inputs(inputs);
     if (!json_is_string(inputs) && !json_is_array(inputs))
-        return api_refuse(r, 400, "bad-request", "expected a text, or a list of texts, as inputs");
+        return api_refuse_request(r, "expected a text, or a list of texts, as inputs");
     if (n > (size_t)r->max_inputs)
         return api_refuse(r, 413, "too-many-inputs", "%zu inputs: the maximum of a request is %lld", n,
                           (long long)r->max_inputs);
     for (size_t i = 0; i < n; i++)
-        if (!json_is_string(input_text(inputs, i)))
-            return api_refuse(r, 400, "bad-request", "inputs: %zu: expected a text", i);
+        if (!json_is_string(input_text(inputs, i))) return api_refuse_request(r, "inputs: %zu: expected a text", i);
     return 1;
 }
 
@@ -198,13 +201,9 @@ int request_submit(api_request *r)
     if (status == RILL_OK) return 1;
     const char *why = service_failure(r->service);
     if (why[0])
-        api_refuse(r, 503, "failed", "model %s has failed and is being reopened: %s", r->service->name, why);
-    else if (status == RILL_AGAIN)
-        api_refuse(r, 503, "busy", "too many inputs are queued: try again");
-    else
-        api_refuse(r, 503, "stopping", "the server is stopping and accepts no requests");
-    r->answer.retry_after = 1;
-    return 0;
+        return api_refuse_for_now(r, "failed", "model %s has failed and is being reopened: %s", r->service->name, why);
+    if (status == RILL_AGAIN) return api_refuse_for_now(r, "busy", "too many inputs are queued: try again");
+    return api_refuse_for_now(r, "stopping", "the server is stopping and accepts no requests");
 }
 
 /* --- documents --------------------------------------------------------------------------------------------------------- */
@@ -217,9 +216,8 @@ int request_read_split(api_request *r, document_split *split)
     *split = DOCUMENT_UNSPLIT;
     for (int s = DOCUMENT_LINES; s <= DOCUMENT_HTML && json_is_string(value); s++)
         if (!strcmp(names[s], json_string_value(value))) *split = (document_split)s;
-    return value == NULL || *split != DOCUMENT_UNSPLIT
-               ? 1
-               : api_refuse(r, 400, "bad-request", "split: expected \"lines\", \"sentences\" or \"html\"");
+    if (value == NULL || *split != DOCUMENT_UNSPLIT) return 1;
+    return api_refuse_request(r, "split: expected \"lines\", \"sentences\" or \"html\"");
 }
 
 /* Split the inputs into documents, which the request keeps. Returns the list of all parts; NULL: out of memory. */

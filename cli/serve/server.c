@@ -300,10 +300,9 @@ static int check_type(exchange *x)
 static int check_place(exchange *x)
 {
     if (!x->is_spare || !strcmp(x->route->method, "GET")) return 1;
-    api_refuse(&x->request, 503, "busy", "all %d connections of the server (--max-connections) are in use: try again",
-               x->server->options.max_connections);
-    x->request.answer.retry_after = 1;
-    return 0;
+    return api_refuse_for_now(&x->request, "busy",
+                              "all %d connections of the server (--max-connections) are in use: try again",
+                              x->server->options.max_connections);
 }
 
 static int check_head_size(exchange *x)
@@ -329,9 +328,7 @@ static int check_head(exchange *x, const char *method, const char *path, const c
     if (length && strtoll(length, NULL, 10) > max_body_bytes(x)) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return 1;
     if (!x->server->is_draining) return check_type(x);
-    api_refuse(r, 503, "stopping", "the server is stopping and accepts no requests");
-    r->answer.retry_after = 1;
-    return 0;
+    return api_refuse_for_now(r, "stopping", "the server is stopping and accepts no requests");
 }
 
 /* Append bytes to the request's body. Returns 0 if the body is too large, or out of memory. */
@@ -385,10 +382,7 @@ static int parse_body(exchange *x)
 /* Check the API key in the body, if the head has none. */
 static int check_body_key(exchange *x)
 {
-    const json_t *value = json_object_get(x->parsed, "api_key");
-    const char *key = json_string_value(value);
-    const int has_nul = key && strlen(key) != json_string_length(value);
-    return x->lacks_key && is_wrong_key(x, has_nul ? NULL : key) ? refuse_key(x) : 1;
+    return x->lacks_key && is_wrong_key(x, request_text(x->parsed, "api_key")) ? refuse_key(x) : 1;
 }
 
 static int begin_request(exchange *x)
