@@ -3,8 +3,6 @@
  * Sections: pieces · words · joining. */
 #include "document.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <utf8proc.h>
 
 #include "utf8.h"
@@ -13,13 +11,9 @@
 
 void buffer_add(buffer *b, const char *text, size_t length)
 {
-    if (b->used + length + 1 > b->capacity) {
-        const size_t capacity = 2 * (b->used + length) + 64;
-        char *more = realloc(b->data, capacity);
-        b->is_out_of_memory |= !more;
-        if (!more) return;
-        b->data = more;
-        b->capacity = capacity;
+    if (!cli_grow(&b->data, &b->capacity, b->used + length + 1, 1)) {
+        b->is_out_of_memory = 1;
+        return;
     }
     if (length > 0) memcpy(b->data + b->used, text, length);
     b->used += length;
@@ -37,15 +31,10 @@ void markup_write(buffer *out, const char *text, size_t length)
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length)
 {
     static piece spare; /* returned when out of memory; its contents are never read */
-    if (d->n == d->piece_capacity) {
-        const int32_t capacity = 2 * d->piece_capacity + 16;
-        piece *more = realloc(d->piece, (size_t)capacity * sizeof *more);
-        int32_t *parts = realloc(d->part_pieces, (size_t)capacity * sizeof *parts);
-        if (more) d->piece = more;
-        if (parts) d->part_pieces = parts;
-        d->has_failed |= !more || !parts;
-        if (d->has_failed) return &spare;
-        d->piece_capacity = capacity;
+    if (!cli_grow(&d->piece, &d->piece_capacity, (size_t)d->n + 1, sizeof *d->piece) ||
+        !cli_grow(&d->part_pieces, &d->part_capacity, (size_t)d->n_parts + 1, sizeof *d->part_pieces)) {
+        d->has_failed = 1;
+        return &spare;
     }
     const int is_part = kind == PIECE_SENTENCE || kind == PIECE_TAGGED;
     piece *p = &d->piece[d->n];

@@ -9,8 +9,7 @@
 #ifndef CLI_SERVE_DOCUMENT_H
 #define CLI_SERVE_DOCUMENT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "cli.h"
 
 typedef enum document_split {
     DOCUMENT_UNSPLIT,
@@ -83,9 +82,10 @@ struct document {
     int32_t max_parts; /* maximum number of parts, see document_open() */
     buffer text;
     piece *piece; /* [n] pieces in the order of the document */
-    int32_t n, piece_capacity, n_parts;
-    /* [n_parts] for each part (text to decode), its index in `piece` */
+    int32_t n, n_parts;
+    /* [n_parts] for each part (text to decode), the index of its piece */
     int32_t *part_pieces;
+    size_t piece_capacity, part_capacity;
     int has_failed;
 };
 

@@ -44,51 +44,29 @@ int form_add_query(json_t *form, struct MHD_Connection *connection)
 
 /* --- application/x-www-form-urlencoded ---------------------------------------------------------------------------- */
 
-/* The format is that of the URL standard (url.spec.whatwg.org), section 5.1. */
-static int digit(char c)
+/* The format is that of the URL standard (url.spec.whatwg.org), section 5.1. Decode a name or a value in place, and return it as a JSON
+ * string. */
+static json_t *decode(char *text)
 {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
+    for (char *plus = text; (plus = strchr(plus, '+'));) *plus = ' ';
+    const size_t n = MHD_http_unescape(text);
+    return json_stringn(text, n);
 }
 
-/* Decode a name or a value in place, and return it as a JSON string. */
-static json_t *decode(char *text, size_t n)
+static int add_part(json_t *form, char *part)
 {
-    size_t to = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '%' && i + 2 < n && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
-            text[to++] = (char)(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-            i += 2;
-        } else {
-            text[to++] = text[i] == '+' ? ' ' : text[i];
-        }
-    }
-    return json_stringn(text, to);
-}
-
-static int add_part(json_t *form, char *part, size_t n)
-{
-    char *equals = memchr(part, '=', n);
-    const size_t name = equals ? (size_t)(equals - part) : n;
-    json_t *key = decode(part, name);
+    json_t *key = decode(strsep(&part, "="));
     const char *word = json_string_value(key);
     const int fine = word && strlen(word) == json_string_length(key) &&
-                     add_field(form, word, equals ? decode(equals + 1, n - name - 1) : json_string(""));
+                     add_field(form, word, part ? decode(part) : json_string(""));
     json_decref(key);
     return fine;
 }
 
 int form_add_urlencoded(json_t *form, char *body, size_t length)
 {
-    int fine = 1;
-    for (size_t offset = 0; fine && offset < length;) {
-        const char *end = memchr(body + offset, '&', length - offset);
-        const size_t n = end ? (size_t)(end - body) - offset : length - offset;
-        if (n > 0) fine = add_part(form, body + offset, n);
-        offset += n + 1;
-    }
+    int fine = !length || !memchr(body, '\0', length);
+    for (char *part; fine && (part = strsep(&body, "&"));) fine = !*part || add_part(form, part);
     return fine;
 }
 
