@@ -7,10 +7,9 @@
 
 #include "cli_input.h"
 
-#define STAGE(name)                         \
-    {                                       \
-#name, offsetof(rill_seconds, name) \
-    }
+/* clang-format off */
+#define STAGE(name) {#name, offsetof(rill_seconds, name)}
+/* clang-format on */
 const cli_stage cli_stages[CLI_STAGES] = {STAGE(encode), STAGE(step),  STAGE(score),  STAGE(scorers), STAGE(choose),
                                           STAGE(select), STAGE(prune), STAGE(commit), STAGE(finalize)};
 

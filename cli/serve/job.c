@@ -34,19 +34,13 @@ int job_set_text(job *j, int32_t i, const char *text, size_t length)
 
 job *job_retain(job *j)
 {
-    pthread_mutex_lock(&j->lock);
     j->n_references++;
-    pthread_mutex_unlock(&j->lock);
     return j;
 }
 
 void job_release(job *j)
 {
-    if (!j) return;
-    pthread_mutex_lock(&j->lock);
-    const int n_left = --j->n_references;
-    pthread_mutex_unlock(&j->lock);
-    if (n_left > 0) return;
+    if (!j || --j->n_references > 0) return;
     for (int32_t i = 0; i < j->n; i++) {
         free(j->input[i].text);
         free(j->input[i].constraints);

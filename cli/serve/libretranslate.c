@@ -131,12 +131,11 @@ static int read_alternatives(api_request *r)
 
 static int set_alternatives(api_request *r)
 {
-    const char *why = "out of memory";
     if (r->alternatives == 0) return 1;
     json_t *options = json_pack("{s:i}", "n_best", r->alternatives + 1);
-    const rill_status status = options ? service_read_settings(r->service, options, r->job, &why) : RILL_ERR_MEMORY;
+    const rill_status status = service_read_settings(r->service, options, r->job);
     json_decref(options);
-    return status < 0 ? api_refuse_request(r, "alternatives: %s", why) : 1;
+    return status < 0 ? api_refuse_request(r, "alternatives: %s", rill_error(r->service->request_ctx)) : 1;
 }
 
 static int read_format(api_request *r, document_split *split)

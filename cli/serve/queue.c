@@ -233,20 +233,10 @@ static void cancel_waiter(service *s, job_input *input)
     s->n_cancelled += !d->first_waiting;
 }
 
-/* Mark a job as cancelled. Returns 0 if it was cancelled before. */
-static int mark_cancelled(job *j)
-{
-    pthread_mutex_lock(&j->lock);
-    const int is_new = !j->is_cancelled;
-    j->is_cancelled = 1;
-    pthread_mutex_unlock(&j->lock);
-    return is_new;
-}
-
 void service_cancel(service *s, job *j)
 {
     pthread_mutex_lock(&s->lock);
-    if (mark_cancelled(j) && j->is_submitted) {
+    if (!atomic_exchange(&j->is_cancelled, 1) && j->is_submitted) {
         if (is_queued(s, j)) {
             queue_remove(s, j);
             fail_rest_of_job(s, j, RILL_ERR_CANCELLED, "the client closed the connection");

@@ -64,9 +64,11 @@ static const char *known_key(const char *word, const char *const *keys)
 static int refuse_key(api_request *r, const char *key, const char *const *keys)
 {
     service *s = r->models->service[0];
-    const char *why = "";
+    const rill_option *row;
     const int is_option = rill_option_row(s->session.ctx, key) != NULL || rill_refused_option("setting", key) != NULL;
-    if (is_option && service_check_option(s, key, &why) != RILL_OK) return api_refuse_request(r, "%s", why);
+    if (is_option &&
+        rill_domain_request_option(rill_model_domain(s->session.model), s->request_ctx, key, &row) != RILL_OK)
+        return api_refuse_request(r, "%s", rill_error(s->request_ctx));
     if (is_option || rill_is_options_key(key))
         return api_refuse_request(r, "unknown key \"%s\": the options are in \"options\"", key);
     const char *near = known_key(key, keys);
@@ -111,11 +113,11 @@ int request_find_service(api_request *r)
 int request_read_options(api_request *r)
 {
     const json_t *options = json_object_get(r->body, "options");
-    const char *why;
     if (options == NULL) return 1;
     if (!json_is_object(options)) return api_refuse_request(r, "options: expected an object {NAME: VALUE}");
-    const rill_status status = service_read_settings(r->service, options, r->job, &why);
+    const rill_status status = service_read_settings(r->service, options, r->job);
     if (status == RILL_OK) return 1;
+    const char *why = rill_error(r->service->request_ctx);
     return status == RILL_ERR_OPTION ? api_refuse(r, 400, "bad-option", "options: %s", why)
                                      : api_refuse(r, 503, "out-of-memory", "%s", why);
 }

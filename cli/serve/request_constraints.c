@@ -19,7 +19,8 @@ static int add_part(job_input *input, const char *name, const char *text)
 static int read_constraints(api_request *r, const json_t *value)
 {
     job *j = r->job;
-    const char *why;
+    service *s = r->service;
+    const char *const *scorers;
     const int each = json_is_array(value);
     if (value == NULL) return 1;
     if (r->document) return api_refuse_request(r, "constraints cannot be combined with \"split\": use a glossary");
@@ -31,8 +32,9 @@ static int read_constraints(api_request *r, const json_t *value)
         if (json_is_null(line)) continue;
         if (!json_is_string(line) || strcspn(json_string_value(line), "\r\n") != json_string_length(line))
             return api_refuse_request(r, "constraints: %d: expected a text of one line, or null", (int)i);
-        if (service_check_constraints(r->service, json_string_value(line), &why) < 0)
-            return api_refuse_request(r, "%s", why);
+        if (rill_constraints_read(s->request_constraints, json_string_value(line), json_string_length(line), &scorers) <
+            0)
+            return api_refuse_request(r, "%s", rill_error(s->request_ctx));
         if (json_string_length(line) > 0 && !add_part(&j->input[i], "", json_string_value(line)))
             return api_refuse_memory(r);
     }

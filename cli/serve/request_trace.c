@@ -29,17 +29,6 @@ static rill_status submit(request_trace *t, rill_engine *engine, job_input *inpu
     return status;
 }
 
-static int is_request_cancelled(service *s, job *j)
-{
-    pthread_mutex_lock(&j->lock);
-    int cancelled = j->is_cancelled;
-    pthread_mutex_unlock(&j->lock);
-    pthread_mutex_lock(&s->lock);
-    cancelled |= s->is_stopped;
-    pthread_mutex_unlock(&s->lock);
-    return cancelled;
-}
-
 static rill_status decode(request_trace *t, rill_engine *engine)
 {
     job *j = t->job;
@@ -47,7 +36,7 @@ static rill_status decode(request_trace *t, rill_engine *engine)
     rill_status status = RILL_OK;
     for (int32_t next = 0; status >= 0 && j->n_done < j->n;) {
         int64_t id;
-        if (is_request_cancelled(t->service, j)) return RILL_ERR_CANCELLED;
+        if (j->is_cancelled || t->service->is_stopped) return RILL_ERR_CANCELLED;
         for (; next < j->n && rill_engine_free_slots(engine) > 0 && status >= 0; next++)
             status = submit(t, engine, &j->input[next], &id);
         if (next == j->n) rill_engine_close_input(engine);

@@ -3,6 +3,7 @@
 #define CLI_SERVE_SERVE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "report.h"
 #include "split_sentences.h"
@@ -53,8 +54,7 @@ size_t cache_n_bytes(const cache *c);
  * `final` and `draft` events, each of which includes the earlier ones.
  *
  * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one to
- * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, cancellation, events,
- * `notify`. Threads: see each function. */
+ * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, events, `notify`. Threads: see each function. */
 
 typedef struct job job;
 struct decoding;
@@ -78,21 +78,21 @@ typedef struct job_input {
 
 struct job {
     pthread_mutex_t lock;
-    int n_references;
+    atomic_int n_references;
     job *next, *prev; /* neighbours in the service's queue */
     job_input *input; /* [n] inputs of the request */
     /* numbers of inputs: all; those that have left the queue, which are the first ones; those that are done */
     int32_t n, n_dequeued, n_done;
-    int is_submitted;       /* a service has accepted the job */
-    int is_cancelled;       /* the client has disconnected */
-    rill_settings settings; /* search settings of all inputs */
-    int has_own_settings;   /* 1: the settings differ from the service's */
-    char *options;          /* domain options (rill_request.options); NULL: as the model was opened */
-    int wants_tokens;       /* 1: results contain "tokens" */
-    double deadline;        /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
-    double arrival_time;    /* time of arrival on the clock of cli_now() */
-    char *trace;            /* for traces: the text of the whole trace */
-    int is_stream;          /* 1: the client receives progress events */
+    int is_submitted;        /* a service has accepted the job */
+    atomic_int is_cancelled; /* the client has disconnected */
+    rill_settings settings;  /* search settings of all inputs */
+    int has_own_settings;    /* 1: the settings differ from the service's */
+    char *options;           /* domain options (rill_request.options); NULL: as the model was opened */
+    int wants_tokens;        /* 1: results contain "tokens" */
+    double deadline;         /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
+    double arrival_time;     /* time of arrival on the clock of cli_now() */
+    char *trace;             /* for traces: the text of the whole trace */
+    int is_stream;           /* 1: the client receives progress events */
     /* [events_used] text of server-sent events; the first events_read bytes were sent */
     char *events;
     size_t events_read, events_used, events_capacity;
@@ -168,15 +168,10 @@ void service_cancel(service *s, job *j);
 const char *service_failure(service *s);
 /* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
  * Options are search settings, and domain options that inputs may set.
- *   *why: message, valid until the next call
- *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY
+ *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY, with the error in
+ *     s->request_ctx
  * Threads: one at a time. */
-rill_status service_read_settings(service *s, const json_t *options, job *j, const char **why);
-/* Check whether a request may set the option. Runs on the server's thread. RILL_OK · RILL_ERR_OPTION (*why, valid until the next call) */
-rill_status service_check_option(service *s, const char *name, const char **why);
-/* Check a line of constraints. Runs on the server's thread.
- *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
-rill_status service_check_constraints(service *s, const char *line, const char **why);
+rill_status service_read_settings(service *s, const json_t *options, job *j);
 /* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be
  * FROM-TO. */
 const char *service_language(const service *s);
@@ -228,8 +223,8 @@ struct service {
     decoding **in_flight; /* [counts.in_flight] running searches */
     int64_t n_cancelled;  /* number of running searches that are to be cancelled in the engine */
     int is_draining, has_ended;
-    int is_tracing; /* 1: a trace is being recorded */
-    int is_stopped; /* the recording of a trace must stop */
+    int is_tracing;        /* 1: a trace is being recorded */
+    atomic_int is_stopped; /* the recording of a trace must stop */
     char failure[512];
 };
 

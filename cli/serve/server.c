@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
-#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -503,15 +502,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     if (!watch_limit(s->watch, fd, s->options.max_connections)) *state = s;
 }
 
-/* Ignore libmicrohttpd's log messages, which are about mistakes of clients. */
-static void ignore_log(void *user, const char *format, va_list arguments)
-{
-    (void)user;
-    (void)format;
-    (void)arguments;
-}
-
-/* --- starting and stopping ---------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------------------------------- */
 
 static int open_listener(const serve_options *o, char address[128])
 {
@@ -545,12 +536,13 @@ static int open_listener(const serve_options *o, char address[128])
 
 static int start_daemon(server *s)
 {
-    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    /* without MHD_USE_ERROR_LOG, since the library's messages are about mistakes of clients */
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     const int fd = open_listener(&s->options, s->address);
     if (fd < 0) return CLI_FAILED;
-    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
-                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-                                 MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
+                                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+                                 on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
                                  (unsigned)s->options.max_connections + SPARE_CONNECTIONS,
                                  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->options.request_timeout,
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(2 * MAX_HEAD_BYTES), MHD_OPTION_END);

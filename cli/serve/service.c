@@ -252,7 +252,7 @@ static rill_status check_cost(service *s, const rill_option_source *source, cons
                      j->n > 1 ? ", or send fewer inputs" : "");
 }
 
-rill_status service_read_settings(service *s, const json_t *object, job *j, const char **why)
+rill_status service_read_settings(service *s, const json_t *object, job *j)
 {
     rill_option_source *source = NULL;
     rill_search_config *search_config = NULL;
@@ -266,27 +266,9 @@ rill_status service_read_settings(service *s, const json_t *object, job *j, cons
     if (status >= 0) j->settings = search_config->setup->settings;
     j->has_own_settings = 1;
     rill_text_clear(&options);
-    *why = rill_error(s->request_ctx);
     rill_search_config_free(search_config);
     rill_option_source_free(source);
     return status < 0 ? status : RILL_OK;
-}
-
-rill_status service_check_option(service *s, const char *name, const char **why)
-{
-    const rill_option *row;
-    const rill_status status = rill_domain_request_option(rill_model_domain(s->session.model), s->request_ctx, name,
-                                                          &row);
-    *why = rill_error(s->request_ctx);
-    return status;
-}
-
-rill_status service_check_constraints(service *s, const char *line, const char **why)
-{
-    const char *const *scorers;
-    const rill_status status = rill_constraints_read(s->request_constraints, line, strlen(line), &scorers);
-    *why = rill_error(s->request_ctx);
-    return status;
 }
 
 const char *service_language(const service *s)
