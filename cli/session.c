@@ -243,8 +243,7 @@ int cli_session_configure(cli_session *session)
     if (slash && slash > session->open.path && slash[1] && !strchr(slash + 1, '/') && session->open.path[0] != '.' &&
         !cli_file_exists(session->open.path))
         return cli_fail(
-            "model %s: No such file or directory; rill does not download models: expected a directory on this "
-            "machine",
+            "model %s: No such file or directory; rill does not download models: expected a directory on this machine",
             session->open.path);
     if (!session->open.threads) session->open.threads = 1;
     return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
@@ -399,16 +398,21 @@ const char *cli_session_parallelism(const cli_session *session, char out[CLI_PAR
     return out;
 }
 
-void cli_session_end(cli_session *session)
+void cli_session_close(cli_session *session)
 {
     rill_workers_close(session->worker_pool);
+    session->worker_pool = NULL;
+    session->model = NULL;
+}
+
+void cli_session_end(cli_session *session)
+{
+    cli_session_close(session);
     free_values(session);
     rill_folder_clear(&session->folder);
     rill_option_source_free(session->command_line);
     rill_context_destroy(session->ctx);
     cli_option_rows_free(&session->rows);
-    session->worker_pool = NULL;
-    session->model = NULL;
     session->ctx = NULL;
 }
 

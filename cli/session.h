@@ -77,6 +77,8 @@ int cli_session_open(cli_session *session);
 /* Describe the threads and workers of an open model: "2 threads", "1 thread, 2 workers". */
 enum { CLI_PARALLELISM_MAX = 48 };
 const char *cli_session_parallelism(const cli_session *session, char out[CLI_PARALLELISM_MAX]);
+/* Close the model and its workers; accepts a zeroed session. */
+void cli_session_close(cli_session *session);
 /* Free everything; accepts a zeroed session. */
 void cli_session_end(cli_session *session);
 

@@ -43,8 +43,7 @@ static const cli_option server_rows[] = {
      STORED(host)},
     {"port", 'p', "P", "port to listen on (default 8190); 0: any free port", NUMBER(port, CLI_INT, 0, 65535)},
     {"api-key-file", 0, "FILE",
-     "file whose first line clients must send as a key; in the header \"Authorization: "
-     "Bearer KEY\"",
+     "file whose first line clients must send as a key; in the header \"Authorization: Bearer KEY\"",
      STORED(api_key_path), .aliases = "token-file"},
     {"queue-size", 0, "N",
      "maximum number of queued inputs of each model (default 10000); larger requests are refused with 503",
@@ -119,44 +118,40 @@ static int start_models(models *all)
 
 static void end_models(models *all, int now)
 {
-    for (int m = 0; m < all->n; m++)
-        if (all->service[m] && !all->is_shared[m]) service_end(all->service[m], now);
+    for (int m = 0; m < all->n; m++) service_end(all->service[m], now);
 }
 
-/* Close an array of models; NULL is allowed. If its services were started, call end_models() first. */
-static void close_models(models *all)
+/* Free a set of models; NULL is allowed. Services that no other set has are ended, as service_end() does it, and closed. */
+static void drop_models(models *all, int now)
 {
-    for (int m = 0; all && m < MODELS_MAX; m++)
-        if (!all->is_shared[m]) service_close(all->service[m]);
+    for (int m = 0; all && m < MODELS_MAX; m++) {
+        service *s = all->service[m];
+        if (!s || --s->n_sets > 0) continue;
+        service_end(s, now);
+        service_close(s);
+    }
     free(all);
 }
 
 /* Open all models of the command line. `old`, if not NULL, is the set that the new set replaces. Its services that have not failed then
- * belong to both sets. The new set ends and closes these services, so it must be closed after `old`.
- *   *out: closed by the caller, NULL on failure, and `old` is unchanged; *helped: help was printed, nothing else to do
+ * belong to both sets.
+ *   *out: freed by drop_models(), NULL on failure; *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
 static int open_models(models **out, const serve *s, models *old, int starts, int *helped)
 {
     models *all = calloc(1, sizeof *all);
     int code = all ? CLI_OK : cli_fail_memory("the models");
-    *out = NULL;
     if (all) all->n = old ? old->n : 1;
     for (int m = 0; code == CLI_OK && m < all->n && !*helped; m++) {
-        all->is_shared[m] = old && !service_failure(old->service[m])[0];
-        if (all->is_shared[m])
+        if (old && !service_failure(old->service[m])[0])
             all->service[m] = old->service[m];
         else
             code = service_open(&all->service[m], &cli_serve, m, s->argc, s->argv, &all->n, helped);
+        if (all->service[m]) all->service[m]->n_sets++;
     }
     if (code == CLI_OK && starts && !*helped) code = start_models(all);
-    if (code == CLI_OK && !*helped) {
-        for (int m = 0; m < all->n && old; m++) old->is_shared[m] = all->is_shared[m];
-        memset(all->is_shared, 0, sizeof all->is_shared);
-        *out = all;
-    } else {
-        if (all) end_models(all, 1);
-        close_models(all);
-    }
+    *out = code == CLI_OK && !*helped ? all : NULL;
+    if (!*out) drop_models(all, 1);
     return code;
 }
 
@@ -184,18 +179,16 @@ static int read_token(const char *path, char **out)
 
 /* --- reloading ---------------------------------------------------------------------------------------------------- */
 
-/* Close old sets of models that no request uses, from the oldest one on, because a newer set may have taken over services of an older
- * one. */
-static void close_idle(serve *s)
+/* Drop old sets of models that no request uses. */
+static void drop_idle(serve *s)
 {
-    for (;;) {
-        models **last_link = &s->draining;
-        while (*last_link && (*last_link)->next) last_link = &(*last_link)->next;
-        models *m = *last_link;
-        if (!m || server_n_users(s->server, m) > 0) return;
-        *last_link = NULL;
-        end_models(m, 0);
-        close_models(m);
+    for (models **link = &s->draining, *m; (m = *link);) {
+        if (server_n_users(s->server, m) > 0) {
+            link = &m->next;
+        } else {
+            *link = m->next;
+            drop_models(m, 0);
+        }
     }
 }
 
@@ -266,7 +259,7 @@ static void wait_for_end(serve *s)
             reload(s);
         }
         reopen(s);
-        close_idle(s);
+        drop_idle(s);
     }
 }
 
@@ -309,10 +302,10 @@ static int main_of_serve(int argc, char **argv)
     }
     while (s.draining) {
         models *next = s.draining->next;
-        close_models(s.draining);
+        drop_models(s.draining, 1);
         s.draining = next;
     }
-    close_models(s.current);
+    drop_models(s.current, 1);
     free(s.token);
     return code;
 }

@@ -103,8 +103,6 @@ struct job {
 
 /* Create a job of n inputs. The caller holds a reference, and sets texts and settings. NULL: out of memory. */
 job *job_create(int32_t n);
-/* Copy the text of an input. 0: out of memory. */
-int job_set_text(job *j, int32_t i, const char *text, size_t length);
 job *job_retain(job *j);
 void job_release(job *j); /* NULL is allowed */
 
@@ -206,6 +204,7 @@ struct service {
     rill_context *request_ctx;             /* context of the server's thread, for parsing settings */
     rill_constraints *request_constraints; /* parser of constraints for the server's thread, to check requests */
     char *name;
+    int n_sets;    /* number of sets of models that have the service */
     int can_split; /* the model is made for sentences (rill_model_split()) */
     /* language codes, ending with NULL, of a multilingual model whose inputs name their languages (option language-columns); NULL: another
      * model */
@@ -244,8 +243,7 @@ char *queue_settings_key(const rill_settings *settings);
 enum { MODELS_MAX = CLI_MODELS_MAX + 1 };
 
 typedef struct models {
-    service *service[MODELS_MAX]; /* [n] services, one per model */
-    int is_shared[MODELS_MAX];    /* [n] 1: another array of models will end and close this service */
+    service *service[MODELS_MAX]; /* [n] services, one per model; several sets may have the same service */
     int n;
     int n_users;         /* number of requests that use these models; protected by the server's lock */
     struct models *next; /* next older set in the list of old sets */
