@@ -90,7 +90,7 @@ int request_find_service(api_request *r);
 int request_read_options(api_request *r);
 int request_read_timeout(api_request *r);
 int request_read_switch(api_request *r, const char *key, int *out);
-/* Create a job from `inputs`, a string or a list of at most max_inputs strings, with the settings of the service. */
+/* Create a job from `inputs`, a list of at most max_inputs strings, with the settings of the service. */
 job *request_make_job(api_request *r, const json_t *inputs);
 /* Submit the request's job. Returns 1, or 0 after a refusal. */
 int request_submit(api_request *r);

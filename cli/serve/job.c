@@ -7,29 +7,16 @@
 
 job *job_create(int32_t n)
 {
-    job *j = calloc(1, sizeof *j);
-    if (j) j->input = calloc((size_t)n, sizeof *j->input);
-    if (!j || !j->input || pthread_mutex_init(&j->lock, NULL) != 0) {
-        if (j) free(j->input);
+    job *j = malloc(sizeof *j);
+    job_input *input = calloc((size_t)n, sizeof *input);
+    if (!j || !input) {
         free(j);
+        free(input);
         return NULL;
     }
-    j->n = n;
-    j->n_references = 1;
-    j->arrival_time = cli_now();
-    for (int32_t i = 0; i < n; i++) j->input[i].job = j;
+    *j = (job){.lock = PTHREAD_MUTEX_INITIALIZER, .n_references = 1, .input = input, .n = n, .arrival_time = cli_now()};
+    for (int32_t i = 0; i < n; i++) input[i].job = j;
     return j;
-}
-
-int job_set_text(job *j, int32_t i, const char *text, size_t length)
-{
-    job_input *input = &j->input[i];
-    input->text = malloc(length + 1);
-    if (!input->text) return 0;
-    memcpy(input->text, text, length);
-    input->text[length] = '\0';
-    input->length = length;
-    return 1;
 }
 
 job *job_retain(job *j)

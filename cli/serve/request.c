@@ -141,54 +141,37 @@ int request_read_timeout(api_request *r)
     return 1;
 }
 
-/* Return text i of `inputs`, a string or a list of strings. */
-static const json_t *input_text(const json_t *inputs, size_t i)
-{
-    return json_is_string(inputs) ? inputs : json_array_get(inputs, i);
-}
-
-static size_t n_inputs(const json_t *inputs)
-{
-    return json_is_string(inputs) ? 1 : json_array_size(inputs);
-}
-
 static int check_inputs(api_request *r, const json_t *inputs)
 {
-    const size_t n = n_inputs(inputs);
-    if (!json_is_string(inputs) && !json_is_array(inputs))
-        return api_refuse_request(r, "expected a text, or a list of texts, as inputs");
+    const size_t n = json_array_size(inputs);
     if (n > (size_t)r->max_inputs)
         return api_refuse(r, 413, "too-many-inputs", "%zu inputs: the maximum of a request is %lld", n,
                           (long long)r->max_inputs);
     for (size_t i = 0; i < n; i++)
-        if (!json_is_string(input_text(inputs, i))) return api_refuse_request(r, "inputs: %zu: expected a text", i);
+        if (!json_is_string(json_array_get(inputs, i))) return api_refuse_request(r, "inputs: %zu: expected a text", i);
     return 1;
 }
 
-/* Copy a text into a job. For a multilingual model, the columns with its languages are put before the text. */
-static int set_text(const api_request *r, job *j, int32_t i, const json_t *text)
+/* Copy a text into an input. For a multilingual model, the columns with its languages are put before the text. Returns 0 if out of memory. */
+static int set_text(job_input *input, const api_languages *languages, const json_t *text)
 {
-    const char *bytes = json_string_value(text);
     const size_t length = json_string_length(text);
-    if (!r->languages.from) return job_set_text(j, i, bytes, length);
-    const size_t head = strlen(r->languages.from) + strlen(r->languages.to) + 2;
-    char *copy = malloc(head + length + 1);
+    const int head = languages->from ? asprintf(&input->text, "%s\t%s\t", languages->from, languages->to) : 0;
+    if (head < 0) input->text = NULL;
+    char *copy = head < 0 ? NULL : realloc(input->text, (size_t)head + length + 1);
     if (!copy) return 0;
-    snprintf(copy, head + 1, "%s\t%s\t", r->languages.from, r->languages.to);
-    memcpy(copy + head, bytes, length);
-    const int fine = job_set_text(j, i, copy, head + length);
-    free(copy);
-    return fine;
+    memcpy(copy + head, json_string_value(text), length + 1);
+    input->text = copy;
+    input->length = (size_t)head + length;
+    return 1;
 }
 
 job *request_make_job(api_request *r, const json_t *inputs)
 {
     if (!check_inputs(r, inputs)) return NULL;
-    const size_t n = n_inputs(inputs);
-    job *j = job_create((int32_t)n);
-    for (size_t i = 0; j && i < n; i++) {
-        const json_t *text = input_text(inputs, i);
-        if (set_text(r, j, (int32_t)i, text)) continue;
+    job *j = job_create((int32_t)json_array_size(inputs));
+    for (int32_t i = 0; j && i < j->n; i++) {
+        if (set_text(&j->input[i], &r->languages, json_array_get(inputs, (size_t)i))) continue;
         job_release(j);
         j = NULL;
     }
@@ -226,12 +209,12 @@ int request_read_split(api_request *r, document_split *split)
 static json_t *split_inputs(api_request *r, const json_t *inputs, document_split split, int32_t max_parts)
 {
     const char *language = r->languages.from ? r->languages.from : service_language(r->service);
-    const size_t n = n_inputs(inputs);
+    const size_t n = json_array_size(inputs);
     json_t *parts = json_array();
     r->document = calloc(n + 1, sizeof(document *));
     int fine = r->document && parts;
     for (size_t i = 0; i < n && fine && json_array_size(parts) <= (size_t)max_parts; i++) {
-        const json_t *text = input_text(inputs, i);
+        const json_t *text = json_array_get(inputs, i);
         document *d = document_open(json_string_value(text), json_string_length(text), split, language, max_parts);
         fine = d != NULL;
         r->document[i] = d;
@@ -249,17 +232,22 @@ static json_t *split_inputs(api_request *r, const json_t *inputs, document_split
 
 int request_make_document_job(api_request *r, const json_t *inputs, document_split split)
 {
-    if (!check_inputs(r, inputs)) return 0;
+    if (!json_is_string(inputs) && !json_is_array(inputs))
+        return api_refuse_request(r, "expected a text, or a list of texts, as inputs");
     r->is_single = json_is_string(inputs);
-    json_t *parts = split == DOCUMENT_UNSPLIT ? NULL : split_inputs(r, inputs, split, (int32_t)r->max_inputs);
-    if (split != DOCUMENT_UNSPLIT && !parts) return api_refuse_memory(r);
-    if (json_array_size(parts) > (size_t)r->max_inputs)
-        api_refuse(r, 413, "too-many-inputs",
-                   "the text has more than %lld sentences and HTML texts: send "
-                   "it in parts",
+    json_t *list = r->is_single ? json_pack("[O]", inputs) : json_incref((json_t *)(uintptr_t)inputs), *parts = NULL;
+    if (!list)
+        api_refuse_memory(r);
+    else if (split == DOCUMENT_UNSPLIT)
+        r->job = request_make_job(r, list);
+    else if (check_inputs(r, list) && !(parts = split_inputs(r, list, split, (int32_t)r->max_inputs)))
+        api_refuse_memory(r);
+    else if (json_array_size(parts) > (size_t)r->max_inputs)
+        api_refuse(r, 413, "too-many-inputs", "the text has more than %lld sentences and HTML texts: send it in parts",
                    (long long)r->max_inputs);
-    else
-        r->job = request_make_job(r, parts ? parts : inputs);
+    else if (parts)
+        r->job = request_make_job(r, parts);
+    json_decref(list);
     json_decref(parts);
     return r->job != NULL;
 }

@@ -183,8 +183,7 @@ int head_check_source(api_request *r, struct MHD_Connection *connection, const s
     if (origin &&
         (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed_origin(origin, options))))
         return api_refuse(r, 403, "bad-origin",
-                          "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an "
-                          "origin",
+                          "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an origin",
                           origin);
     return 1;
 }
