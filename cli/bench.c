@@ -505,9 +505,7 @@ static const cli_option bench_options[] = {
     {"json", 0, "FILE", "write all figures as JSON; - is standard output, in place of the table", STORED(json_path)},
     {"plot", 0, "FILE.html", "write an HTML page with charts of each method's speed and batch sizes",
      STORED(plot_path)},
-    {"profile", 0, "",
-     "print the time of each operation of the model in the first run of each method; also in "
-     "--json",
+    {"profile", 0, "", "print the time of each operation of the model in the first run of each method; also in --json",
      STORED(profile)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},

@@ -21,8 +21,7 @@ static const char *const schedule_reasons[] = {
     [CLI_CHECK_SCHEDULER] = "results depend on the schedule: the cause is in the domain, a heuristic or a scorer",
 };
 static const char repeat_reason[] =
-    "two equal runs differ: it keeps state in a variable that its instances share, or uses random numbers or a "
-    "clock";
+    "two equal runs differ: it keeps state in a variable that its instances share, or uses random numbers or a clock";
 static const char domain_repeat_reason[] =
     "two equal runs on one model differ: it keeps data of finished inputs, reads uninitialised memory, or uses "
     "random numbers or a clock";

@@ -241,8 +241,7 @@ int cli_shard_read(const char *text, cli_shard *out)
     if (end == text || *end != '/' || last == end + 1 || *last || errno)
         return cli_fail("--shard must be I/N, part I of N, as in 1/8 for the first of eight: found \"%s\"", text);
     if (n_parts < 1 || n_parts > CLI_SHARDS_MAX || part < 1 || part > n_parts)
-        return cli_fail("--shard: part %lld of %lld does not exist: parts count from 1, and their maximum number "
-                        "is %d",
+        return cli_fail("--shard: part %lld of %lld does not exist: parts count from 1, and their maximum number is %d",
                         part, n_parts, CLI_SHARDS_MAX);
     *out = (cli_shard){part, n_parts};
     return CLI_OK;

@@ -158,9 +158,7 @@ void cli_trace_result(cli_trace *t, const rill_result *result)
 
 int cli_trace_open(cli_trace *t, rill_context *ctx, const char *path, int trees)
 {
-    *t = (cli_trace){.ctx = ctx, .has_trees = trees};
-    if (pthread_mutex_init(&t->lock, NULL)) return cli_fail_memory("the trace");
-    t->has_lock = 1;
+    *t = (cli_trace){.lock = PTHREAD_MUTEX_INITIALIZER, .ctx = ctx, .has_trees = trees};
     return cli_output_open(&t->out, ctx, path, CLI_STREAM);
 }
 
@@ -201,8 +199,5 @@ int cli_trace_close(cli_trace *t)
     if (t->seen && t->out.name) put_names(t);
     free(t->seen);
     t->seen = NULL;
-    const int code = cli_output_close(&t->out);
-    if (t->has_lock) pthread_mutex_destroy(&t->lock);
-    t->has_lock = 0;
-    return code;
+    return cli_output_close(&t->out);
 }

@@ -151,8 +151,7 @@ static int check_name(const cli_trials *t, const char *name)
     const rill_script_parameter *p = rill_script_parameter_table();
     while (p->name && strcmp(p->name, name)) p++;
     if (p->heuristic && rill_option_source_has_chain(command_line, RILL_CHAIN_HEURISTICS))
-        return cli_fail("%s sets %s, but heuristics given as options replace all heuristics: leave one of the two "
-                        "out",
+        return cli_fail("%s sets %s, but heuristics given as options replace all heuristics: leave one of the two out",
                         t->runfile->path, name);
     if (rill_option_source_get(command_line, p->setting ? p->setting : name))
         return cli_fail("%s sets %s, which an option sets too: leave one of the two out", t->runfile->path, name);

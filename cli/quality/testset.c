@@ -140,7 +140,7 @@ uint64_t cli_result_hash(const rill_result *result)
 static void *grow_block(void *block, size_t *capacity, size_t need, size_t size)
 {
     if (need <= *capacity) return block;
-    size_t wanted = *capacity ? 2 * *capacity : 1024;
+    size_t wanted = *capacity ? 2 * *capacity : 16;
     while (wanted < need) wanted *= 2;
     void *more = realloc(block, wanted * size);
     if (more) *capacity = wanted;
@@ -189,13 +189,9 @@ void cli_lines_free(cli_lines *lines)
 
 static cli_point *append(cli_points *points)
 {
-    if (points->n == points->capacity) {
-        size_t capacity = points->capacity ? 2 * points->capacity : 16;
-        cli_point *more = realloc(points->point, capacity * sizeof *more);
-        if (!more) return NULL;
-        points->point = more;
-        points->capacity = capacity;
-    }
+    cli_point *more = grow_block(points->point, &points->capacity, points->n + 1, sizeof *more);
+    if (!more) return NULL;
+    points->point = more;
     cli_point *point = &points->point[points->n++];
     memset(point, 0, sizeof *point);
     return point;
