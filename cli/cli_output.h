@@ -67,39 +67,32 @@ typedef enum cli_output_format {
     CLI_FORMAT_NBEST,
 } cli_output_format;
 
-/* Fields that follow an output's text, each after " ||| ". */
-typedef struct cli_extras {
-    int32_t fields;      /* number of extra fields that each output has (rill_engine_setup.fields) */
+/* What is written of each output, as requested by options or a run file (rill_output_table()). Extra fields follow the text, each after
+ * " ||| ". */
+typedef struct cli_form {
+    cli_output_format format;
+    int32_t n_fields;     /* number of extra fields that each output has (rill_engine_setup.fields) */
+    const char *field[2]; /* [n_fields] names of the extra fields, to which rill_engine_setup.fields points */
+    char alignment[64];
     int has_word_scores; /* 1: write "WordScores= -0.10000 ...", the model's log-probability of each action */
     int has_ids;         /* 1: write the ids of the actions instead of the text */
-} cli_extras;
+} cli_form;
 
 /* Write the n-best line of an output. text: NULL means the output's own text, or its ids. columns: further columns before the extra
  * fields, each after " ||| ". Returns as cli_output_write(). */
-int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
+int cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
                       const rill_output *o);
 
 /* Write one result. Ids count from 0. Returns as cli_output_write(). */
-int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
-                      const rill_result *result);
-
-/* --- extra fields ------------------------------------------------------------------------------------------------------ */
-
-/* Extra fields of outputs, as requested by options, a run file or a request (rill_output_table()). */
-
-typedef struct cli_fields {
-    const char *name[2]; /* names of the fields, to which rill_engine_setup.fields points */
-    char alignment[64];
-} cli_fields;
+int cli_output_result(cli_output *output, const cli_form *form, const rill_result *result);
 
 /* Return the value of an option on the command line or in the run file, "" for a switch that is on; NULL: it is not set. */
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 
-/* Request the extra fields from the domain: sets fields of the search config's setup, which points into `fields`, and `extras`. CLI_OK
- * or CLI_FAILED after a message. */
-int cli_fields_request(cli_fields *fields, const cli_session *session, rill_search_config *search_config,
-                       cli_extras *extras);
+/* Set all of the form but its format, and request the extra fields from the domain: the search config's setup then points into the form.
+ * CLI_OK or CLI_FAILED after a message. */
+int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config);
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
 
@@ -113,9 +106,8 @@ typedef struct cli_pretty {
 
 void cli_pretty_start(cli_pretty *pretty, rill_context *ctx);
 
-/* Write the result's best output as an indented tree, or on one line if it is not a tree. CLI_FORMAT_NBEST is not supported. Returns
- * as cli_output_result(). */
-int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_output_format line_format, const rill_result *result);
+/* Write the result's best output as an indented tree, or as CLI_FORMAT_PLAIN if it is not a tree. Returns as cli_output_result(). */
+int cli_pretty_result(cli_pretty *pretty, cli_output *output, const rill_result *result);
 
 /* Warn if no output was a tree, so that the option had no effect. */
 void cli_pretty_warn(const cli_pretty *pretty);

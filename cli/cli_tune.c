@@ -109,9 +109,11 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
     const rill_script_axis *axes = trials->runfile->config->sweep;
     for (int32_t i = 0; of_grid && i < trials->runfile->config->n_sweep; i++)
         for (int32_t j = 0; j < axes[i].n; j++) widen_column(t, axes[i].name, axes[i].value[j]);
+    const char *name;
+    json_t *value;
     for (size_t i = 0; !of_grid && i < trials->points.n; i++)
-        for (int j = 0; j < trials->points.point[i].n; j++)
-            widen_column(t, trials->points.point[i].pair[j].name, trials->points.point[i].pair[j].value);
+        json_object_foreach(trials->points.point[i].parameters, name, value)
+            widen_column(t, name, json_string_value(value));
 }
 
 /* --- sweeps ------------------------------------------------------------------------------------------------------------ */

@@ -304,32 +304,31 @@ static void put_cell(cli_output *out, const char *text, size_t length)
     cli_output_text(out, text, length, CLI_CELL);
 }
 
-static void put_row(cli_output *out, cli_output_format line_format, const cli_extras *extras, const cli_record *record,
-                    const rill_result *result, const rill_output *o)
+static void put_row(cli_output *out, const cli_form *form, const cli_record *record, const rill_result *result,
+                    const rill_output *o)
 {
-    if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
+    if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
     cli_output_write(out, record->line, record->length);
-    if (o && extras->has_ids) {
+    if (o && form->has_ids) {
         for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(out, "%c%" PRId32, i ? ' ' : '\t', o->ids[i]);
     } else {
         put_cell(out, o ? o->text : "", o ? o->text_bytes : 0);
     }
-    for (int32_t i = 0; o && i < extras->fields; i++) {
+    for (int32_t i = 0; o && i < form->n_fields; i++) {
         const char *field = rill_output_field(o, i);
         put_cell(out, field, strlen(field));
     }
-    for (int32_t i = 0; o && extras->has_word_scores && i < o->n_ids; i++)
+    for (int32_t i = 0; o && form->has_word_scores && i < o->n_ids; i++)
         cli_output_printf(out, "%c%.5f", i ? ' ' : '\t', (double)o->id_logps[i]);
-    if (o && line_format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
+    if (o && form->format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
     cli_output_write(out, "\n", 1);
 }
 
-static void put_rows(cli_output *out, cli_output_format line_format, const cli_extras *extras, const cli_record *record,
-                     const rill_result *result)
+static void put_rows(cli_output *out, const cli_form *form, const cli_record *record, const rill_result *result)
 {
-    const int32_t n = line_format == CLI_FORMAT_NBEST ? result->n_outputs : 1;
+    const int32_t n = form->format == CLI_FORMAT_NBEST ? result->n_outputs : 1;
     for (int32_t i = 0; i < n; i++)
-        put_row(out, line_format, extras, record, result, i < result->n_outputs ? rill_result_output(result, i) : NULL);
+        put_row(out, form, record, result, i < result->n_outputs ? rill_result_output(result, i) : NULL);
 }
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
@@ -340,14 +339,14 @@ static void add_fewer_warning(const rill_result *result, json_t *object)
     if (rill_result_has_fewer(result, warning, sizeof warning)) cli_result_warn(object, warning);
 }
 
-static int put_object(const cli_records *r, cli_output *out, const cli_extras *extras, const cli_record *record,
+static int put_object(const cli_records *r, cli_output *out, const cli_form *form, const cli_record *record,
                       const rill_result *result)
 {
     const int is_empty = record->length == 0 && result->status >= 0;
     if (is_empty) return cli_output_write(out, "\n", 1);
-    const cli_result_form form = {r->model, extras->has_word_scores, extras->has_ids, r->field, extras->fields};
+    const cli_result_form json_form = {r->model, form->has_word_scores, form->has_ids, form->field, form->n_fields};
     json_t *object = record->has_bad_options ? cli_result_error(RILL_ERR_OPTION, result->message)
-                                             : cli_result_json(&form, result);
+                                             : cli_result_json(&json_form, result);
     if (object) add_fewer_warning(result, object);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
@@ -364,15 +363,14 @@ static int put_object(const cli_records *r, cli_output *out, const cli_extras *e
     return cli_output_write(out, "\n", 1);
 }
 
-int cli_records_write(cli_records *r, cli_output *output, cli_output_format line_format, const cli_extras *extras,
-                      const rill_result *result)
+int cli_records_write(cli_records *r, cli_output *output, const cli_form *form, const rill_result *result)
 {
     cli_record *record = result->user;
     int broken = output->error != 0;
     if (r->kind == CLI_RECORD_TSV)
-        put_rows(output, line_format, extras, record, result);
+        put_rows(output, form, record, result);
     else
-        broken = put_object(r, output, extras, record, result);
+        broken = put_object(r, output, form, record, result);
     free_record(record);
     return broken || output->error ? -1 : 0;
 }

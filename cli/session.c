@@ -231,9 +231,7 @@ int cli_session_start(cli_session *session)
     if (rill_register_builtins(session->ctx) < 0) return cli_fail_context(session->ctx);
     session->builtin_mark = rill_registry_size(session->ctx);
     if (fill_rows(session) != CLI_OK) return CLI_FAILED;
-    return rill_option_source_create(&session->command_line, session->ctx, RILL_FROM_USER) < 0
-               ? cli_fail_context(session->ctx)
-               : CLI_OK;
+    return cli_exit_code(session->ctx, rill_option_source_create(&session->command_line, session->ctx, RILL_FROM_USER));
 }
 
 int cli_session_configure(cli_session *session)
@@ -246,9 +244,8 @@ int cli_session_configure(cli_session *session)
             "model %s: No such file or directory; rill does not download models: expected a directory on this machine",
             session->open.path);
     if (!session->open.threads) session->open.threads = 1;
-    return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
-               ? cli_fail_context(session->ctx)
-               : CLI_OK;
+    return cli_exit_code(session->ctx,
+                         rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain));
 }
 
 void cli_session_limit_threads(cli_session *session)

@@ -302,7 +302,7 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
     rill_search_config *search_config = NULL;
     cli_point *point = cli_points_add(&t->points, config->point, (size_t)config->n_point);
     int code = point ? CLI_OK : cli_fail_memory("a configuration");
-    for (int i = 0; code == CLI_OK && i < point->n; i++) code = check_name(t, point->pair[i].name);
+    for (int32_t i = 0; code == CLI_OK && i < config->n_point; i++) code = check_name(t, config->point[i].name);
     if (code == CLI_OK) code = make_search(t, config, point, &source, &search_config);
     if (code == CLI_OK && !point->refusal) code = decode_point(t, config, point, search_config);
     if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* remove the unfinished configuration */

@@ -73,10 +73,9 @@ static int check_glossary(api_request *r, json_t *glossary)
                 term, MAX_TERM_BYTES);
     }
     for (int32_t i = 0; i < r->job->n; i++) bytes += r->job->input[i].length;
-    return n == 0 || bytes <= MAX_SEARCHED_BYTES / n
-               ? 1
-               : api_refuse(r, 413, "too-large", "glossary: with %zu terms an input may have %zu bytes, found %zu", n,
-                            MAX_SEARCHED_BYTES / n, bytes);
+    if (n == 0 || bytes <= MAX_SEARCHED_BYTES / n) return 1;
+    return api_refuse(r, 413, "too-large", "glossary: with %zu terms an input may have %zu bytes, found %zu", n,
+                      MAX_SEARCHED_BYTES / n, bytes);
 }
 
 /* A term of the glossary in lower case, and the text that outputs must then contain. */

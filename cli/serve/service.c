@@ -33,9 +33,8 @@ static int make_search_config(service *s)
         rill_option_source_set(session->command_line, "unordered", "1") < 0)
         return cli_fail_context(session->ctx);
     defaults[1] = s->default_schedule;
-    return rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 2) < 0
-               ? cli_fail_context(session->ctx)
-               : CLI_OK;
+    return cli_exit_code(session->ctx,
+                         rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 2));
 }
 
 /* Add the scorers for constraints. Without constraints in a request they have no effect. */
