@@ -189,14 +189,13 @@ typedef struct joined_sentence {
 } joined_sentence;
 
 /* Place tags around their text where it occurs in the sentence's output. */
-static void place_by_text(const document *d, joined_sentence *s, const char *(*output)(void *user, int32_t i),
-                          void *user)
+static void place_by_text(const document *d, joined_sentence *s, const char *const *outputs)
 {
     size_t min_offset = 0, begin = 0, end = 0;
     char *folded = words_fold(s->text, s->n);
     for (int32_t i = s->first_piece; i < s->end_piece; i++) s->tag_offsets[i - s->first_piece] = SIZE_MAX;
     for (int32_t i = s->first_piece; i < s->end_piece && folded; i++) {
-        const char *own = d->piece[i].kind == PIECE_TAGGED ? output(user, d->piece[i].part) : NULL;
+        const char *own = d->piece[i].kind == PIECE_TAGGED ? outputs[d->piece[i].part] : NULL;
         if (!own || !find_output(folded, s->n, min_offset, own, &begin, &end)) continue;
         for (int32_t t = i - 1; t >= s->first_piece && d->piece[t].is_opening; t--)
             s->tag_offsets[t - s->first_piece] = begin;
@@ -267,12 +266,11 @@ static void write_sentence(const document *d, const joined_sentence *s, buffer *
     write_text(d, out, s->text + done, s->n - done);
 }
 
-/* Write a sentence with its tags. Returns the index of the piece of the document that follows it. */
-static int32_t join_sentence(const document *d, int32_t sentence, const char *(*output)(void *user, int32_t i),
-                             void *user, buffer *out)
+/* Write a sentence with its tags. Returns the index of the piece that follows it. */
+static int32_t join_sentence(const document *d, int32_t sentence, const char *const *outputs, buffer *out)
 {
     const piece *p = &d->piece[sentence];
-    const char *translation = output(user, p->part);
+    const char *translation = outputs[p->part];
     buffer text = {0};
     joined_sentence s = {.first_piece = sentence + 1, .end_piece = sentence + 1};
     while (s.end_piece < d->n &&
@@ -286,7 +284,7 @@ static int32_t join_sentence(const document *d, int32_t sentence, const char *(*
     out->is_out_of_memory |= text.is_out_of_memory || !s.tag_offsets;
     if (!out->is_out_of_memory) {
         for (int32_t i = s.first_piece; i < s.end_piece; i++) s.tag_offsets[i - s.first_piece] = d->piece[i].offset;
-        if (translation) place_by_text(d, &s, output, user);
+        if (translation) place_by_text(d, &s, outputs);
         if (translation) place_by_proportion(d, &s);
         write_sentence(d, &s, out);
     }
@@ -295,14 +293,14 @@ static int32_t join_sentence(const document *d, int32_t sentence, const char *(*
     return s.end_piece;
 }
 
-char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user)
+char *document_join(const document *d, const char *const *outputs)
 {
     buffer out = {0};
     buffer_add(&out, "", 0);
     for (int32_t i = 0; i < d->n && !out.is_out_of_memory;) {
         const piece *p = &d->piece[i];
         if (p->kind == PIECE_SENTENCE) {
-            i = join_sentence(d, i, output, user, &out);
+            i = join_sentence(d, i, outputs, &out);
         } else {
             buffer_add(&out, d->text.data + p->begin, p->length);
             i++;

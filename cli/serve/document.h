@@ -34,10 +34,10 @@ const char *document_part(const document *d, int32_t i, size_t *length);
 /* Whether the part is a sentence (1), or the text of a tag in a sentence (0). */
 int document_is_sentence(const document *d, int32_t i);
 
-/* Join the outputs of the parts (decoded texts).
- *   output: text of part i without markup; NULL: the part itself is used
+/* Join the outputs of the parts.
+ *   outputs: [n_parts] text of each part without markup; NULL: the part itself is used
  * Returns a text that the caller frees. NULL: out of memory. */
-char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user);
+char *document_join(const document *d, const char *const *outputs);
 
 /* --- words ------------------------------------------------------------------------------------------------------------- */
 

@@ -274,8 +274,8 @@ int libre_detect(api_request *r)
                       "the server does not detect languages: send the source language to POST /translate");
 }
 
-/* Add target languages, the keys of `targets`, to those of a language in `all`, {CODE: {TARGET: true}}. The languages of a multilingual model
- * share one object of targets, since NLLB-200 has 40,000 pairs. */
+/* Add target languages, the keys of `targets`, to those of a language in `all`, {CODE: {TARGET: true}}. The languages of a multilingual
+ * model share one object of targets, since NLLB-200 has 40,000 pairs. */
 static void add_targets(json_t *all, const char *code, json_t *targets)
 {
     json_t *present = json_object_get(all, code), *own = present ? json_copy(present) : json_incref(targets);

@@ -152,7 +152,8 @@ static int check_inputs(api_request *r, const json_t *inputs)
     return 1;
 }
 
-/* Copy a text into an input. For a multilingual model, the columns with its languages are put before the text. Returns 0 if out of memory. */
+/* Copy a text into an input. For a multilingual model, the columns with its languages are put before the text. Returns 0 if out of
+ * memory. */
 static int set_text(job_input *input, const api_languages *languages, const json_t *text)
 {
     const size_t length = json_string_length(text);
@@ -252,49 +253,39 @@ int request_make_document_job(api_request *r, const json_t *inputs, document_spl
     return r->job != NULL;
 }
 
-/* A document to join. Its parts are the job's inputs from number `first` on; of each part, the output of rank `output` (0: best) is
- * used. */
-typedef struct document_range {
-    const api_request *request;
-    const document *document;
-    int32_t first;
-    size_t output;
-} document_range;
-
-static document_range job_range(const api_request *r, size_t i)
+/* Return the inputs of the job that are the parts of document i. */
+static const job_input *document_inputs(const api_request *r, size_t i)
 {
-    document_range found = {.request = r, .document = r->document[i]};
-    for (size_t d = 0; d < i; d++) found.first += document_n_parts(r->document[d]);
-    return found;
-}
-
-static const char *part_output_text(void *user, int32_t i)
-{
-    const document_range *where = user;
-    const size_t output = document_is_sentence(where->document, i) ? where->output : 0;
-    return json_string_value(cli_result_output_text(where->request->job->input[where->first + i].result, output));
+    const job_input *first = r->job->input;
+    for (size_t d = 0; d < i; d++) first += document_n_parts(r->document[d]);
+    return first;
 }
 
 json_t *request_document_text(const api_request *r, size_t i, size_t output)
 {
-    document_range where = job_range(r, i);
-    where.output = output;
-    char *text = document_join(r->document[i], part_output_text, &where);
+    const document *d = r->document[i];
+    const job_input *input = document_inputs(r, i);
+    const char **outputs = calloc((size_t)document_n_parts(d) + 1, sizeof *outputs);
+    for (int32_t k = 0; outputs && k < document_n_parts(d); k++)
+        outputs[k] = json_string_value(
+            cli_result_output_text(input[k].result, document_is_sentence(d, k) ? output : 0));
+    char *text = outputs ? document_join(d, outputs) : NULL;
     json_t *text_json = text ? cli_json_text(text, strlen(text)) : NULL;
     free(text);
+    free(outputs);
     return text_json;
 }
 
 json_t *request_document_results(const api_request *r, size_t i)
 {
-    const document_range where = job_range(r, i);
+    const job_input *input = document_inputs(r, i);
     json_t *list = json_array();
     for (int32_t k = 0; k < document_n_parts(r->document[i]); k++) {
         if (!document_is_sentence(r->document[i], k)) continue;
         size_t length;
         const char *part = document_part(r->document[i], k, &length);
         json_t *part_json = json_pack("{s:o}", "input", cli_json_text(part, length));
-        json_object_update(part_json, r->job->input[where.first + k].result);
+        json_object_update(part_json, input[k].result);
         json_array_append_new(list, part_json);
     }
     return list;

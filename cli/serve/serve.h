@@ -54,7 +54,8 @@ size_t cache_n_bytes(const cache *c);
  * `final` and `draft` events, each of which includes the earlier ones.
  *
  * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one to
- * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, events, `notify`. Threads: see each function. */
+ * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, events, `notify`.
+ * Threads: see each function. */
 
 typedef struct job job;
 struct decoding;

@@ -29,10 +29,10 @@ struct server {
     char address[128];
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t became_idle;
-    const char *token;          /* the API key; NULL: none is required */
-    models *models;             /* models for new requests */
-    int n_busy;                 /* number of exchanges whose request has arrived completely */
-    int is_quiesced, listen_fd; /* is_quiesced: new connections are refused; listen_fd: the listening socket */
+    const char *token; /* the API key; NULL: none is required */
+    models *models;    /* set of models for new requests */
+    int n_busy;        /* number of exchanges whose request has arrived completely */
+    int listen_fd;     /* the listening socket once new connections are refused; -1 before */
 };
 
 typedef struct exchange {
@@ -562,6 +562,7 @@ int server_open(server **out, const serve_options *options, models *now, const c
     s->options = *options;
     s->models = now;
     s->token = token;
+    s->listen_fd = -1;
     int code = watch_open(&s->watch, options->request_timeout, client_gone) ? start_daemon(s)
                                                                             : cli_fail_memory("the server");
     if (code == CLI_OK)
@@ -597,12 +598,10 @@ int server_drain(server *s, double seconds)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)seconds;
-    s->is_draining = 1;
-    if (!s->is_quiesced) {
+    if (!atomic_exchange(&s->is_draining, 1)) {
         /* The library refuses new connections from here on, but its thread may use the socket until the daemon is stopped. */
         s->listen_fd = MHD_quiesce_daemon(s->daemon);
         if (s->listen_fd >= 0) shutdown(s->listen_fd, SHUT_RDWR);
-        s->is_quiesced = 1;
     }
     pthread_mutex_lock(&s->lock);
     while (s->n_busy > 0 && pthread_cond_timedwait(&s->became_idle, &s->lock, &until) == 0) continue;
@@ -615,7 +614,7 @@ void server_close(server *s)
 {
     if (!s) return;
     if (s->daemon) MHD_stop_daemon(s->daemon);
-    if (s->is_quiesced && s->listen_fd >= 0) close(s->listen_fd);
+    if (s->listen_fd >= 0) close(s->listen_fd);
     watch_close(s->watch);
     pthread_cond_destroy(&s->became_idle);
     pthread_mutex_destroy(&s->lock);
