@@ -388,11 +388,6 @@ static const char verbose_legend[] = "engine: share of the time outside the mode
                                      "a lower bound for the least-advanced schedule, and for any schedule, with the\n"
                                      "same --max-batch-hypotheses.\n";
 
-static rill_finish finish_of(const bench *b, int i)
-{
-    return b->method[i].search_config->resolved->finish;
-}
-
 /* Print the value of the option `finish` that each method uses, one line per value: "finish immediate: fixed". */
 static void print_finish(const bench *b)
 {
@@ -401,8 +396,9 @@ static void print_finish(const bench *b)
     for (rill_finish finish = RILL_FINISH_TOP; finish <= RILL_FINISH_ONE_STEP; finish++) {
         int n = 0;
         for (int i = 0; i < b->n; i++) {
-            if (finish_of(b, i) != finish) continue;
-            if (n++ == 0) cli_print("finish %s: ", rill_settings_get(b->method[i].search_config->resolved, row, name));
+            const rill_settings *resolved = b->method[i].search_config->resolved;
+            if (resolved->finish != finish) continue;
+            if (n++ == 0) cli_print("finish %s: ", rill_settings_get(resolved, row, name));
             cli_print("%s%s", n > 1 ? ", " : "", b->method[i].label);
         }
         if (n > 0) cli_print("\n");

@@ -120,8 +120,8 @@ static void end_check(check *c, int good)
 /* Choose the inputs of the trial. The model must be open. */
 static int choose_inputs(check *c)
 {
-    c->trial.inputs = c->file_inputs.n > 0 ? &c->file_inputs : &c->generated_inputs;
-    if (c->trial.inputs->n > 0) return CLI_OK;
+    c->trial.inputs = c->file_inputs.text[0] ? &c->file_inputs : &c->generated_inputs;
+    if (c->trial.inputs->text[0]) return CLI_OK;
     return cli_check_inputs_make(&c->generated_inputs, c->session.ctx, c->session.model, (uint64_t)c->seed);
 }
 

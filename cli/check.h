@@ -7,10 +7,9 @@
 enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };
 
 typedef struct cli_check_inputs {
-    char *text[CLI_CHECK_INPUTS];
-    int n;
-    int n_different; /* the first n_different inputs are different, the others repeat them */
-    int made_up;     /* 1: the inputs were generated; 0: they were read from a file */
+    char *text[CLI_CHECK_INPUTS]; /* all NULL: there are no inputs yet */
+    int n_different;              /* the first n_different inputs are different, the others repeat them */
+    int made_up;                  /* 1: the inputs were generated; 0: they were read from a file */
 } cli_check_inputs;
 
 /* Read the first lines of a file, and repeat them if there are fewer than CLI_CHECK_INPUTS: with a single input, errors that depend on

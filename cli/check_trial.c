@@ -258,7 +258,7 @@ static int try_methods(cli_check_trial *t, int pruned, uint64_t seed)
 
 static int decodes_any(cli_check_trial *t)
 {
-    for (int i = 0; i < t->inputs->n; i++)
+    for (int i = 0; i < CLI_CHECK_INPUTS; i++)
         if (t->reference.answer[i].status >= 0) return 1;
     snprintf(t->why, sizeof t->why, "no input could be decoded; the first, \"%.*s\": %.*s%s",
              cli_check_clip(t->inputs->text[0], 60), t->inputs->text[0],

@@ -333,12 +333,6 @@ static void put_rows(cli_output *out, const cli_form *form, const cli_record *re
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static void add_fewer_warning(const rill_result *result, json_t *object)
-{
-    char warning[300];
-    if (rill_result_has_fewer(result, warning, sizeof warning)) cli_result_warn(object, warning);
-}
-
 static int put_object(const cli_records *r, cli_output *out, const cli_form *form, const cli_record *record,
                       const rill_result *result)
 {
@@ -347,7 +341,6 @@ static int put_object(const cli_records *r, cli_output *out, const cli_form *for
     const cli_result_form json_form = {r->model, form->has_word_scores, form->has_ids, form->field, form->n_fields};
     json_t *object = record->has_bad_options ? cli_result_error(RILL_ERR_OPTION, result->message)
                                              : cli_result_json(&json_form, result);
-    if (object) add_fewer_warning(result, object);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) {

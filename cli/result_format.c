@@ -243,6 +243,7 @@ char *cli_result_line(const json_t *result)
 
 json_t *cli_result_json(const cli_result_form *form, const rill_result *result)
 {
+    char fewer[300];
     if (result->status < 0) return cli_result_error(result->status, result->message);
     json_t *list = json_array(), *out = json_pack("{s:o, s:[]}", "outputs", list, "warnings");
     for (int32_t i = 0; out && i < result->n_outputs; i++)
@@ -252,5 +253,6 @@ json_t *cli_result_json(const cli_result_form *form, const rill_result *result)
         }
     if (out && result->warning[0]) cli_result_warn(out, result->warning);
     if (out && result->timed_out) cli_result_warn(out, "the deadline passed before the search ended");
+    if (out && rill_result_has_fewer(result, fewer, sizeof fewer)) cli_result_warn(out, fewer);
     return out;
 }

@@ -364,23 +364,15 @@ static void end_decoding(service *s, decoding *d, rill_status status, json_t *re
     free(d);
 }
 
-/* Add warnings about missing outputs and suspiciously short ones. */
-static void add_warnings(const decoding *d, const rill_result *result, json_t *json)
-{
-    char what[300];
-    if (rill_result_has_fewer(result, what, sizeof what)) cli_result_warn(json, what);
-    if (cli_is_suspiciously_short(d->width, result))
-        cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
-                              "(\"split\": \"sentences\" decodes each sentence alone)");
-}
-
 rill_status queue_write(void *user, const rill_result *result)
 {
     service *s = user;
     decoding *d = result->user;
     json_t *json = cli_result_json(&(cli_result_form){.model = s->session.model, .has_tokens = d->wants_tokens},
                                    result);
-    if (json) add_warnings(d, result, json);
+    if (cli_is_suspiciously_short(d->width, result))
+        cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
+                              "(\"split\": \"sentences\" decodes each sentence alone)");
     const int keeps = result->status == RILL_OK && !result->timed_out && d->key;
     pthread_mutex_lock(&s->lock);
     /* update the statistics before the client gets its response, because it may request them next */
