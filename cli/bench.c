@@ -23,7 +23,6 @@ typedef struct bench_method {
     cli_counts counts; /* counts of outputs, and their quality, in the untimed first run */
     uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
     double seconds[BENCH_REPEAT_MAX];
-    int runs;
     /* Counters of the first timed run; they are equal in all runs. stats.seconds has each stage's minimum over all runs. */
     rill_stats stats;
     int first_alike; /* index of the first method with the same search settings; may be this method itself */
@@ -84,7 +83,7 @@ static int run_timed(bench *b)
             show_method(b, m, round);
             cli_trial trial = {0};
             code = method_status(b, m, cli_trial_time(&b->session, &b->test_set, m->search_config, &trial));
-            m->seconds[m->runs++] = trial.seconds;
+            m->seconds[round] = trial.seconds;
             if (round == 0) m->stats = trial.stats;
             keep_min_seconds(&m->stats.seconds, &trial.stats.seconds);
         }
@@ -350,7 +349,7 @@ static int any_certifies(const bench *b)
 static void print_row(const bench *b, bench_method *m, int width)
 {
     double median, spread, least_advanced, any;
-    summarise(m->seconds, m->runs, &median, &spread);
+    summarise(m->seconds, b->repeat, &median, &spread);
     bound_ratios(m, &least_advanced, &any);
     const double speed = median > 0 ? (double)b->test_set.inputs.n / median : 0;
     const int own_line = (int)strlen(m->label) > width; /* a long label gets a line to itself */
@@ -428,7 +427,7 @@ static int print_table(const bench *b)
 static json_t *method_json(const bench *b, bench_method *m)
 {
     double median, spread, least_advanced, any;
-    summarise(m->seconds, m->runs, &median, &spread);
+    summarise(m->seconds, b->repeat, &median, &spread);
     bound_ratios(m, &least_advanced, &any);
     cli_report report = {
         .stats = m->stats,
@@ -438,7 +437,7 @@ static json_t *method_json(const bench *b, bench_method *m)
         .wall_seconds = median,
     };
     json_t *all = json_array();
-    for (int i = 0; i < m->runs; i++) json_array_append_new(all, json_real(m->seconds[i]));
+    for (int i = 0; i < b->repeat; i++) json_array_append_new(all, json_real(m->seconds[i]));
     json_t *object = json_pack("{s:s,s:f,s:f,s:o,s:f,s:f,s:O,s:o}", "method", m->label, "seconds_median", median,
                                "seconds_spread", spread, "seconds", all, "over_least_advanced_bound", least_advanced,
                                "over_any_bound", any, "timesteps_by_rows", m->rows, "run", cli_report_json(&report));

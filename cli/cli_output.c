@@ -94,7 +94,6 @@ static void truncate_line(const cli_output *output)
 static int set_failed(cli_output *output, int error)
 {
     output->error = error;
-    output->closed = error == EPIPE;
     output->used = 0;
     return -1;
 }
@@ -194,7 +193,7 @@ int cli_output_close(cli_output *output)
     output->is_owned = 0;
     rename_partial(output);
     if (!output->error) return CLI_OK;
-    if (output->closed) return CLI_CLOSED;
+    if (output->error == EPIPE) return CLI_CLOSED;
     if (!output->is_reported) cli_message("cannot write %s: %s", output->name, strerror(output->error));
     output->is_reported = 1;
     return CLI_FAILED;

@@ -6,7 +6,7 @@
  * user or have several hard links are written in place.
  *
  * The first error ends all writing. cli_output_close() prints its message once. If the reader of a pipe has closed it, there is no
- * message: `closed` is set and the command ends with CLI_CLOSED. */
+ * message, and the command ends with CLI_CLOSED. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -20,8 +20,7 @@ enum { CLI_OUTPUT_BUFFER = 1 << 16 };
 typedef struct cli_output {
     const char *name;
     int fd, is_owned, is_terminal;
-    int error;  /* errno of the first failed write; 0: none failed */
-    int closed; /* 1: the reader of the pipe has closed it (EPIPE) */
+    int error; /* errno of the first failed write; 0: none failed */
     int is_reported;
     double seconds;                  /* time spent in write(2) */
     char *final_path, *partial_path; /* for a report: its path, and the path of its temporary file */

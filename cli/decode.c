@@ -353,7 +353,6 @@ static int prepare(decode *d)
                                cli_session_option(&d->session, "split"), unsplittable_option(d));
     if (code != CLI_OK) return code;
     d->records.model = d->session.model;
-    d->records.domain = rill_model_domain(d->session.model);
     d->split.first = d->input_files.first;
     if (cli_workers_begin(&d->session, d->search_config, d->search_config->setup) < 0) {
         if (d->runfile.config) rill_script_config_locate_error(d->runfile.script, d->runfile.config);

@@ -140,8 +140,8 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     rill_search_config *search_config = NULL;
     const rill_option_style style = rill_option_set_style(r->ctx, RILL_OPTION_PLAIN);
     rill_text_reset(&r->options);
-    rill_status status = cli_request_options(r->ctx, r->domain, r->run_options, 0, settings, &r->options, &source,
-                                             &search_config);
+    rill_status status = cli_request_options(r->ctx, rill_model_domain(r->model), r->run_options, 0, settings,
+                                             &r->options, &source, &search_config);
     request->input_options = r->options.data;
     if (status >= 0) {
         r->settings = search_config->setup->settings;
@@ -202,7 +202,7 @@ static const char *find_suspect_key(cli_records *r, const json_t *object)
     {
         const rill_option *row = rill_option_find(rill_setting_table(), key);
         const char *request_key = row ? NULL : find_request_key(key);
-        if (!row && !request_key) row = rill_option_find(rill_domain_input_rows(r->domain), key);
+        if (!row && !request_key) row = rill_option_find(rill_domain_input_rows(rill_model_domain(r->model)), key);
         const char *name = row ? row->name : request_key;
         /* all options of the domain share one warning, which the key "" in r->warned marks */
         const char *mark = row && !rill_option_find(rill_setting_table(), key) ? "" : name;
@@ -224,7 +224,7 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
         return fail_record(r, request, "the object has no text in \"%s\": set another member with --jsonl=KEY",
                            r->key ? r->key : "text\" or \"input");
     if (own) return fail_record(r, request, "the object has a member \"%s\", a name that results use", own);
-    const char *misplaced = misplaced_options(rill_domain_input_rows(r->domain), object);
+    const char *misplaced = misplaced_options(rill_domain_input_rows(rill_model_domain(r->model)), object);
     if (misplaced) return fail_record(r, request, "\"%s\": the options are in \"options\"", misplaced);
     if (settings && !json_is_object(settings))
         return fail_record(r, request, "options: expected an object {NAME: VALUE}%s", "");

@@ -22,7 +22,6 @@ typedef struct cli_records {
     const char *key; /* name of the member of an object that has the text; NULL: "text" or "input" */
     rill_context *ctx;
     const rill_search_config *run_options; /* the search config of the run; an object's settings override it */
-    const rill_domain *domain;             /* domain whose options an object may set */
     const rill_model *model;               /* model, for the names of its actions */
     /* The members below are private. */
     struct cli_record *waiting;

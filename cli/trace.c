@@ -95,29 +95,20 @@ static void put_timestep(cli_trace *t, const rill_trace_event *e)
 
 void cli_trace_event(void *user, const rill_trace_event *e)
 {
+    static const char *const names[] = {
+        [RILL_TRACE_ADMITTED] = "admitted", [RILL_TRACE_RESTARTED] = "sent_back", [RILL_TRACE_FINISHED] = "finished"};
     cli_trace *t = user;
     cli_output *out = &t->out;
     pthread_mutex_lock(&t->lock);
-    switch (e->kind) {
-    case RILL_TRACE_TIMESTEP: put_timestep(t, e); break;
-    case RILL_TRACE_ADMITTED:
-        cli_output_printf(out,
-                          "{\"event\":\"admitted\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32,
-                          e->timestep, e->item_id, e->slot);
-        break;
-    case RILL_TRACE_RESTARTED:
-        cli_output_printf(out,
-                          "{\"event\":\"sent_back\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32
-                          ",\"item_timesteps\":%" PRId32,
-                          e->timestep, e->item_id, e->slot, e->item_timesteps);
-        break;
-    case RILL_TRACE_FINISHED:
-        cli_output_printf(out,
-                          "{\"event\":\"finished\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32
-                          ",\"item_timesteps\":%" PRId32 ",\"outputs\":%" PRId32 ",\"status\":\"%s\"",
-                          e->timestep, e->item_id, e->slot, e->item_timesteps, e->outputs, rill_status_name(e->status));
-        break;
-    }
+    if (e->kind == RILL_TRACE_TIMESTEP)
+        put_timestep(t, e);
+    else
+        cli_output_printf(out, "{\"event\":\"%s\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32,
+                          names[e->kind], e->timestep, e->item_id, e->slot);
+    if (e->kind == RILL_TRACE_RESTARTED || e->kind == RILL_TRACE_FINISHED)
+        cli_output_printf(out, ",\"item_timesteps\":%" PRId32, e->item_timesteps);
+    if (e->kind == RILL_TRACE_FINISHED)
+        cli_output_printf(out, ",\"outputs\":%" PRId32 ",\"status\":\"%s\"", e->outputs, rill_status_name(e->status));
     cli_output_printf(out, ",\"worker\":%" PRId32 "}\n", e->worker);
     pthread_mutex_unlock(&t->lock);
 }

@@ -11,7 +11,8 @@
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-char *queue_settings_key(const rill_settings *settings)
+/* Return a canonical text of settings: equal settings have equal texts. NULL: out of memory. */
+static char *settings_key(const rill_settings *settings)
 {
     char *text = NULL, value[RILL_OPTION_MAX];
     size_t size;
@@ -48,12 +49,12 @@ static int make_key(job_input *input, const char *settings)
     return 1;
 }
 
-static int make_keys(const service *s, job *j)
+static int make_keys(job *j)
 {
-    char *own = j->has_own_settings ? queue_settings_key(&j->settings) : s->settings_key;
-    int fine = own != NULL;
-    for (int32_t i = 0; i < j->n && fine; i++) fine = make_key(&j->input[i], own);
-    if (own != s->settings_key) free(own);
+    char *settings = settings_key(&j->settings);
+    int fine = settings != NULL;
+    for (int32_t i = 0; i < j->n && fine; i++) fine = make_key(&j->input[i], settings);
+    free(settings);
     return fine;
 }
 
@@ -200,7 +201,7 @@ static void enqueue(service *s, job *j)
 
 rill_status service_submit(service *s, job *j)
 {
-    if (!make_keys(s, j)) return RILL_ERR_MEMORY;
+    if (!make_keys(j)) return RILL_ERR_MEMORY;
     pthread_mutex_lock(&s->lock);
     rill_status status = s->is_draining || s->has_ended ? RILL_ERR_STOPPED : RILL_OK;
     if (status == RILL_OK && s->counts.waiting + j->n > s->options.queue_size &&

@@ -20,16 +20,19 @@ static int add_field(json_t *form, const char *name, json_t *value)
     return fine;
 }
 
-/* --- the query ---------------------------------------------------------------------------------------------------- */
-
-typedef struct query {
+/* The state of reading a query or a multipart form: in a form, the field that is being read, whose value arrives in pieces. */
+typedef struct form_reader {
     json_t *form;
+    char *name, *value; /* name and value of the field; name NULL: no field yet */
+    size_t length, capacity;
     int is_bad;
-} query;
+} form_reader;
+
+/* --- the query ---------------------------------------------------------------------------------------------------- */
 
 static enum MHD_Result add_argument(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    query *q = user;
+    form_reader *q = user;
     (void)kind;
     q->is_bad = !add_field(q->form, name, json_string(value ? value : ""));
     return q->is_bad ? MHD_NO : MHD_YES;
@@ -37,7 +40,7 @@ static enum MHD_Result add_argument(void *user, enum MHD_ValueKind kind, const c
 
 int form_add_query(json_t *form, struct MHD_Connection *connection)
 {
-    query q = {.form = form};
+    form_reader q = {.form = form};
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &q);
     return !q.is_bad;
 }
@@ -72,15 +75,7 @@ int form_add_urlencoded(json_t *form, char *body, size_t length)
 
 /* --- multipart/form-data ------------------------------------------------------------------------------------------ */
 
-/* The state of reading a multipart form: the field that is being read. Its value arrives in pieces. */
-typedef struct multipart {
-    json_t *form;
-    char *name, *value; /* name and value of the field; name NULL: no field yet */
-    size_t length, capacity;
-    int is_bad;
-} multipart;
-
-static void end_field(multipart *m)
+static void end_field(form_reader *m)
 {
     if (m->name) m->is_bad |= !add_field(m->form, m->name, json_stringn(m->value ? m->value : "", m->length));
     free(m->name);
@@ -92,7 +87,7 @@ static enum MHD_Result take_piece(void *user, enum MHD_ValueKind kind, const cha
                                   const char *type, const char *encoding, const char *data, uint64_t offset,
                                   size_t size)
 {
-    multipart *m = user;
+    form_reader *m = user;
     (void)kind, (void)file_name, (void)type, (void)encoding;
     if (offset == 0) {
         end_field(m);
@@ -108,7 +103,7 @@ static enum MHD_Result take_piece(void *user, enum MHD_ValueKind kind, const cha
 int form_add_multipart(json_t *form, struct MHD_Connection *connection, const char *body, size_t length)
 {
     enum { BUFFER_BYTES = 4096 };
-    multipart m = {.form = form};
+    form_reader m = {.form = form};
     struct MHD_PostProcessor *parser = MHD_create_post_processor(connection, BUFFER_BYTES, take_piece, &m);
     if (!parser) return 0;
     int fine = MHD_post_process(parser, body, length) == MHD_YES;

@@ -183,7 +183,7 @@ static int read_token(const char *path, char **out)
 static void drop_idle(serve *s)
 {
     for (models **link = &s->draining, *m; (m = *link);) {
-        if (server_n_users(s->server, m) > 0) {
+        if (m->n_users > 0) {
             link = &m->next;
         } else {
             *link = m->next;

@@ -87,7 +87,6 @@ struct job {
     int is_submitted;        /* a service has accepted the job */
     atomic_int is_cancelled; /* the client has disconnected */
     rill_settings settings;  /* search settings of all inputs */
-    int has_own_settings;    /* 1: the settings differ from the service's */
     char *options;           /* domain options (rill_request.options); NULL: as the model was opened */
     int wants_tokens;        /* 1: results contain "tokens" */
     double deadline;         /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
@@ -201,7 +200,6 @@ struct service {
     rill_option_source *default_schedule;  /* defaults of options that only affect scheduling */
     rill_search_config *search_config;     /* search config for requests without options */
     rill_constraints *constraints;         /* parser of constraints for the run */
-    char *settings_key;                    /* canonical text of the service's own settings, for cache keys */
     rill_context *request_ctx;             /* context of the server's thread, for parsing settings */
     rill_constraints *request_constraints; /* parser of constraints for the server's thread, to check requests */
     char *name;
@@ -233,8 +231,6 @@ rill_status queue_read(void *service, int may_block, rill_request *request);
 rill_status queue_write(void *service, const rill_result *result);
 /* Fail everything that is not done, at the end of the run. status: how the run ended. */
 void queue_end(service *s, rill_status status);
-/* Return a canonical text of settings: equal settings have equal texts. NULL: out of memory. */
-char *queue_settings_key(const rill_settings *settings);
 
 /* --- models ------------------------------------------------------------------------------------------------------------ */
 
@@ -246,7 +242,7 @@ enum { MODELS_MAX = CLI_MODELS_MAX + 1 };
 typedef struct models {
     service *service[MODELS_MAX]; /* [n] services, one per model; several sets may have the same service */
     int n;
-    int n_users;         /* number of requests that use these models; protected by the server's lock */
+    atomic_int n_users;  /* number of requests that use the set */
     struct models *next; /* next older set in the list of old sets */
 } models;
 

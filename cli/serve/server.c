@@ -45,7 +45,7 @@ typedef struct exchange {
     char *body; /* [body_length] bytes of the body that have arrived */
     size_t body_length, body_capacity;
     double start_time;
-    int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming;
+    int fd, is_counted, is_suspended, is_answered, is_streaming;
     enum { FORM_NONE, FORM_URLENCODED, FORM_MULTIPART } form; /* format of the body; FORM_NONE: JSON */
     int lacks_key;                                            /* the head has no API key; the body may have one */
     /* the connection is one of those above --max-connections */
@@ -124,20 +124,14 @@ static void client_gone(void *user)
     service_cancel(x->request.service, x->request.job);
 }
 
-static void stop_watching(exchange *x)
-{
-    if (x->is_watched) watch_stop_wait(x->server->watch, x->fd);
-    x->is_watched = 0;
-}
-
-/* Suspend the connection until the job is done. Returns 0 if the job is done already. */
+/* Connect the exchange with its job, and suspend the connection until the job is done, unless it is a stream. Returns 0 if it is not
+ * suspended. */
 static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
     watch_wait(x->server->watch, x->fd, x);
-    x->is_watched = 1;
     pthread_mutex_lock(&j->lock);
-    const int waits = j->n_done < j->n;
+    const int waits = j->n_done < j->n && !j->is_stream;
     j->notify = resume_exchange;
     j->notify_user = x;
     x->is_suspended = waits;
@@ -150,7 +144,7 @@ static enum MHD_Result continue_exchange(exchange *x)
 {
     for (;;) {
         if (wait_for_job(x)) return MHD_YES;
-        stop_watching(x);
+        watch_stop_wait(x->server->watch, x->fd);
         if (!x->route->end(&x->request)) return send_answer(x);
     }
 }
@@ -177,18 +171,13 @@ static ssize_t next_bytes(void *user, uint64_t stream_pos, char *out, size_t max
 static enum MHD_Result start_stream(exchange *x)
 {
     struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32 << 10, next_bytes, x, NULL);
-    job *j = x->request.job;
     if (!response) return MHD_NO;
     MHD_add_response_header(response, "Content-Type", "text/event-stream");
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Accel-Buffering", "no");
     add_origin(x, response);
-    watch_wait(x->server->watch, x->fd, x);
-    x->is_watched = x->is_answered = x->is_streaming = 1;
-    pthread_mutex_lock(&j->lock);
-    j->notify_user = x;
-    j->notify = resume_exchange;
-    pthread_mutex_unlock(&j->lock);
+    x->is_answered = x->is_streaming = 1;
+    wait_for_job(x);
     enum MHD_Result queued = MHD_queue_response(x->connection, 200, response);
     MHD_destroy_response(response);
     return queued;
@@ -466,7 +455,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     (void)why;
     if (!x) return;
     *state = NULL;
-    stop_watching(x);
+    watch_stop_wait(s->watch, x->fd);
     watch_begin(s->watch, x->fd); /* start the time limit of the connection's next request */
     job *j = x->request.job;
     if (x->is_streaming) metrics_request(200, cli_now() - x->start_time);
@@ -578,14 +567,6 @@ void server_set_models(server *s, models *next, const char *token)
     s->models = next;
     s->token = token;
     pthread_mutex_unlock(&s->lock);
-}
-
-int server_n_users(server *s, const models *m)
-{
-    pthread_mutex_lock(&s->lock);
-    const int n = m->n_users;
-    pthread_mutex_unlock(&s->lock);
-    return n;
 }
 
 const char *server_address(const server *s)

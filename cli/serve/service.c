@@ -70,8 +70,7 @@ static int prepare(service *s)
     if (rill_open_switch(&session->open, "language-columns")) s->languages = rill_model_info(session->model)->languages;
     s->in_flight = calloc((size_t)s->max_in_flight, sizeof(decoding *));
     s->cache = cache_create((size_t)s->options.cache_bytes);
-    s->settings_key = queue_settings_key(s->search_config->resolved);
-    return s->in_flight && s->cache && s->settings_key ? CLI_OK : cli_fail_memory("the inputs under way");
+    return s->in_flight && s->cache ? CLI_OK : cli_fail_memory("the inputs under way");
 }
 
 /* Return the name of a model: NAME in NAME=DIR, or else the last component of its directory. *model: receives the directory. */
@@ -178,7 +177,6 @@ void service_close(service *s)
     if (s->request_ctx) rill_context_destroy(s->request_ctx);
     cli_session_end(&s->session);
     cache_destroy(s->cache);
-    free(s->settings_key);
     free(s->name);
     free(s->in_flight);
     pthread_cond_destroy(&s->changed);
@@ -263,7 +261,6 @@ rill_status service_read_settings(service *s, const json_t *object, job *j)
     if (status >= 0 && options.length > 0 && !(j->options = strdup(options.data)))
         status = rill_fail_memory(s->request_ctx, options.length, "a request's options");
     if (status >= 0) j->settings = search_config->setup->settings;
-    j->has_own_settings = 1;
     rill_text_clear(&options);
     rill_search_config_free(search_config);
     rill_option_source_free(source);
