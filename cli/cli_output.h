@@ -103,8 +103,6 @@ typedef struct cli_pretty {
     int64_t n_trees, n_others; /* number of outputs that were trees; number of other outputs that were not empty */
 } cli_pretty;
 
-void cli_pretty_start(cli_pretty *pretty, rill_context *ctx);
-
 /* Write the result's best output as an indented tree, or as CLI_FORMAT_PLAIN if it is not a tree. Returns as cli_output_result(). */
 int cli_pretty_result(cli_pretty *pretty, cli_output *output, const rill_result *result);
 

@@ -276,7 +276,7 @@ static int make_search_config(decode *d)
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
         return cli_fail("--pretty cannot be combined with --tsv-column and --jsonl");
     d->records.run_options = d->search_config;
-    cli_pretty_start(&d->pretty, d->session.ctx);
+    d->pretty.tree.ctx = d->pretty.text.ctx = d->session.ctx;
     if (code == CLI_OK && d->trace_path) {
         d->search_config->setup->trace = cli_trace_event;
         d->search_config->setup->trace_user = &d->trace;

@@ -90,11 +90,6 @@ int cli_form_request(cli_form *form, const cli_session *session, rill_search_con
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
 
-void cli_pretty_start(cli_pretty *pretty, rill_context *ctx)
-{
-    *pretty = (cli_pretty){.tree = {.ctx = ctx}, .text = {.ctx = ctx}};
-}
-
 /* Write the output as an indented tree to pretty->text. Returns 0 if the output is not a tree, or memory is short: the caller then writes
  * the plain line. */
 static int indent_tree(cli_pretty *pretty, const rill_output *output)

@@ -79,9 +79,8 @@ static rill_status read_for_worker(cli_runfile *file, int worker, rill_context *
     return status == RILL_OK ? rill_option_source_set_worker_copy(file->options, worker, worker_options) : status;
 }
 
-static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
+rill_status cli_runfile_prepare_worker(cli_runfile *file, int worker, rill_context *ctx)
 {
-    cli_runfile *file = user;
     rill_script *script;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < file->config->n_plugins && status == RILL_OK; i++)
@@ -186,8 +185,7 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
     file->config = NULL;
     if (code != CLI_OK) return code;
     if (rill_script_config_read(file->script, &file->config) < 0) return cli_fail_context(session->ctx);
-    session->prepare = prepare_worker;
-    session->prepare_user = file;
+    session->runfile = file;
     fill_session(file->config, session);
     if (cli_options_from_config(&file->options, file->script, session->ctx, file->config) < 0)
         return cli_fail_context(session->ctx);

@@ -293,7 +293,8 @@ static rill_status prepare_worker(void *user, int32_t index, rill_context *worke
     rill_status status = RILL_OK;
     for (int i = 0; i < session->n_plugins && status == RILL_OK; i++)
         status = cli_session_load(session, worker, session->plugin[i], &script);
-    return status == RILL_OK && session->prepare ? session->prepare(session->prepare_user, (int)index, worker) : status;
+    return status == RILL_OK && session->runfile ? cli_runfile_prepare_worker(session->runfile, (int)index, worker)
+                                                 : status;
 }
 
 static void free_values(cli_session *session)

@@ -35,9 +35,7 @@ typedef struct cli_session {
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
     rill_registry_mark builtin_mark; /* size of the registry before plugins were loaded */
-    /* Load the plugins of a run file into a worker's context. NULL: no run file. */
-    rill_status (*prepare)(void *user, int worker, rill_context *ctx);
-    void *prepare_user;
+    struct cli_runfile *runfile;     /* the loaded run file; NULL: none */
     rill_script_options script; /* permissions and limits of scripts; its print function erases the progress line */
     void (*erase_progress)(void *user); /* called before a log line is printed */
     void *message_user;
@@ -131,6 +129,9 @@ int cli_runfile_output_path(const cli_runfile *file, const char *key, const char
 /* Set *tsv and *jsonl from the run file (cli_records_start()), unless an option has set either. CLI_OK or CLI_FAILED after a message,
  * which names the key. */
 int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const char **jsonl);
+
+/* Load the plugins of the run file, and the run file unless it is a sweep, into a worker's context. */
+rill_status cli_runfile_prepare_worker(cli_runfile *file, int worker, rill_context *ctx);
 
 /* Refuse a run file with constraints, rows or JSON objects, for commands that decode plain lines only: they would measure a different
  * search. CLI_OK or CLI_FAILED after a message; CLI_OK without a run file. */

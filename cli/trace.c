@@ -45,25 +45,23 @@ static void put_dropped(cli_output *out, const rill_trace_event *e)
     cli_output_write(out, "]", 1);
 }
 
-static void put_column(cli_output *out, const char *name, const rill_trace_event *e, size_t offset)
-{
-    cli_output_printf(out, "\"%s\":", name);
-    put_list(out, e->hypotheses, offset, sizeof *e->hypotheses, e->n_hypotheses);
-    cli_output_write(out, ",", 1);
-}
-
-#define COLUMN(name) put_column(out, #name, e, offsetof(rill_trace_hypothesis, name))
+/* clang-format off */
+#define COLUMN(name) {#name, offsetof(rill_trace_hypothesis, name)}
+/* clang-format on */
+static const struct {
+    const char *name;
+    size_t offset;
+} columns[] = {COLUMN(item), COLUMN(phase), COLUMN(parent), COLUMN(rank), COLUMN(action), COLUMN(fate)};
 
 static void put_hypotheses(cli_trace *t, const rill_trace_event *e)
 {
     cli_output *out = &t->out;
     cli_output_printf(out, ",\"hypotheses\":{");
-    COLUMN(item);
-    COLUMN(phase);
-    COLUMN(parent);
-    COLUMN(rank);
-    COLUMN(action);
-    COLUMN(fate);
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        cli_output_printf(out, "\"%s\":", columns[c].name);
+        put_list(out, e->hypotheses, columns[c].offset, sizeof *e->hypotheses, e->n_hypotheses);
+        cli_output_write(out, ",", 1);
+    }
     cli_output_printf(out, "\"score\":[");
     for (int32_t i = 0; i < e->n_hypotheses; i++) {
         const rill_trace_hypothesis *h = &e->hypotheses[i];

@@ -151,8 +151,8 @@ static int is_own_origin(const char *origin, const char *host)
     return host && is_web && !strcasecmp(after_scheme(origin), host);
 }
 
-/* Whether an Origin header is that of an allowed origin; or whether a Host header (is_host) has the host of one, because a proxy may pass on
- * the host that its clients use. If all origins are allowed ("*"), any origin and any host are. */
+/* Whether an Origin header is that of an allowed origin; or whether a Host header (is_host) has the host of one, because a proxy may pass
+ * on the host that its clients use. If all origins are allowed ("*"), any origin and any host are. */
 static int is_listed(const char *value, int is_host, const serve_options *options)
 {
     for (int i = 0; i < options->n_origins; i++) {
