@@ -218,8 +218,7 @@ static int load_data(bench *b)
     if (b->references_path && b->tsv_path)
         return cli_fail("--refs cannot be combined with --test-set: both name references");
     if (check_files(b) != CLI_OK) return CLI_FAILED;
-    return cli_testset_load(&b->test_set, b->session.ctx,
-                            &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
+    return cli_testset_load(&b->test_set, b->session.ctx, b->input_path, b->references_path, b->tsv_path);
 }
 
 /* Make the search config of a method. Search options of the command line are its defaults. The scheduler is the exception: if the method

@@ -36,9 +36,9 @@ typedef enum cli_output_kind { CLI_STREAM, CLI_REPORT } cli_output_kind;
  * CLI_FAILED after a message. */
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind);
 
-/* Return 0, or -1 after an error, now or in an earlier call. A terminal shows control characters in escaped form (message.c). */
-int cli_output_write(cli_output *output, const char *bytes, size_t length);
-int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* After an error, now or in an earlier call, nothing is written. A terminal shows control characters in escaped form (message.c). */
+void cli_output_write(cli_output *output, const char *bytes, size_t length);
+void cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A callback with which the library writes bytes; its user pointer is a cli_output. */
 rill_status cli_output_bytes(void *output, const void *bytes, size_t length);
 /* Forms in which cli_output_text() writes a text as a single line. The line is single also for readers that split at Unicode's line breaks,
@@ -49,7 +49,8 @@ typedef enum cli_output_form {
     /* the text is JSON, where line breaks occur only in strings: an escape such as \u2028 replaces each line break */
     CLI_JSON,
 } cli_output_form;
-int cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form);
+void cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form);
+/* Returns 0, or -1 after an error, now or in an earlier call. */
 int cli_output_flush(cli_output *output);
 
 /* Flush, close, and move a report to its path. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. Accepts a zeroed output. */
@@ -78,12 +79,12 @@ typedef struct cli_form {
 } cli_form;
 
 /* Write the n-best line of an output. text: NULL means the output's own text, or its ids. columns: further columns before the extra
- * fields, each after " ||| ". Returns as cli_output_write(). */
-int cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
-                      const rill_output *o);
+ * fields, each after " ||| ". */
+void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
+                       const rill_output *o);
 
-/* Write one result. Ids count from 0. Returns as cli_output_write(). */
-int cli_output_result(cli_output *output, const cli_form *form, const rill_result *result);
+/* Write one result. Ids count from 0. */
+void cli_output_result(cli_output *output, const cli_form *form, const rill_result *result);
 
 /* Return the value of an option on the command line or in the run file, "" for a switch that is on; NULL: it is not set. */
 const char *cli_session_option(const cli_session *session, const char *name);
@@ -103,8 +104,8 @@ typedef struct cli_pretty {
     int64_t n_trees, n_others; /* number of outputs that were trees; number of other outputs that were not empty */
 } cli_pretty;
 
-/* Write the result's best output as an indented tree, or as CLI_FORMAT_PLAIN if it is not a tree. Returns as cli_output_result(). */
-int cli_pretty_result(cli_pretty *pretty, cli_output *output, const rill_result *result);
+/* Write the result's best output as an indented tree, or as CLI_FORMAT_PLAIN if it is not a tree. */
+void cli_pretty_result(cli_pretty *pretty, cli_output *output, const rill_result *result);
 
 /* Warn if no output was a tree, so that the option had no effect. */
 void cli_pretty_warn(const cli_pretty *pretty);
@@ -127,16 +128,9 @@ json_t *cli_json_text(const char *text, size_t length);
 /* A JSON number; null if `value` is infinite, because JSON has no infinite numbers. */
 json_t *cli_json_real(double value);
 
-/* Optional members of outputs. */
-typedef struct cli_result_form {
-    const rill_model *model; /* the model, needed for the token texts in "tokens" */
-    int has_tokens, has_ids;
-    const char *const *field; /* [n_fields] the extra fields, as "NAME" or "NAME=ARGUMENTS" */
-    int32_t n_fields;
-} cli_result_form;
-
-/* Convert a result. Returns a new reference, NULL when out of memory. */
-json_t *cli_result_json(const cli_result_form *form, const rill_result *result);
+/* Convert a result. The form's word scores are the member "tokens", with the texts of the model's actions. Returns a new reference, NULL
+ * when out of memory. */
+json_t *cli_result_json(const rill_model *model, const cli_form *form, const rill_result *result);
 
 /* The object {"code", "message"}. Returns a new reference, NULL when out of memory. */
 json_t *cli_error_json(const char *code, const char *message);

@@ -333,39 +333,36 @@ static void put_rows(cli_output *out, const cli_form *form, const cli_record *re
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static int put_object(const cli_records *r, cli_output *out, const cli_form *form, const cli_record *record,
-                      const rill_result *result)
+static void put_object(const cli_records *r, cli_output *out, const cli_form *form, const cli_record *record,
+                       const rill_result *result)
 {
-    const int is_empty = record->length == 0 && result->status >= 0;
-    if (is_empty) return cli_output_write(out, "\n", 1);
-    const cli_result_form json_form = {r->model, form->has_word_scores, form->has_ids, form->field, form->n_fields};
     json_t *object = record->has_bad_options ? cli_result_error(RILL_ERR_OPTION, result->message)
-                                             : cli_result_json(&json_form, result);
+                                             : cli_result_json(r->model, form, result);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) {
         cli_fail_memory("a result");
         out->error = out->error ? out->error : ENOMEM;
         out->is_reported = 1;
-        return -1;
+    } else {
+        cli_output_write(out, record->line, record->length);
+        if (record->length) cli_output_write(out, ", ", 2);
+        cli_output_text(out, text + (record->length > 0), strlen(text) - (record->length > 0), CLI_JSON);
+        cli_output_write(out, "\n", 1);
     }
-    cli_output_write(out, record->line, record->length);
-    if (record->length) cli_output_write(out, ", ", 2);
-    cli_output_text(out, text + (record->length > 0), strlen(text) - (record->length > 0), CLI_JSON);
     free(text);
-    return cli_output_write(out, "\n", 1);
 }
 
-int cli_records_write(cli_records *r, cli_output *output, const cli_form *form, const rill_result *result)
+void cli_records_write(cli_records *r, cli_output *output, const cli_form *form, const rill_result *result)
 {
     cli_record *record = result->user;
-    int broken = output->error != 0;
     if (r->kind == CLI_RECORD_TSV)
         put_rows(output, form, record, result);
+    else if (record->length == 0 && result->status >= 0)
+        cli_output_write(output, "\n", 1);
     else
-        broken = put_object(r, output, form, record, result);
+        put_object(r, output, form, record, result);
     free_record(record);
-    return broken || output->error ? -1 : 0;
 }
 
 /* --- constraints ------------------------------------------------------------------------------------------------------- */

@@ -57,8 +57,8 @@ rill_status cli_records_take(cli_records *records, rill_status status, rill_requ
 const char *cli_records_suspect_key(const rill_result *result, const char **why);
 
 /* Write a result together with the rest of its line, and free the stored line. If the format numbers its lines, a row begins with the
- * number. Returns as cli_output_write(). */
-int cli_records_write(cli_records *records, cli_output *output, const cli_form *form, const rill_result *result);
+ * number. */
+void cli_records_write(cli_records *records, cli_output *output, const cli_form *form, const rill_result *result);
 
 /* Free all memory, including lines that wait for results; accepts a zeroed struct. */
 void cli_records_end(cli_records *records);

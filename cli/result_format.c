@@ -26,8 +26,8 @@ static void write_text(cli_output *output, const cli_form *form, const rill_outp
         cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->ids[i]);
 }
 
-int cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
-                      const rill_output *o)
+void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
+                       const rill_output *o)
 {
     cli_output_printf(output, "%" PRId64 " ||| ", id);
     if (text)
@@ -39,22 +39,19 @@ int cli_output_scored(cli_output *output, const cli_form *form, int64_t id, cons
     cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
                       o->finish_reason != RILL_FINISH_REASON_STOP ? " truncated= 1" : "",
                       o->certified ? " certified= 1" : "", o->score);
-    return output->error ? -1 : 0;
 }
 
-int cli_output_result(cli_output *output, const cli_form *form, const rill_result *result)
+void cli_output_result(cli_output *output, const cli_form *form, const rill_result *result)
 {
-    if (form->format == CLI_FORMAT_NBEST) {
-        for (int32_t i = 0; i < result->n_outputs; i++)
-            cli_output_scored(output, form, result->id, NULL, "", rill_result_output(result, i));
-        return output->error ? -1 : 0;
-    }
+    for (int32_t i = 0; form->format == CLI_FORMAT_NBEST && i < result->n_outputs; i++)
+        cli_output_scored(output, form, result->id, NULL, "", rill_result_output(result, i));
+    if (form->format == CLI_FORMAT_NBEST) return;
     if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
     if (result->n_outputs > 0) {
         write_text(output, form, rill_result_output(result, 0));
         write_extras(output, form, rill_result_output(result, 0));
     }
-    return cli_output_write(output, "\n", 1);
+    cli_output_write(output, "\n", 1);
 }
 
 /* --- forms ------------------------------------------------------------------------------------------------------------- */
@@ -103,12 +100,14 @@ static int indent_tree(cli_pretty *pretty, const rill_output *output)
     return is_tree;
 }
 
-int cli_pretty_result(cli_pretty *pretty, cli_output *output, const rill_result *result)
+void cli_pretty_result(cli_pretty *pretty, cli_output *output, const rill_result *result)
 {
-    if (result->n_outputs == 0 || !indent_tree(pretty, rill_result_output(result, 0)))
-        return cli_output_result(output, &(cli_form){.format = CLI_FORMAT_PLAIN}, result);
-    cli_output_write(output, pretty->text.data, pretty->text.length);
-    return cli_output_write(output, "\n", 1);
+    if (result->n_outputs == 0 || !indent_tree(pretty, rill_result_output(result, 0))) {
+        cli_output_result(output, &(cli_form){.format = CLI_FORMAT_PLAIN}, result);
+    } else {
+        cli_output_write(output, pretty->text.data, pretty->text.length);
+        cli_output_write(output, "\n", 1);
+    }
 }
 
 void cli_pretty_warn(const cli_pretty *pretty)
@@ -176,7 +175,7 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
     return list;
 }
 
-static json_t *output_json(const cli_result_form *form, const rill_output *o)
+static json_t *output_json(const rill_model *model, const cli_form *form, const rill_output *o)
 {
     json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:i, s:s}", "text", cli_json_text(o->text, o->text_bytes), "score",
                             cli_json_real(o->score), "path_score", cli_json_real(o->path_score), "logp",
@@ -185,7 +184,7 @@ static json_t *output_json(const cli_result_form *form, const rill_output *o)
     if (!out) return NULL;
     if (o->certified) json_object_set_new(out, "certified", json_true());
     if (form->has_ids) json_object_set_new(out, "ids", ids_json(o));
-    if (form->has_tokens) json_object_set_new(out, "tokens", tokens_json(form->model, o));
+    if (form->has_word_scores) json_object_set_new(out, "tokens", tokens_json(model, o));
     for (int32_t i = 0; i < form->n_fields; i++) {
         const char *text = rill_output_field(o, i);
         char name[32];
@@ -236,13 +235,13 @@ char *cli_result_line(const json_t *result)
     return json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
-json_t *cli_result_json(const cli_result_form *form, const rill_result *result)
+json_t *cli_result_json(const rill_model *model, const cli_form *form, const rill_result *result)
 {
     char fewer[300];
     if (result->status < 0) return cli_result_error(result->status, result->message);
     json_t *list = json_array(), *out = json_pack("{s:o, s:[]}", "outputs", list, "warnings");
     for (int32_t i = 0; out && i < result->n_outputs; i++)
-        if (json_array_append_new(list, output_json(form, rill_result_output(result, i)))) {
+        if (json_array_append_new(list, output_json(model, form, rill_result_output(result, i)))) {
             json_decref(out);
             return NULL;
         }

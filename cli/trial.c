@@ -9,16 +9,16 @@
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files)
+int cli_testset_load(cli_testset *set, rill_context *ctx, const char *input, const char *references, const char *tsv)
 {
     int code = CLI_OK;
-    if (files->tsv) code = cli_lines_load_columns(&set->inputs, &set->references, ctx, files->tsv);
-    if (code == CLI_OK && files->input) {
+    if (tsv) code = cli_lines_load_columns(&set->inputs, &set->references, ctx, tsv);
+    if (code == CLI_OK && input) {
         cli_lines_free(&set->inputs);
-        code = cli_lines_load(&set->inputs, ctx, files->input);
+        code = cli_lines_load(&set->inputs, ctx, input);
     }
-    if (code == CLI_OK && files->references) code = cli_lines_load(&set->references, ctx, files->references);
-    set->has_references = files->references || files->tsv;
+    if (code == CLI_OK && references) code = cli_lines_load(&set->references, ctx, references);
+    set->has_references = references || tsv;
     return code == CLI_OK ? cli_exit_code(ctx, cli_testset_check(set, ctx)) : code;
 }
 

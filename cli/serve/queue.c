@@ -369,8 +369,7 @@ rill_status queue_write(void *user, const rill_result *result)
 {
     service *s = user;
     decoding *d = result->user;
-    json_t *json = cli_result_json(&(cli_result_form){.model = s->session.model, .has_tokens = d->wants_tokens},
-                                   result);
+    json_t *json = cli_result_json(s->session.model, &(cli_form){.has_word_scores = d->wants_tokens}, result);
     if (cli_is_suspiciously_short(d->width, result))
         cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
                               "(\"split\": \"sentences\" decodes each sentence alone)");
