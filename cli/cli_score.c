@@ -95,6 +95,12 @@ static rill_status make_pair(given_outputs *given, int64_t id, const char *text,
     return RILL_OK;
 }
 
+static rill_status refuse(const char **message, const char *why)
+{
+    *message = why;
+    return RILL_ERR_INPUT;
+}
+
 /* Parse a line of outputs. RILL_ERR_INPUT with *message if the line does not fit the format. */
 static rill_status take_output(given_outputs *given, const char *line, size_t length, given_pair **pair,
                                const char **message)
@@ -107,18 +113,12 @@ static rill_status take_output(given_outputs *given, const char *line, size_t le
         while (start < length && (line[start] == ' ' || line[start] == '\t')) start++;
         if (!cli_nbest_read(line + start, length - start, &list))
             return make_pair(given, given->n_read, line, length, NULL, pair);
-        *message =
-            "the line is of an n-best list, but the first line is not: expected all lines to begin with \"ID ||| \"";
-        return RILL_ERR_INPUT;
+        return refuse(message, "the line is of an n-best list, but the first line is not: expected all lines to begin "
+                               "with \"ID ||| \"");
     }
-    if (!is_list) {
-        *message = "expected a line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
-        return RILL_ERR_INPUT;
-    }
-    if (list.id < given->n_read - 1) {
-        *message = "the id is smaller than an earlier one: expected lists in the order of the inputs";
-        return RILL_ERR_INPUT;
-    }
+    if (!is_list) return refuse(message, "expected a line of an n-best list, \"ID ||| OUTPUT ||| ...\"");
+    if (list.id < given->n_read - 1)
+        return refuse(message, "the id is smaller than an earlier one: expected lists in the order of the inputs");
     return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
 }
 
@@ -148,10 +148,7 @@ static rill_status reach_input(given_outputs *given, int may_block, const char *
     size_t length = 0;
     while (given->n_read <= given->waiting->id) {
         const rill_status status = cli_input_read(&given->inputs, may_block, &text, &length);
-        if (status == RILL_END_OF_INPUT) {
-            *message = "no input has this id";
-            return RILL_ERR_INPUT;
-        }
+        if (status == RILL_END_OF_INPUT) return refuse(message, "no input has this id");
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
         given->line_status = status;
         count_input(given);

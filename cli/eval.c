@@ -105,10 +105,9 @@ static int take_numbered(eval *e, const char *line, size_t length)
 /* Count plain lines beyond the last reference, so that the message can give both numbers. */
 static int take_plain(eval *e, const char *line, size_t length)
 {
-    int64_t i = e->input.lines - 1;
-    if (i >= e->metric.n) return CLI_OK;
-    if (length == 0) return CLI_OK; /* a failed input: it counts as missing */
-    return judge(e, i, line, length);
+    const int64_t i = e->input.lines - 1;
+    /* an empty line is of a failed input, which counts as missing */
+    return i < e->metric.n && length > 0 ? judge(e, i, line, length) : CLI_OK;
 }
 
 /* Take a line of the hypotheses. A line with a NUL byte counts as an empty output. The first line that is not empty decides which of the

@@ -24,10 +24,12 @@ static rill_status set_option(rill_option_source *source, rill_script *script, r
     return rill_script_config_refuse(script, option->name, named ? why + n + 2 : why);
 }
 
-static rill_status fill_options(const rill_script_config *config, rill_script *script, rill_context *ctx,
-                                rill_option_source *source)
+rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
+                                    const rill_script_config *config)
 {
-    rill_status status = RILL_OK;
+    rill_status status = rill_option_source_create(out, ctx, RILL_FROM_FILE);
+    rill_option_source *source = *out;
+    if (status < 0) return status;
     if (config->cube_key) rill_option_source_set_cube_key(source, config->cube_key, config->cube_key_user);
     if (config->budget) rill_option_source_set_budget(source, config->budget, config->budget_user);
     for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)
@@ -37,13 +39,6 @@ static rill_status fill_options(const rill_script_config *config, rill_script *s
     if (status == RILL_OK) status = take_chain(&config->heuristics, source, RILL_CHAIN_HEURISTICS);
     if (status == RILL_OK) status = take_chain(&config->scorers, source, RILL_CHAIN_SCORERS);
     return status == RILL_OK ? take_chain(&config->scheduler, source, RILL_CHAIN_SCHEDULER) : status;
-}
-
-rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
-                                    const rill_script_config *config)
-{
-    rill_status status = rill_option_source_create(out, ctx, RILL_FROM_FILE);
-    return status == RILL_OK ? fill_options(config, script, ctx, *out) : status;
 }
 
 static void fill_session(const rill_script_config *config, cli_session *session)

@@ -285,15 +285,14 @@ static rill_status report_bracket(const cli_counts *counts, rill_text *out)
 {
     const int64_t *p = counts->first.part;
     rill_status status = rill_text_printf(
-        out, "bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64 ")\n",
+        out,
+        "bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64 ")\n"
+        "oracle   %8.2f\n"
+        "exact    %8" PRId64 "  %6.2f %%\n"
+        "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n",
         value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
-        cli_percent(p[MATCHED], p[GOLD]), p[GOLD]);
-    if (status == RILL_OK) status = rill_text_printf(out, "oracle   %8.2f\n", value_bracket(&counts->best));
-    if (status == RILL_OK)
-        status = rill_text_printf(out, "exact    %8" PRId64 "  %6.2f %%\n", p[EXACT], cli_percent(p[EXACT], p[SCORED]));
-    if (status == RILL_OK)
-        status = rill_text_printf(out, "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS],
-                                  cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
+        cli_percent(p[MATCHED], p[GOLD]), p[GOLD], value_bracket(&counts->best), p[EXACT],
+        cli_percent(p[EXACT], p[SCORED]), p[TAGS], cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
     if (status == RILL_OK && p[SKIPPED])
         status = rill_text_printf(out, "skipped  %8" PRId64 "  outputs with words that differ from the reference\n",
                                   p[SKIPPED]);
