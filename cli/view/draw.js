@@ -68,7 +68,6 @@
       else make(swatch, "rect", { width: 18, height: 12, class: mark });
       make(entry, "span", {}, label);
     }
-    return list;
   }
 
   /* Axes from 0, or from o.xLeast and o.yLeast; o.log: x is logarithmic; o.bare: there are no numbers at y. Returns {svg, x(value), y(value),
