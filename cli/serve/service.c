@@ -124,7 +124,7 @@ int service_open(service **out, const cli_command *command, int index, int argc,
     int code = cli_session_start(&s->session);
     if (code == CLI_OK) code = command->start(s);
     if (code == CLI_OK) code = cli_session_parse(&s->session, argc, argv, helped);
-    if (code == CLI_OK) code = choose_model(s, index, n_models);
+    if (code == CLI_OK && !*helped) code = choose_model(s, index, n_models);
     if (code == CLI_OK && !*helped && !s->options.prints_openapi) code = prepare(s);
     if (code == CLI_OK && !*helped)
         *out = s;
