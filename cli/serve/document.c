@@ -266,7 +266,7 @@ static void write_sentence(const document *d, const joined_sentence *s, buffer *
     write_text(d, out, s->text + done, s->n - done);
 }
 
-/* Write a sentence with its tags. Returns the index of the piece that follows it. */
+/* Write a sentence with its tags. Returns the index of the piece of the document that follows it. */
 static int32_t join_sentence(const document *d, int32_t sentence, const char *const *outputs, buffer *out)
 {
     const piece *p = &d->piece[sentence];

@@ -34,7 +34,7 @@ const char *document_part(const document *d, int32_t i, size_t *length);
 /* Whether the part is a sentence (1), or the text of a tag in a sentence (0). */
 int document_is_sentence(const document *d, int32_t i);
 
-/* Join the outputs of the parts.
+/* Join the outputs of the parts (decoded texts).
  *   outputs: [n_parts] text of each part without markup; NULL: the part itself is used
  * Returns a text that the caller frees. NULL: out of memory. */
 char *document_join(const document *d, const char *const *outputs);
@@ -83,7 +83,7 @@ struct document {
     buffer text;
     piece *piece; /* [n] pieces in the order of the document */
     int32_t n, n_parts;
-    /* [n_parts] for each part (text to decode), the index of its piece */
+    /* [n_parts] for each part (text to decode), its index in `piece` */
     int32_t *part_pieces;
     size_t piece_capacity, part_capacity;
     int has_failed;

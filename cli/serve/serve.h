@@ -242,7 +242,7 @@ enum { MODELS_MAX = CLI_MODELS_MAX + 1 };
 typedef struct models {
     service *service[MODELS_MAX]; /* [n] services, one per model; several sets may have the same service */
     int n;
-    atomic_int n_users;  /* number of requests that use the set */
+    atomic_int n_users;  /* number of requests that use these models */
     struct models *next; /* next older set in the list of old sets */
 } models;
 

@@ -30,7 +30,7 @@ struct server {
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t became_idle;
     const char *token; /* the API key; NULL: none is required */
-    models *models;    /* set of models for new requests */
+    models *models;    /* models for new requests */
     int n_busy;        /* number of exchanges whose request has arrived completely */
     int listen_fd;     /* the listening socket once new connections are refused; -1 before */
 };
@@ -491,7 +491,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     if (!watch_limit(s->watch, fd, s->options.max_connections)) *state = s;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
 static int open_listener(const serve_options *o, char address[128])
 {
