@@ -23,7 +23,6 @@ typedef struct bench_method {
     cli_counts counts; /* counts of outputs, and their quality, in the untimed first run */
     uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
     double seconds[BENCH_REPEAT_MAX];
-    int runs;
     /* Counters of the first timed run; they are equal in all runs. stats.seconds has each stage's minimum over all runs. */
     rill_stats stats;
     int first_alike; /* index of the first method with the same search settings; may be this method itself */
@@ -84,7 +83,7 @@ static int run_timed(bench *b)
             show_method(b, m, round);
             cli_trial trial = {0};
             code = method_status(b, m, cli_trial_time(&b->session, &b->test_set, m->search_config, &trial));
-            m->seconds[m->runs++] = trial.seconds;
+            m->seconds[round] = trial.seconds;
             if (round == 0) m->stats = trial.stats;
             keep_min_seconds(&m->stats.seconds, &trial.stats.seconds);
         }
@@ -219,8 +218,7 @@ static int load_data(bench *b)
     if (b->references_path && b->tsv_path)
         return cli_fail("--refs cannot be combined with --test-set: both name references");
     if (check_files(b) != CLI_OK) return CLI_FAILED;
-    return cli_testset_load(&b->test_set, b->session.ctx,
-                            &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
+    return cli_testset_load(&b->test_set, b->session.ctx, b->input_path, b->references_path, b->tsv_path);
 }
 
 /* Make the search config of a method. Search options of the command line are its defaults. The scheduler is the exception: if the method
@@ -350,7 +348,7 @@ static int any_certifies(const bench *b)
 static void print_row(const bench *b, bench_method *m, int width)
 {
     double median, spread, least_advanced, any;
-    summarise(m->seconds, m->runs, &median, &spread);
+    summarise(m->seconds, b->repeat, &median, &spread);
     bound_ratios(m, &least_advanced, &any);
     const double speed = median > 0 ? (double)b->test_set.inputs.n / median : 0;
     const int own_line = (int)strlen(m->label) > width; /* a long label gets a line to itself */
@@ -388,11 +386,6 @@ static const char verbose_legend[] = "engine: share of the time outside the mode
                                      "a lower bound for the least-advanced schedule, and for any schedule, with the\n"
                                      "same --max-batch-hypotheses.\n";
 
-static rill_finish finish_of(const bench *b, int i)
-{
-    return b->method[i].search_config->resolved->finish;
-}
-
 /* Print the value of the option `finish` that each method uses, one line per value: "finish immediate: fixed". */
 static void print_finish(const bench *b)
 {
@@ -401,8 +394,9 @@ static void print_finish(const bench *b)
     for (rill_finish finish = RILL_FINISH_TOP; finish <= RILL_FINISH_ONE_STEP; finish++) {
         int n = 0;
         for (int i = 0; i < b->n; i++) {
-            if (finish_of(b, i) != finish) continue;
-            if (n++ == 0) cli_print("finish %s: ", rill_settings_get(b->method[i].search_config->resolved, row, name));
+            const rill_settings *resolved = b->method[i].search_config->resolved;
+            if (resolved->finish != finish) continue;
+            if (n++ == 0) cli_print("finish %s: ", rill_settings_get(resolved, row, name));
             cli_print("%s%s", n > 1 ? ", " : "", b->method[i].label);
         }
         if (n > 0) cli_print("\n");
@@ -432,7 +426,7 @@ static int print_table(const bench *b)
 static json_t *method_json(const bench *b, bench_method *m)
 {
     double median, spread, least_advanced, any;
-    summarise(m->seconds, m->runs, &median, &spread);
+    summarise(m->seconds, b->repeat, &median, &spread);
     bound_ratios(m, &least_advanced, &any);
     cli_report report = {
         .stats = m->stats,
@@ -442,7 +436,7 @@ static json_t *method_json(const bench *b, bench_method *m)
         .wall_seconds = median,
     };
     json_t *all = json_array();
-    for (int i = 0; i < m->runs; i++) json_array_append_new(all, json_real(m->seconds[i]));
+    for (int i = 0; i < b->repeat; i++) json_array_append_new(all, json_real(m->seconds[i]));
     json_t *object = json_pack("{s:s,s:f,s:f,s:o,s:f,s:f,s:O,s:o}", "method", m->label, "seconds_median", median,
                                "seconds_spread", spread, "seconds", all, "over_least_advanced_bound", least_advanced,
                                "over_any_bound", any, "timesteps_by_rows", m->rows, "run", cli_report_json(&report));
@@ -505,9 +499,7 @@ static const cli_option bench_options[] = {
     {"json", 0, "FILE", "write all figures as JSON; - is standard output, in place of the table", STORED(json_path)},
     {"plot", 0, "FILE.html", "write an HTML page with charts of each method's speed and batch sizes",
      STORED(plot_path)},
-    {"profile", 0, "",
-     "print the time of each operation of the model in the first run of each method; also in "
-     "--json",
+    {"profile", 0, "", "print the time of each operation of the model in the first run of each method; also in --json",
      STORED(profile)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},

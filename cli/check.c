@@ -49,9 +49,7 @@ static const cli_option check_options[] = {
     {"scheduler", 0, "NAME[:ARGS]", "a scheduler and its arguments; may be repeated", .take = take_entry,
      .is_repeatable = 1},
     {"input", 'i', "FILE", "inputs, one per line; the first 12 are used (default: generated)", STORED(input_path)},
-    {"runs", 0, "N",
-     "rounds of random settings, of about 20 runs each (default 20 on random problems, 3 on a "
-     "model)",
+    {"runs", 0, "N", "rounds of random settings, of about 20 runs each (default 20 on random problems, 3 on a model)",
      STORED(rounds), .type = CLI_INT, .min = 1, .max = 100000},
     {"seed", 0, "S", "seed of the random settings and generated inputs (default 1)", STORED(seed), .type = CLI_INT64,
      .max = INT64_MAX},
@@ -65,17 +63,10 @@ static const rill_chain_entry *chain_entries(const check *c, cli_check_kind kind
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-static void close_model(check *c)
-{
-    rill_workers_close(c->session.worker_pool);
-    c->session.worker_pool = NULL;
-    c->session.model = NULL;
-}
-
 static int open_model(check *c, const char *domain, const rill_open_options *model, int workers, int threads)
 {
     cli_session *s = &c->session;
-    close_model(c);
+    cli_session_close(s);
     s->domain = domain;
     s->row_options_only = model != &c->model;
     s->open = *model;
@@ -121,7 +112,7 @@ static void begin_check(check *c, cli_check_kind kind, const char *name, const c
 static void end_check(check *c, int good)
 {
     print_verdict(c, good);
-    close_model(c);
+    cli_session_close(&c->session);
     cli_check_record_free(&c->trial.reference);
     cli_check_inputs_free(&c->generated_inputs);
 }
@@ -129,8 +120,8 @@ static void end_check(check *c, int good)
 /* Choose the inputs of the trial. The model must be open. */
 static int choose_inputs(check *c)
 {
-    c->trial.inputs = c->file_inputs.n > 0 ? &c->file_inputs : &c->generated_inputs;
-    if (c->trial.inputs->n > 0) return CLI_OK;
+    c->trial.inputs = c->file_inputs.text[0] ? &c->file_inputs : &c->generated_inputs;
+    if (c->trial.inputs->text[0]) return CLI_OK;
     return cli_check_inputs_make(&c->generated_inputs, c->session.ctx, c->session.model, (uint64_t)c->seed);
 }
 
@@ -157,8 +148,7 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
     snprintf(how, sizeof how, "with %d threads", (int)c->threads);
     if (open_model(c, name, model, 1, c->threads) != CLI_OK) return -1;
     return cli_check_rerun(&c->trial, how,
-                           "threads inside a call change the order of a sum, or write to the same "
-                           "memory");
+                           "threads inside a call change the order of a sum, or write to the same memory");
 }
 
 /* Find errors of a domain that comparing runs cannot show (check_rescore.c). Return 1 if there are none, 0 if trial.why describes one, -1

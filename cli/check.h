@@ -7,10 +7,9 @@
 enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };
 
 typedef struct cli_check_inputs {
-    char *text[CLI_CHECK_INPUTS];
-    int n;
-    int n_different; /* the first n_different inputs are different, the others repeat them */
-    int made_up;     /* 1: the inputs were generated; 0: they were read from a file */
+    char *text[CLI_CHECK_INPUTS]; /* all NULL: there are no inputs yet */
+    int n_different;              /* the first n_different inputs are different, the others repeat them */
+    int made_up;                  /* 1: the inputs were generated; 0: they were read from a file */
 } cli_check_inputs;
 
 /* Read the first lines of a file, and repeat them if there are fewer than CLI_CHECK_INPUTS: with a single input, errors that depend on
@@ -85,11 +84,10 @@ static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
 #define CLI_CHECK_INSTANCE "rill-check-instance"
 
 typedef struct cli_check_instance {
-    rill_heuristic heuristic; /* registered tables: they forward calls to the real tables */
+    rill_heuristic heuristic; /* registered tables: copies of the tested ones, whose create() returns `self` */
     rill_scorer scorer;
-    const rill_heuristic *real_heuristic;
-    const rill_scorer *real_scorer;
-    void *self; /* the instance that the real table created */
+    void *self;                  /* the instance that the tested table created */
+    void (*destroy)(void *self); /* of the tested table; NULL: none */
 } cli_check_instance;
 
 /* Fill in the function tables of the instance (heuristic and scorer) and register them. `instance` must outlive the context. */

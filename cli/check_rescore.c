@@ -232,18 +232,14 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static rescorer *create_rescorer(cli_check_rescore *rescoring, rill_context *ctx)
+static void close_rescorer(void *self)
 {
-    rescorer *h = rill_calloc(ctx, 1, sizeof *h);
-    if (!h) return rill_fail_memory(ctx, sizeof *h, "it depends on the request"), NULL;
-    h->rescoring = rescoring;
-    h->ctx = ctx;
-    return h;
-}
-
-static void free_rescorer(rescorer *h)
-{
+    rescorer *h = self;
+    if (!h) return;
+    const rill_domain *real = h->rescoring->real;
     const size_t n = (size_t)h->max_choices;
+    if (h->self != h->model) real->stop(h->self);
+    if (h->model) real->close(h->model);
     rill_free(h->ctx, h->state, h->state_capacity * sizeof *h->state);
     rill_free(h->ctx, h->input, h->input_capacity * sizeof *h->input);
     rill_free(h->ctx, h->action, n * sizeof *h->action);
@@ -252,50 +248,30 @@ static void free_rescorer(rescorer *h)
     rill_free(h->ctx, h, sizeof *h);
 }
 
-static void close_rescorer(void *self)
-{
-    rescorer *h = self;
-    if (!h) return;
-    h->rescoring->real->close(h->model);
-    free_rescorer(h);
-}
-
+/* Open a model, and a runner if the domain has runners. The wrapping domain has none, because one engine uses the model. */
 static rill_status open_rescorer(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                                  void **self, rill_domain_info *info)
 {
     cli_check_rescore *rescoring = (cli_check_rescore *)(uintptr_t)table;
-    rescorer *h = create_rescorer(rescoring, ctx);
-    if (!h) return RILL_ERR_MEMORY;
-    rill_status status = rescoring->real->open(rescoring->real, ctx, options, &h->model, info);
-    if (status < 0) return free_rescorer(h), status;
-    info->group_rows = 0;
-    rescoring->info = *info;
-    h->self = h->model;
+    const rill_domain *real = rescoring->real;
+    void *model = NULL, *runner = NULL;
+    rescorer *h = rill_calloc(ctx, 1, sizeof *h);
+    if (!h) return rill_fail_memory(ctx, sizeof *h, "a model");
+    *h = (rescorer){.rescoring = rescoring, .ctx = ctx};
+    rill_status status = real->open(real, ctx, options, &model, info);
+    if (status >= 0) {
+        h->model = h->self = model;
+        info->group_rows = 0;
+        rescoring->info = *info;
+        status = reserve_choices(h);
+    }
+    if (status >= 0 && rill_domain_has_runners(real)) {
+        status = real->start(model, ctx, 1, &runner);
+        if (status >= 0) h->self = runner;
+    }
+    if (status < 0) return close_rescorer(h), status;
     *self = h;
-    status = reserve_choices(h);
-    if (status < 0) close_rescorer(h);
     return status;
-}
-
-static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
-{
-    const rescorer *m = model;
-    rescorer *h = create_rescorer(m->rescoring, ctx);
-    if (!h) return RILL_ERR_MEMORY;
-    h->model = m->model;
-    rill_status status = reserve_choices(h);
-    if (status >= 0) status = m->rescoring->real->start(m->model, ctx, threads, &h->self);
-    if (status < 0) return free_rescorer(h), status;
-    *runner = h;
-    return status;
-}
-
-static void stop(void *runner)
-{
-    rescorer *h = runner;
-    if (!h) return;
-    h->rescoring->real->stop(h->self);
-    free_rescorer(h);
 }
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
@@ -322,14 +298,9 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
 {
     const rill_workers_options workers_options = {
         .struct_size = sizeof workers_options, .workers = 1, .shared = &session->builtin_mark};
-    const rill_domain *real = rescoring->real;
-    rill_workers_close(session->worker_pool);
-    session->worker_pool = NULL;
-    session->model = NULL;
-    rescoring->domain.features = real->features;
-    rescoring->domain.options = real->options;
-    rescoring->domain.start = rill_domain_has_runners(real) ? start : NULL;
-    rescoring->domain.stop = rill_domain_has_runners(real) ? stop : NULL;
+    cli_session_close(session);
+    rescoring->domain.features = rescoring->real->features;
+    rescoring->domain.options = rescoring->real->options;
     rill_status status = rill_workers_open(&session->worker_pool, session->ctx, CLI_CHECK_RESCORE, &session->open,
                                            &workers_options);
     if (status >= 0) session->model = rill_workers_model(session->worker_pool);

@@ -7,30 +7,19 @@
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
-static int add_input(cli_check_inputs *inputs, const char *text, size_t length)
-{
-    char *copy = malloc(length + 1);
-    if (!copy) return cli_fail_memory("an input");
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    inputs->text[inputs->n++] = copy;
-    return CLI_OK;
-}
-
 int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path)
 {
     cli_lines lines = {0};
     int code = cli_lines_load(&lines, ctx, path);
-    for (int64_t i = 0; code == CLI_OK && i < lines.n && inputs->n < CLI_CHECK_INPUTS; i++) {
+    const int n = lines.n < CLI_CHECK_INPUTS ? (int)lines.n : CLI_CHECK_INPUTS;
+    if (code == CLI_OK && n == 0) code = cli_fail("%s: expected inputs, found none", path);
+    for (int i = 0; code == CLI_OK && i < CLI_CHECK_INPUTS; i++) {
         size_t length;
-        const char *text = cli_lines_get(&lines, i, &length);
-        code = add_input(inputs, text, length);
+        const char *text = cli_lines_get(&lines, i % n, &length);
+        if (!(inputs->text[i] = strndup(text, length))) code = cli_fail_memory("an input");
     }
+    inputs->n_different = n;
     cli_lines_free(&lines);
-    if (code == CLI_OK && inputs->n == 0) return cli_fail("%s: expected inputs, found none", path);
-    inputs->n_different = inputs->n;
-    for (int i = 0; code == CLI_OK && inputs->n < CLI_CHECK_INPUTS; i++)
-        code = add_input(inputs, inputs->text[i], strlen(inputs->text[i]));
     return code;
 }
 
@@ -61,7 +50,8 @@ int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const ril
             if (status == RILL_OK)
                 status = add_random_name(&line, model, cli_check_mix(seed, (uint64_t)(i * CLI_CHECK_INPUTS + word)));
         }
-        code = status < 0 ? cli_fail_context(ctx) : add_input(inputs, line.data, line.length);
+        code = cli_exit_code(ctx, status);
+        if (code == CLI_OK && !(inputs->text[i] = strndup(line.data, line.length))) code = cli_fail_memory("an input");
     }
     rill_text_clear(&line);
     return code;
@@ -69,7 +59,8 @@ int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const ril
 
 void cli_check_inputs_free(cli_check_inputs *inputs)
 {
-    while (inputs->n > 0) free(inputs->text[--inputs->n]);
+    for (int i = 0; i < CLI_CHECK_INPUTS; i++) free(inputs->text[i]);
+    *inputs = (cli_check_inputs){0};
 }
 
 /* --- one run ------------------------------------------------------------------------------------------------------ */
@@ -84,7 +75,7 @@ static rill_status read_input(void *user, int may_block, const char **text, size
 {
     check_run_state *r = user;
     (void)may_block;
-    if (r->next == r->inputs->n) return RILL_END_OF_INPUT;
+    if (r->next == CLI_CHECK_INPUTS) return RILL_END_OF_INPUT;
     *text = r->inputs->text[r->next++];
     *length = strlen(*text);
     return RILL_OK;
@@ -105,7 +96,7 @@ static void put_outputs(FILE *to, const rill_result *result)
 static rill_status keep_result(void *user, const rill_result *result)
 {
     check_run_state *r = user;
-    if (result->id >= r->inputs->n) return RILL_ERR_STOPPED;
+    if (result->id >= CLI_CHECK_INPUTS) return RILL_ERR_STOPPED;
     cli_check_answer *a = &r->record->answer[result->id];
     FILE *to = open_memstream(&a->outputs, &a->outputs_length);
     a->status = result->status;
@@ -205,7 +196,7 @@ static int is_refused(const cli_check_answer *a)
 int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, const char *how_one,
                    const cli_check_record *two, const char *how_two, char why[CLI_CHECK_WHY])
 {
-    for (int i = 0; i < inputs->n; i++) {
+    for (int i = 0; i < CLI_CHECK_INPUTS; i++) {
         const cli_check_answer *a = &one->answer[i], *b = &two->answer[i];
         if (is_same(a, b) || is_refused(b)) continue;
         describe_difference(inputs, i, a, how_one, b, how_two, why);

@@ -21,8 +21,7 @@ static const char *const schedule_reasons[] = {
     [CLI_CHECK_SCHEDULER] = "results depend on the schedule: the cause is in the domain, a heuristic or a scorer",
 };
 static const char repeat_reason[] =
-    "two equal runs differ: it keeps state in a variable that its instances share, or uses random numbers or a "
-    "clock";
+    "two equal runs differ: it keeps state in a variable that its instances share, or uses random numbers or a clock";
 static const char domain_repeat_reason[] =
     "two equal runs on one model differ: it keeps data of finished inputs, reads uninitialised memory, or uses "
     "random numbers or a clock";
@@ -32,96 +31,58 @@ static const char instance_reason[] =
 
 /* --- a shared instance ------------------------------------------------------------------------------------------------- */
 
-/* create() allocates nothing: it returns the cli_check_instance that contains the registered table. */
-static rill_status create_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+/* create() of the registered tables: it allocates nothing and returns the shared instance. */
+static rill_status get_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
-    (void)ctx;
-    (void)arguments;
-    *self = (char *)(uintptr_t)table - offsetof(cli_check_instance, heuristic);
+    (void)ctx, (void)arguments;
+    *self = ((const cli_check_instance *)(const void *)((const char *)table - offsetof(cli_check_instance, heuristic)))
+                ->self;
     return RILL_OK;
 }
 
-static rill_status create_scorer(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+static rill_status get_scorer(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
-    (void)ctx;
-    (void)arguments;
-    *self = (char *)(uintptr_t)table - offsetof(cli_check_instance, scorer);
+    (void)ctx, (void)arguments;
+    *self =
+        ((const cli_check_instance *)(const void *)((const char *)table - offsetof(cli_check_instance, scorer)))->self;
     return RILL_OK;
 }
 
-static rill_status apply(void *self, rill_candidates *candidates)
+/* Make the registered heuristic a copy of `real` that shares one instance of it. Returns what create() returns. */
+static rill_status share_heuristic(cli_check_instance *instance, rill_context *ctx, const rill_heuristic *real,
+                                   const char *arguments)
 {
-    const cli_check_instance *instance = self;
-    return instance->real_heuristic->apply(instance->self, candidates);
+    instance->heuristic = *real;
+    instance->heuristic.name = CLI_CHECK_INSTANCE;
+    instance->heuristic.struct_size = sizeof instance->heuristic;
+    instance->heuristic.create = get_heuristic;
+    instance->heuristic.destroy = NULL;
+    instance->destroy = real->destroy;
+    instance->self = NULL;
+    return real->create ? real->create(real, ctx, arguments, &instance->self) : RILL_OK;
 }
 
-static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
+static rill_status share_scorer(cli_check_instance *instance, rill_context *ctx, const rill_scorer *real,
+                                const char *arguments)
 {
-    const cli_check_instance *instance = self;
-    return instance->real_scorer->score(instance->self, rows, modifiers);
-}
-
-static rill_status begin(void *self, int64_t item_id)
-{
-    const cli_check_instance *instance = self;
-    return instance->real_scorer->begin(instance->self, item_id);
-}
-
-static rill_status found(void *self, const rill_found *found_for)
-{
-    const cli_check_instance *instance = self;
-    return instance->real_scorer->found(instance->self, found_for);
-}
-
-static void done(void *self, int64_t item_id)
-{
-    const cli_check_instance *instance = self;
-    instance->real_scorer->done(instance->self, item_id);
+    instance->scorer = *real;
+    instance->scorer.name = CLI_CHECK_INSTANCE;
+    instance->scorer.struct_size = sizeof instance->scorer;
+    instance->scorer.create = get_scorer;
+    instance->scorer.destroy = NULL;
+    instance->destroy = real->destroy;
+    instance->self = NULL;
+    return real->create ? real->create(real, ctx, arguments, &instance->self) : RILL_OK;
 }
 
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx)
 {
-    *instance = (cli_check_instance){.heuristic = {.abi_version = RILL_ABI_VERSION,
-                                                   .struct_size = sizeof(rill_heuristic),
-                                                   .name = CLI_CHECK_INSTANCE,
-                                                   .arguments = "",
-                                                   .summary = "",
-                                                   .create = create_heuristic,
-                                                   .apply = apply},
-                                     .scorer = {.abi_version = RILL_ABI_VERSION,
-                                                .struct_size = sizeof(rill_scorer),
-                                                .name = CLI_CHECK_INSTANCE,
-                                                .arguments = "",
-                                                .summary = "",
-                                                .create = create_scorer,
-                                                .score = score}};
-    rill_status status = rill_register_heuristic(ctx, &instance->heuristic);
+    /* the first built-in ones stand in until share_heuristic() and share_scorer() replace them */
+    instance->heuristic = *rill_heuristic_at(ctx, 0);
+    instance->scorer = *rill_scorer_at(ctx, 0);
+    instance->heuristic.name = instance->scorer.name = CLI_CHECK_INSTANCE;
+    const rill_status status = rill_register_heuristic(ctx, &instance->heuristic);
     return status < 0 ? status : rill_register_scorer(ctx, &instance->scorer);
-}
-
-/* Create the instance that engines share: of the heuristic, or of the scorer if `heuristic` is NULL. Returns what create() returns. */
-static rill_status make_instance(cli_check_instance *instance, rill_context *ctx, const rill_heuristic *heuristic,
-                                 const rill_scorer *scorer, const char *arguments)
-{
-    instance->real_heuristic = heuristic;
-    instance->real_scorer = heuristic ? NULL : scorer;
-    instance->self = NULL;
-    if (heuristic) return heuristic->create ? heuristic->create(heuristic, ctx, arguments, &instance->self) : RILL_OK;
-    instance->scorer.state_bytes = scorer->state_bytes;
-    instance->scorer.begin = scorer->begin ? begin : NULL;
-    instance->scorer.found = scorer->found ? found : NULL;
-    instance->scorer.done = scorer->done ? done : NULL;
-    return scorer->create ? scorer->create(scorer, ctx, arguments, &instance->self) : RILL_OK;
-}
-
-static void end_instance(cli_check_instance *instance)
-{
-    const rill_heuristic *heuristic = instance->real_heuristic;
-    const rill_scorer *scorer = instance->real_scorer;
-    if (heuristic && heuristic->destroy) heuristic->destroy(instance->self);
-    if (scorer && scorer->destroy) scorer->destroy(instance->self);
-    instance->real_heuristic = NULL;
-    instance->real_scorer = NULL;
 }
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
@@ -224,16 +185,14 @@ static int try_instance(cli_check_trial *t)
     rill_engine_setup setup = t->setup;
     const rill_chain_entry shared = {CLI_CHECK_INSTANCE, NULL};
     const int is_heuristic = t->kind == CLI_CHECK_HEURISTIC;
-    if (is_heuristic)
-        setup.heuristics = &shared;
-    else
-        setup.scorers = &shared;
-    rill_status status = make_instance(t->instance, ctx, is_heuristic ? rill_find_heuristic(ctx, t->name) : NULL,
-                                       rill_find_scorer(ctx, t->name), t->arguments ? t->arguments : "");
-    int good = status == RILL_OK;
+    const char *arguments = t->arguments ? t->arguments : "";
+    *(is_heuristic ? &setup.heuristics : &setup.scorers) = &shared;
+    int good = RILL_OK == (is_heuristic
+                               ? share_heuristic(t->instance, ctx, rill_find_heuristic(ctx, t->name), arguments)
+                               : share_scorer(t->instance, ctx, rill_find_scorer(ctx, t->name), arguments));
     if (!good) snprintf(t->why, sizeof t->why, "create() failed when it was called a second time: %s", rill_error(ctx));
     for (int i = 0; i < 2 && good; i++) good = run_and_compare(t, &setup, NULL, instance_reason);
-    end_instance(t->instance);
+    if (t->instance->destroy) t->instance->destroy(t->instance->self);
     return good;
 }
 
@@ -299,7 +258,7 @@ static int try_methods(cli_check_trial *t, int pruned, uint64_t seed)
 
 static int decodes_any(cli_check_trial *t)
 {
-    for (int i = 0; i < t->inputs->n; i++)
+    for (int i = 0; i < CLI_CHECK_INPUTS; i++)
         if (t->reference.answer[i].status >= 0) return 1;
     snprintf(t->why, sizeof t->why, "no input could be decoded; the first, \"%.*s\": %.*s%s",
              cli_check_clip(t->inputs->text[0], 60), t->inputs->text[0],

@@ -241,8 +241,7 @@ int cli_shard_read(const char *text, cli_shard *out)
     if (end == text || *end != '/' || last == end + 1 || *last || errno)
         return cli_fail("--shard must be I/N, part I of N, as in 1/8 for the first of eight: found \"%s\"", text);
     if (n_parts < 1 || n_parts > CLI_SHARDS_MAX || part < 1 || part > n_parts)
-        return cli_fail("--shard: part %lld of %lld does not exist: parts count from 1, and their maximum number "
-                        "is %d",
+        return cli_fail("--shard: part %lld of %lld does not exist: parts count from 1, and their maximum number is %d",
                         part, n_parts, CLI_SHARDS_MAX);
     *out = (cli_shard){part, n_parts};
     return CLI_OK;
@@ -286,26 +285,18 @@ static const char *file_path(const cli_input_files *s, int i)
     return s->n > 0 ? s->path[i] : NULL;
 }
 
-static int64_t file_size(const char *path)
-{
-    struct stat info;
-    if (cli_file_is_standard(path) ? fstat(STDIN_FILENO, &info) : stat(path, &info)) return -1;
-    if (!S_ISREG(info.st_mode)) return -1;
-    const off_t offset = cli_file_is_standard(path) ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
-    return (int64_t)info.st_size - (offset > 0 ? (int64_t)offset : 0);
-}
-
-/* Check that all files can be opened, and add up their sizes. A pipe is opened later, since opening it waits for a writer. */
+/* Check that all files can be opened, and add up their sizes; the first is open. A pipe is opened later, since opening it waits for a
+ * writer. */
 static int check_and_measure(cli_input_files *s)
 {
-    for (int i = 0; i < (s->n > 0 ? s->n : 1); i++) {
-        const int64_t size = file_size(file_path(s, i));
-        s->size = size < 0 || s->size < 0 ? -1 : s->size + size;
-        if (i == 0 || (size < 0 && cli_file_is_standard(file_path(s, i)))) continue;
+    s->size = s->input.size;
+    for (int i = 1; i < s->n; i++) {
         struct stat info;
-        if (!stat(s->path[i], &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) continue;
-        cli_input probe;
-        if (cli_input_open(&probe, s->ctx, s->path[i], RILL_FILE_STREAM) != CLI_OK) return CLI_FAILED;
+        cli_input probe = {.fd = -1, .size = -1};
+        const int is_pipe = !cli_file_is_standard(s->path[i]) && !stat(s->path[i], &info) && !S_ISREG(info.st_mode) &&
+                            !S_ISDIR(info.st_mode);
+        if (!is_pipe && cli_input_open(&probe, s->ctx, s->path[i], RILL_FILE_STREAM) != CLI_OK) return CLI_FAILED;
+        s->size = probe.size < 0 || s->size < 0 ? -1 : s->size + probe.size;
         cli_input_close(&probe);
     }
     return CLI_OK;

@@ -322,22 +322,14 @@ static void print_option(const cli_option *option, int is_short)
     free(help);
 }
 
-/* Whether `words`, a list separated by spaces, contains `word`. */
-static int has_word(const char *words, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *p = words; (p = strstr(p, word)); p += length)
-        if ((p == words || p[-1] == ' ') && (p[length] == ' ' || !p[length])) return 1;
-    return 0;
-}
-
 /* Print the command's groups of options. names: only options with these names, separated by spaces; NULL: all options. */
 static void print_groups(const parser *p, const char *names)
 {
+    const cli_option wanted = {.name = "", .aliases = names};
     for (const cli_group *g = p->command->groups; g->title; g++) {
         int n_printed = 0;
         for (const cli_option *o = group_options(g, p->rows); o->name; o++) {
-            if (o->refused || (names && !has_word(names, o->name))) continue;
+            if (o->refused || (names && !is_called(&wanted, o->name))) continue;
             if (n_printed++ == 0) cli_print("\n%s:\n", g->title);
             print_option(o, names != NULL);
         }

@@ -94,7 +94,6 @@ static void truncate_line(const cli_output *output)
 static int set_failed(cli_output *output, int error)
 {
     output->error = error;
-    output->closed = error == EPIPE;
     output->used = 0;
     return -1;
 }
@@ -129,48 +128,48 @@ int cli_output_flush(cli_output *output)
     return 0;
 }
 
-static int write_bytes(cli_output *output, const char *bytes, size_t length)
+static void write_bytes(cli_output *output, const char *bytes, size_t length)
 {
     output->is_begun |= length > 0;
-    while (length > 0) {
+    while (length > 0 && !output->error) {
         size_t free_bytes = CLI_OUTPUT_BUFFER - output->used;
         size_t part = length < free_bytes ? length : free_bytes;
-        if (output->error) return -1;
         memcpy(output->data + output->used, bytes, part);
         output->used += part;
         bytes += part;
         length -= part;
-        if (output->used == CLI_OUTPUT_BUFFER && cli_output_flush(output)) return -1;
+        if (output->used == CLI_OUTPUT_BUFFER) cli_output_flush(output);
     }
-    return output->error ? -1 : 0;
 }
 
-int cli_output_write(cli_output *output, const char *bytes, size_t length)
+void cli_output_write(cli_output *output, const char *bytes, size_t length)
 {
     char chunk[CLI_TERMINAL_CHUNK];
     const char *end = bytes + length;
-    if (!output->is_terminal) return write_bytes(output, bytes, length);
-    while (bytes < end) {
+    if (!output->is_terminal) write_bytes(output, bytes, length);
+    while (output->is_terminal && bytes < end) {
         const size_t n = cli_terminal_escape(&bytes, end, chunk);
-        if (write_bytes(output, chunk, n)) return -1;
+        write_bytes(output, chunk, n);
     }
-    return output->error ? -1 : 0;
 }
 
 rill_status cli_output_bytes(void *output, const void *bytes, size_t length)
 {
-    return cli_output_write(output, bytes, length) ? RILL_ERR_IO : RILL_OK;
+    cli_output_write(output, bytes, length);
+    return ((const cli_output *)output)->error ? RILL_ERR_IO : RILL_OK;
 }
 
-int cli_output_printf(cli_output *output, const char *format, ...)
+void cli_output_printf(cli_output *output, const char *format, ...)
 {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
     int length = rill_print_list(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (length < 0 || (size_t)length >= sizeof text) return set_failed(output, EOVERFLOW);
-    return cli_output_write(output, text, (size_t)length);
+    if (length < 0 || (size_t)length >= sizeof text)
+        set_failed(output, EOVERFLOW);
+    else
+        cli_output_write(output, text, (size_t)length);
 }
 
 /* Move a finished report to its path. An incomplete or empty report is deleted instead, and the old file stays. */
@@ -194,7 +193,7 @@ int cli_output_close(cli_output *output)
     output->is_owned = 0;
     rename_partial(output);
     if (!output->error) return CLI_OK;
-    if (output->closed) return CLI_CLOSED;
+    if (output->error == EPIPE) return CLI_CLOSED;
     if (!output->is_reported) cli_message("cannot write %s: %s", output->name, strerror(output->error));
     output->is_reported = 1;
     return CLI_FAILED;
@@ -217,7 +216,7 @@ static size_t line_end_width(const char *pos, size_t n_bytes)
     return n_bytes >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9) ? 3 : 0;
 }
 
-int cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form)
+void cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form)
 {
     size_t from = 0;
     for (size_t offset = 0; offset < length;) {
@@ -232,7 +231,7 @@ int cli_output_text(cli_output *output, const char *text, size_t length, cli_out
         cli_output_write(output, form == CLI_JSON ? number : " ", form == CLI_JSON ? 6 : 1);
         from = offset += end;
     }
-    return cli_output_write(output, text + from, length - from);
+    cli_output_write(output, text + from, length - from);
 }
 
 /* --- files that must differ -------------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  * user or have several hard links are written in place.
  *
  * The first error ends all writing. cli_output_close() prints its message once. If the reader of a pipe has closed it, there is no
- * message: `closed` is set and the command ends with CLI_CLOSED. */
+ * message, and the command ends with CLI_CLOSED. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -20,8 +20,7 @@ enum { CLI_OUTPUT_BUFFER = 1 << 16 };
 typedef struct cli_output {
     const char *name;
     int fd, is_owned, is_terminal;
-    int error;  /* errno of the first failed write; 0: none failed */
-    int closed; /* 1: the reader of the pipe has closed it (EPIPE) */
+    int error; /* errno of the first failed write; 0: none failed */
     int is_reported;
     double seconds;                  /* time spent in write(2) */
     char *final_path, *partial_path; /* for a report: its path, and the path of its temporary file */
@@ -37,9 +36,9 @@ typedef enum cli_output_kind { CLI_STREAM, CLI_REPORT } cli_output_kind;
  * CLI_FAILED after a message. */
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind);
 
-/* Return 0, or -1 after an error, now or in an earlier call. A terminal shows control characters in escaped form (message.c). */
-int cli_output_write(cli_output *output, const char *bytes, size_t length);
-int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* After an error, now or in an earlier call, nothing is written. A terminal shows control characters in escaped form (message.c). */
+void cli_output_write(cli_output *output, const char *bytes, size_t length);
+void cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A callback with which the library writes bytes; its user pointer is a cli_output. */
 rill_status cli_output_bytes(void *output, const void *bytes, size_t length);
 /* Forms in which cli_output_text() writes a text as a single line. The line is single also for readers that split at Unicode's line breaks,
@@ -50,7 +49,8 @@ typedef enum cli_output_form {
     /* the text is JSON, where line breaks occur only in strings: an escape such as \u2028 replaces each line break */
     CLI_JSON,
 } cli_output_form;
-int cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form);
+void cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form);
+/* Returns 0, or -1 after an error, now or in an earlier call. */
 int cli_output_flush(cli_output *output);
 
 /* Flush, close, and move a report to its path. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. Accepts a zeroed output. */
@@ -67,39 +67,32 @@ typedef enum cli_output_format {
     CLI_FORMAT_NBEST,
 } cli_output_format;
 
-/* Fields that follow an output's text, each after " ||| ". */
-typedef struct cli_extras {
-    int32_t fields;      /* number of extra fields that each output has (rill_engine_setup.fields) */
+/* What is written of each output, as requested by options or a run file (rill_output_table()). Extra fields follow the text, each after
+ * " ||| ". */
+typedef struct cli_form {
+    cli_output_format format;
+    int32_t n_fields;     /* number of extra fields that each output has (rill_engine_setup.fields) */
+    const char *field[2]; /* [n_fields] names of the extra fields, to which rill_engine_setup.fields points */
+    char alignment[64];
     int has_word_scores; /* 1: write "WordScores= -0.10000 ...", the model's log-probability of each action */
     int has_ids;         /* 1: write the ids of the actions instead of the text */
-} cli_extras;
+} cli_form;
 
 /* Write the n-best line of an output. text: NULL means the output's own text, or its ids. columns: further columns before the extra
- * fields, each after " ||| ". Returns as cli_output_write(). */
-int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
-                      const rill_output *o);
+ * fields, each after " ||| ". */
+void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
+                       const rill_output *o);
 
-/* Write one result. Ids count from 0. Returns as cli_output_write(). */
-int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
-                      const rill_result *result);
-
-/* --- extra fields ------------------------------------------------------------------------------------------------------ */
-
-/* Extra fields of outputs, as requested by options, a run file or a request (rill_output_table()). */
-
-typedef struct cli_fields {
-    const char *name[2]; /* names of the fields, to which rill_engine_setup.fields points */
-    char alignment[64];
-} cli_fields;
+/* Write one result. Ids count from 0. */
+void cli_output_result(cli_output *output, const cli_form *form, const rill_result *result);
 
 /* Return the value of an option on the command line or in the run file, "" for a switch that is on; NULL: it is not set. */
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 
-/* Request the extra fields from the domain: sets fields of the search config's setup, which points into `fields`, and `extras`. CLI_OK
- * or CLI_FAILED after a message. */
-int cli_fields_request(cli_fields *fields, const cli_session *session, rill_search_config *search_config,
-                       cli_extras *extras);
+/* Set all of the form but its format, and request the extra fields from the domain: the search config's setup then points into the form.
+ * CLI_OK or CLI_FAILED after a message. */
+int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config);
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
 
@@ -111,11 +104,8 @@ typedef struct cli_pretty {
     int64_t n_trees, n_others; /* number of outputs that were trees; number of other outputs that were not empty */
 } cli_pretty;
 
-void cli_pretty_start(cli_pretty *pretty, rill_context *ctx);
-
-/* Write the result's best output as an indented tree, or on one line if it is not a tree. CLI_FORMAT_NBEST is not supported. Returns
- * as cli_output_result(). */
-int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_output_format line_format, const rill_result *result);
+/* Write the result's best output as an indented tree, or as CLI_FORMAT_PLAIN if it is not a tree. */
+void cli_pretty_result(cli_pretty *pretty, cli_output *output, const rill_result *result);
 
 /* Warn if no output was a tree, so that the option had no effect. */
 void cli_pretty_warn(const cli_pretty *pretty);
@@ -138,16 +128,9 @@ json_t *cli_json_text(const char *text, size_t length);
 /* A JSON number; null if `value` is infinite, because JSON has no infinite numbers. */
 json_t *cli_json_real(double value);
 
-/* Optional members of outputs. */
-typedef struct cli_result_form {
-    const rill_model *model; /* the model, needed for the token texts in "tokens" */
-    int has_tokens, has_ids;
-    const char *const *field; /* [n_fields] the extra fields, as "NAME" or "NAME=ARGUMENTS" */
-    int32_t n_fields;
-} cli_result_form;
-
-/* Convert a result. Returns a new reference, NULL when out of memory. */
-json_t *cli_result_json(const cli_result_form *form, const rill_result *result);
+/* Convert a result. The form's word scores are the member "tokens", with the texts of the model's actions. Returns a new reference, NULL
+ * when out of memory. */
+json_t *cli_result_json(const rill_model *model, const cli_form *form, const rill_result *result);
 
 /* The object {"code", "message"}. Returns a new reference, NULL when out of memory. */
 json_t *cli_error_json(const char *code, const char *message);

@@ -95,6 +95,12 @@ static rill_status make_pair(given_outputs *given, int64_t id, const char *text,
     return RILL_OK;
 }
 
+static rill_status refuse(const char **message, const char *why)
+{
+    *message = why;
+    return RILL_ERR_INPUT;
+}
+
 /* Parse a line of outputs. RILL_ERR_INPUT with *message if the line does not fit the format. */
 static rill_status take_output(given_outputs *given, const char *line, size_t length, given_pair **pair,
                                const char **message)
@@ -107,18 +113,12 @@ static rill_status take_output(given_outputs *given, const char *line, size_t le
         while (start < length && (line[start] == ' ' || line[start] == '\t')) start++;
         if (!cli_nbest_read(line + start, length - start, &list))
             return make_pair(given, given->n_read, line, length, NULL, pair);
-        *message =
-            "the line is of an n-best list, but the first line is not: expected all lines to begin with \"ID ||| \"";
-        return RILL_ERR_INPUT;
+        return refuse(message, "the line is of an n-best list, but the first line is not: expected all lines to begin "
+                               "with \"ID ||| \"");
     }
-    if (!is_list) {
-        *message = "expected a line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
-        return RILL_ERR_INPUT;
-    }
-    if (list.id < given->n_read - 1) {
-        *message = "the id is smaller than an earlier one: expected lists in the order of the inputs";
-        return RILL_ERR_INPUT;
-    }
+    if (!is_list) return refuse(message, "expected a line of an n-best list, \"ID ||| OUTPUT ||| ...\"");
+    if (list.id < given->n_read - 1)
+        return refuse(message, "the id is smaller than an earlier one: expected lists in the order of the inputs");
     return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
 }
 
@@ -148,10 +148,7 @@ static rill_status reach_input(given_outputs *given, int may_block, const char *
     size_t length = 0;
     while (given->n_read <= given->waiting->id) {
         const rill_status status = cli_input_read(&given->inputs, may_block, &text, &length);
-        if (status == RILL_END_OF_INPUT) {
-            *message = "no input has this id";
-            return RILL_ERR_INPUT;
-        }
+        if (status == RILL_END_OF_INPUT) return refuse(message, "no input has this id");
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
         given->line_status = status;
         count_input(given);
@@ -227,8 +224,7 @@ typedef struct score {
     int quiet;
     given_outputs given;
     cli_output output;
-    cli_extras extras;
-    cli_fields fields;
+    cli_form form;
     /* Arguments of all scorers for one request: NULL for each scorer of the run, which keeps its own arguments, then the output to score
      * for the scorer `given`. */
     const char **scorers;
@@ -283,15 +279,15 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     rill_status status = read_given(&s->given, may_block, &pair, &request->text, &request->length);
     request->user = pair;
     if (status != RILL_OK) return status;
-    if (pair->truncated && !s->extras.has_ids)
+    if (pair->truncated && !s->form.has_ids)
         return cli_refuse_input(request, "the output is truncated: use --ids to score an output without an end");
     cli_placeholders_count(&s->placeholders, request->text, request->length, pair->text, strlen(pair->text));
     rill_text_reset(&s->arguments);
-    status = rill_text_printf(&s->arguments, "%s %s", s->extras.has_ids ? "ids" : "text", pair->text);
+    status = rill_text_printf(&s->arguments, "%s %s", s->form.has_ids ? "ids" : "text", pair->text);
     if (status < 0) return status;
     s->scorers[s->search_config->setup->n_scorers - 1] = s->arguments.data;
     request->scorers = s->scorers;
-    if (s->extras.has_ids) limit_length(s, pair, request);
+    if (s->form.has_ids) limit_length(s, pair, request);
     return RILL_OK;
 }
 
@@ -301,7 +297,7 @@ static const char *result_problem(const score *s, const given_pair *pair, const 
     int32_t last;
     if (o->n_ids == 0 && pair->text[strspn(pair->text, " ")] != '\0')
         return "the input is empty: its only output is empty";
-    if (s->extras.has_ids ? o->n_ids != count_ids(pair->text, &last) : o->finish_reason != RILL_FINISH_REASON_STOP)
+    if (s->form.has_ids ? o->n_ids != count_ids(pair->text, &last) : o->finish_reason != RILL_FINISH_REASON_STOP)
         return "the output has more actions than the model's maximum";
     return NULL;
 }
@@ -319,7 +315,7 @@ static rill_status write_result(void *user, const rill_result *result)
         cli_message("line %" PRId64 ": %s", result->id + 1, wrong);
         cli_output_write(&s->output, "\n", 1);
     } else {
-        cli_output_scored(&s->output, &s->extras, pair->id, pair->text, pair->kept, rill_result_output(result, 0));
+        cli_output_scored(&s->output, &s->form, pair->id, pair->text, pair->kept, rill_result_output(result, 0));
     }
     free_pair(pair);
     const int broken = result->has_more ? s->output.error != 0 : cli_output_flush(&s->output);
@@ -339,7 +335,7 @@ static int make_search_config(score *s)
         return cli_fail_context(session->ctx);
     s->scorers = calloc((size_t)s->search_config->setup->n_scorers, sizeof *s->scorers);
     if (!s->scorers) return cli_fail_memory("the scorers");
-    return cli_fields_request(&s->fields, session, s->search_config, &s->extras);
+    return cli_form_request(&s->form, session, s->search_config);
 }
 
 static int check_files(const score *s)

@@ -109,9 +109,11 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
     const rill_script_axis *axes = trials->runfile->config->sweep;
     for (int32_t i = 0; of_grid && i < trials->runfile->config->n_sweep; i++)
         for (int32_t j = 0; j < axes[i].n; j++) widen_column(t, axes[i].name, axes[i].value[j]);
+    const char *name;
+    json_t *value;
     for (size_t i = 0; !of_grid && i < trials->points.n; i++)
-        for (int j = 0; j < trials->points.point[i].n; j++)
-            widen_column(t, trials->points.point[i].pair[j].name, trials->points.point[i].pair[j].value);
+        json_object_foreach(trials->points.point[i].parameters, name, value)
+            widen_column(t, name, json_string_value(value));
 }
 
 /* --- sweeps ------------------------------------------------------------------------------------------------------------ */
@@ -163,11 +165,11 @@ int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *
                               {"references", references, 0},
                               {"--stats", stats, 1},
                               {NULL, NULL, 0}};
-    const cli_testset_files set = {cli_file_or_standard(input), references, NULL};
     int code = cli_session_domain(session) ? cli_files_check(files) : CLI_FAILED;
     if (code == CLI_OK) code = cli_trials_check_grid(&s->trials);
     session->erase_progress = cli_status_erase;
-    if (code == CLI_OK) code = cli_testset_load(&s->trials.set, session->ctx, &set);
+    if (code == CLI_OK)
+        code = cli_testset_load(&s->trials.set, session->ctx, cli_file_or_standard(input), references, NULL);
     if (code == CLI_OK) code = cli_testset_open(&s->trials.set, session);
     if (code == CLI_OK && stats) code = cli_output_open(&s->stats, session->ctx, stats, CLI_REPORT);
     if (code == CLI_OK) code = cli_output_open(&s->output, session->ctx, output, CLI_STREAM);
@@ -297,13 +299,12 @@ static int check_search(const tune *t)
 static int load_set(tune *t)
 {
     const rill_script_config *config = t->runfile.config;
-    cli_testset_files files = {.tsv = t->dev_path};
-    if (!t->dev_path) files = (cli_testset_files){.input = config->input, .references = config->references};
     if (!t->dev_path && !(config->input && config->references))
         return cli_fail("no development set: set --dev FILE.tsv, with inputs and references in two columns (or "
                         "input and references in %s)",
                         t->runfile.path);
-    return cli_testset_load(&t->trials.set, t->session.ctx, &files);
+    return t->dev_path ? cli_testset_load(&t->trials.set, t->session.ctx, NULL, NULL, t->dev_path)
+                       : cli_testset_load(&t->trials.set, t->session.ctx, config->input, config->references, NULL);
 }
 
 static int check_files(const tune *t)

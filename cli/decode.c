@@ -22,9 +22,7 @@ typedef struct decode {
     const char **inputs;     /* [n_inputs] all input files */
     int n_inputs;
     cli_shard shard;
-    cli_output_format format;
-    cli_extras extras;
-    cli_fields fields;
+    cli_form form;
     int quiet, wants_progress;
     cli_input_files input_files;
     cli_split split;
@@ -188,11 +186,11 @@ static void warn_suspect_key(decode *d, const rill_result *result)
 static void write_any_result(decode *d, const rill_result *result)
 {
     if (d->records.kind != CLI_RECORD_NONE)
-        cli_records_write(&d->records, &d->output, d->format, &d->extras, result);
+        cli_records_write(&d->records, &d->output, &d->form, result);
     else if (d->wants_pretty)
-        cli_pretty_result(&d->pretty, &d->output, d->format, result);
+        cli_pretty_result(&d->pretty, &d->output, result);
     else
-        cli_output_result(&d->output, d->format, &d->extras, result);
+        cli_output_result(&d->output, &d->form, result);
 }
 
 static rill_status write_result(void *user, const rill_result *result)
@@ -208,7 +206,7 @@ static rill_status write_result(void *user, const rill_result *result)
     if (d->records.kind != CLI_RECORD_NONE) warn_suspect_key(d, result);
     cli_shortfalls_add(&d->shortfalls, result);
     /* A failed run leaves inputs without results. Write empty lines for them, so that line numbers still match. */
-    const int by_line = d->format == CLI_FORMAT_PLAIN && d->records.kind == CLI_RECORD_NONE;
+    const int by_line = d->form.format == CLI_FORMAT_PLAIN && d->records.kind == CLI_RECORD_NONE;
     for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
     write_any_result(d, &numbered);
@@ -268,18 +266,17 @@ static int make_search_config(decode *d)
     if (rill_search_config_make(&d->search_config, d->session.ctx, d->session.command_line, defaults, 2) < 0)
         return cli_fail_context(d->session.ctx);
     cli_runfile_warn_ignored(&d->runfile, d->search_config, NULL);
-    d->format = choose_format(d);
+    d->form.format = choose_format(d);
     d->wants_pretty = cli_session_option_is_on(&d->session, "pretty");
-    code = cli_fields_request(&d->fields, &d->session, d->search_config, &d->extras);
+    code = cli_form_request(&d->form, &d->session, d->search_config);
     if (code == CLI_OK && d->wants_pretty &&
-        (d->format != CLI_FORMAT_PLAIN || d->extras.fields || d->extras.has_word_scores || d->extras.has_ids))
+        (d->form.format != CLI_FORMAT_PLAIN || d->form.n_fields || d->form.has_word_scores || d->form.has_ids))
         return cli_fail("--pretty writes one tree per input, in order: leave out --n-best, --unordered, "
                         "--alignment, --unknown-names, --word-scores and --ids");
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
         return cli_fail("--pretty cannot be combined with --tsv-column and --jsonl");
-    d->records.field = d->fields.name;
     d->records.run_options = d->search_config;
-    cli_pretty_start(&d->pretty, d->session.ctx);
+    d->pretty.tree.ctx = d->pretty.text.ctx = d->session.ctx;
     if (code == CLI_OK && d->trace_path) {
         d->search_config->setup->trace = cli_trace_event;
         d->search_config->setup->trace_user = &d->trace;
@@ -356,7 +353,6 @@ static int prepare(decode *d)
                                cli_session_option(&d->session, "split"), unsplittable_option(d));
     if (code != CLI_OK) return code;
     d->records.model = d->session.model;
-    d->records.domain = rill_model_domain(d->session.model);
     d->split.first = d->input_files.first;
     if (cli_workers_begin(&d->session, d->search_config, d->search_config->setup) < 0) {
         if (d->runfile.config) rill_script_config_locate_error(d->runfile.script, d->runfile.config);

@@ -33,6 +33,11 @@ static const char *references_name(const eval *e)
 
 /* --- reading hypotheses ------------------------------------------------------------------------------------------- */
 
+static int fail_line(const eval *e, const char *why)
+{
+    return cli_fail("%s: line %" PRId64 ": %s", e->input.name, e->input.lines, why);
+}
+
 /* Split "ID ||| TEXT ||| anything". Returns 1 if the line has this form. */
 static int read_nbest(const char *line, size_t length, cli_nbest *out)
 {
@@ -60,9 +65,7 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
     if (!e->begun && has_fields(e, i, text, length))
-        return cli_fail("%s: line %" PRId64
-                        ": the line has \"|||\" but is not of an n-best list: decode with --n-best 1",
-                        e->input.name, e->input.lines);
+        return fail_line(e, "the line has \"|||\" but is not of an n-best list: decode with --n-best 1");
     e->begun = 1;
     if (cli_verdict_add(&e->verdict[i], &e->metric, i, text, length) < 0) return cli_fail_context(e->session.ctx);
     return CLI_OK;
@@ -82,8 +85,7 @@ static int take_nbest(eval *e, const char *line, size_t length)
     cli_nbest list;
     if (length == 0) return CLI_OK;
     if (!read_nbest(line, length, &list))
-        return cli_fail("%s: line %" PRId64 ": expected \"ID ||| OUTPUT ||| ...\" as in the first line", e->input.name,
-                        e->input.lines);
+        return fail_line(e, "expected \"ID ||| OUTPUT ||| ...\" as in the first line");
     return check_id(e, list.id) == CLI_OK ? judge(e, list.id, list.field[1].text, list.field[1].length) : CLI_FAILED;
 }
 
@@ -91,9 +93,7 @@ static int take_numbered(eval *e, const char *line, size_t length)
 {
     int64_t id;
     size_t from = cli_nbest_id(line, length, "\t", &id);
-    if (!from)
-        return cli_fail("%s: line %" PRId64 ": expected \"ID<TAB>OUTPUT\" as in the first line", e->input.name,
-                        e->input.lines);
+    if (!from) return fail_line(e, "expected \"ID<TAB>OUTPUT\" as in the first line");
     if (check_id(e, id) != CLI_OK) return CLI_FAILED;
     if (e->numbered[id])
         return cli_fail("%s: line %" PRId64 ": id %" PRId64 " occurs twice", e->input.name, e->input.lines, id);
@@ -105,10 +105,9 @@ static int take_numbered(eval *e, const char *line, size_t length)
 /* Count plain lines beyond the last reference, so that the message can give both numbers. */
 static int take_plain(eval *e, const char *line, size_t length)
 {
-    int64_t i = e->input.lines - 1;
-    if (i >= e->metric.n) return CLI_OK;
-    if (length == 0) return CLI_OK; /* a failed input: it counts as missing */
-    return judge(e, i, line, length);
+    const int64_t i = e->input.lines - 1;
+    /* an empty line is of a failed input, which counts as missing */
+    return i < e->metric.n && length > 0 ? judge(e, i, line, length) : CLI_OK;
 }
 
 /* Take a line of the hypotheses. A line with a NUL byte counts as an empty output. The first line that is not empty decides which of the

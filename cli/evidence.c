@@ -67,11 +67,8 @@ static int bad_line(evidence *e, const char *why)
 /* Handle an error of the library. If the line caused it, the line is skipped; any other error ends the command. */
 static int check_line(evidence *e, rill_status status)
 {
-    char why[400];
     if (status >= 0) return CLI_OK;
-    if (status != RILL_ERR_INPUT) return cli_fail_context(e->session.ctx);
-    snprintf(why, sizeof why, "%s", rill_error(e->session.ctx));
-    return bad_line(e, why);
+    return status == RILL_ERR_INPUT ? bad_line(e, rill_error(e->session.ctx)) : cli_fail_context(e->session.ctx);
 }
 
 /* --- actions ---------------------------------------------------------------------------------------------------------- */

@@ -140,8 +140,8 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     rill_search_config *search_config = NULL;
     const rill_option_style style = rill_option_set_style(r->ctx, RILL_OPTION_PLAIN);
     rill_text_reset(&r->options);
-    rill_status status = cli_request_options(r->ctx, r->domain, r->run_options, 0, settings, &r->options, &source,
-                                             &search_config);
+    rill_status status = cli_request_options(r->ctx, rill_model_domain(r->model), r->run_options, 0, settings,
+                                             &r->options, &source, &search_config);
     request->input_options = r->options.data;
     if (status >= 0) {
         r->settings = search_config->setup->settings;
@@ -202,7 +202,7 @@ static const char *find_suspect_key(cli_records *r, const json_t *object)
     {
         const rill_option *row = rill_option_find(rill_setting_table(), key);
         const char *request_key = row ? NULL : find_request_key(key);
-        if (!row && !request_key) row = rill_option_find(rill_domain_input_rows(r->domain), key);
+        if (!row && !request_key) row = rill_option_find(rill_domain_input_rows(rill_model_domain(r->model)), key);
         const char *name = row ? row->name : request_key;
         /* all options of the domain share one warning, which the key "" in r->warned marks */
         const char *mark = row && !rill_option_find(rill_setting_table(), key) ? "" : name;
@@ -224,7 +224,7 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
         return fail_record(r, request, "the object has no text in \"%s\": set another member with --jsonl=KEY",
                            r->key ? r->key : "text\" or \"input");
     if (own) return fail_record(r, request, "the object has a member \"%s\", a name that results use", own);
-    const char *misplaced = misplaced_options(rill_domain_input_rows(r->domain), object);
+    const char *misplaced = misplaced_options(rill_domain_input_rows(rill_model_domain(r->model)), object);
     if (misplaced) return fail_record(r, request, "\"%s\": the options are in \"options\"", misplaced);
     if (settings && !json_is_object(settings))
         return fail_record(r, request, "options: expected an object {NAME: VALUE}%s", "");
@@ -304,77 +304,65 @@ static void put_cell(cli_output *out, const char *text, size_t length)
     cli_output_text(out, text, length, CLI_CELL);
 }
 
-static void put_row(cli_output *out, cli_output_format line_format, const cli_extras *extras, const cli_record *record,
-                    const rill_result *result, const rill_output *o)
+static void put_row(cli_output *out, const cli_form *form, const cli_record *record, const rill_result *result,
+                    const rill_output *o)
 {
-    if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
+    if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
     cli_output_write(out, record->line, record->length);
-    if (o && extras->has_ids) {
+    if (o && form->has_ids) {
         for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(out, "%c%" PRId32, i ? ' ' : '\t', o->ids[i]);
     } else {
         put_cell(out, o ? o->text : "", o ? o->text_bytes : 0);
     }
-    for (int32_t i = 0; o && i < extras->fields; i++) {
+    for (int32_t i = 0; o && i < form->n_fields; i++) {
         const char *field = rill_output_field(o, i);
         put_cell(out, field, strlen(field));
     }
-    for (int32_t i = 0; o && extras->has_word_scores && i < o->n_ids; i++)
+    for (int32_t i = 0; o && form->has_word_scores && i < o->n_ids; i++)
         cli_output_printf(out, "%c%.5f", i ? ' ' : '\t', (double)o->id_logps[i]);
-    if (o && line_format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
+    if (o && form->format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
     cli_output_write(out, "\n", 1);
 }
 
-static void put_rows(cli_output *out, cli_output_format line_format, const cli_extras *extras, const cli_record *record,
-                     const rill_result *result)
+static void put_rows(cli_output *out, const cli_form *form, const cli_record *record, const rill_result *result)
 {
-    const int32_t n = line_format == CLI_FORMAT_NBEST ? result->n_outputs : 1;
+    const int32_t n = form->format == CLI_FORMAT_NBEST ? result->n_outputs : 1;
     for (int32_t i = 0; i < n; i++)
-        put_row(out, line_format, extras, record, result, i < result->n_outputs ? rill_result_output(result, i) : NULL);
+        put_row(out, form, record, result, i < result->n_outputs ? rill_result_output(result, i) : NULL);
 }
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static void add_fewer_warning(const rill_result *result, json_t *object)
+static void put_object(const cli_records *r, cli_output *out, const cli_form *form, const cli_record *record,
+                       const rill_result *result)
 {
-    char warning[300];
-    if (rill_result_has_fewer(result, warning, sizeof warning)) cli_result_warn(object, warning);
-}
-
-static int put_object(const cli_records *r, cli_output *out, const cli_extras *extras, const cli_record *record,
-                      const rill_result *result)
-{
-    const int is_empty = record->length == 0 && result->status >= 0;
-    if (is_empty) return cli_output_write(out, "\n", 1);
-    const cli_result_form form = {r->model, extras->has_word_scores, extras->has_ids, r->field, extras->fields};
     json_t *object = record->has_bad_options ? cli_result_error(RILL_ERR_OPTION, result->message)
-                                             : cli_result_json(&form, result);
-    if (object) add_fewer_warning(result, object);
+                                             : cli_result_json(r->model, form, result);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) {
         cli_fail_memory("a result");
         out->error = out->error ? out->error : ENOMEM;
         out->is_reported = 1;
-        return -1;
+    } else {
+        cli_output_write(out, record->line, record->length);
+        if (record->length) cli_output_write(out, ", ", 2);
+        cli_output_text(out, text + (record->length > 0), strlen(text) - (record->length > 0), CLI_JSON);
+        cli_output_write(out, "\n", 1);
     }
-    cli_output_write(out, record->line, record->length);
-    if (record->length) cli_output_write(out, ", ", 2);
-    cli_output_text(out, text + (record->length > 0), strlen(text) - (record->length > 0), CLI_JSON);
     free(text);
-    return cli_output_write(out, "\n", 1);
 }
 
-int cli_records_write(cli_records *r, cli_output *output, cli_output_format line_format, const cli_extras *extras,
-                      const rill_result *result)
+void cli_records_write(cli_records *r, cli_output *output, const cli_form *form, const rill_result *result)
 {
     cli_record *record = result->user;
-    int broken = output->error != 0;
     if (r->kind == CLI_RECORD_TSV)
-        put_rows(output, line_format, extras, record, result);
+        put_rows(output, form, record, result);
+    else if (record->length == 0 && result->status >= 0)
+        cli_output_write(output, "\n", 1);
     else
-        broken = put_object(r, output, extras, record, result);
+        put_object(r, output, form, record, result);
     free_record(record);
-    return broken || output->error ? -1 : 0;
 }
 
 /* --- constraints ------------------------------------------------------------------------------------------------------- */

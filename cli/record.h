@@ -22,9 +22,7 @@ typedef struct cli_records {
     const char *key; /* name of the member of an object that has the text; NULL: "text" or "input" */
     rill_context *ctx;
     const rill_search_config *run_options; /* the search config of the run; an object's settings override it */
-    const rill_domain *domain;             /* domain whose options an object may set */
     const rill_model *model;               /* model, for the names of its actions */
-    const char *const *field;              /* [extras->fields] names of the extra fields of outputs */
     /* The members below are private. */
     struct cli_record *waiting;
     json_t *warned; /* members that cli_records_suspect_key() has returned */
@@ -59,9 +57,8 @@ rill_status cli_records_take(cli_records *records, rill_status status, rill_requ
 const char *cli_records_suspect_key(const rill_result *result, const char **why);
 
 /* Write a result together with the rest of its line, and free the stored line. If the format numbers its lines, a row begins with the
- * number. Returns as cli_output_write(). */
-int cli_records_write(cli_records *records, cli_output *output, cli_output_format line_format, const cli_extras *extras,
-                      const rill_result *result);
+ * number. */
+void cli_records_write(cli_records *records, cli_output *output, const cli_form *form, const rill_result *result);
 
 /* Free all memory, including lines that wait for results; accepts a zeroed struct. */
 void cli_records_end(cli_records *records);

@@ -7,10 +7,9 @@
 
 #include "cli_input.h"
 
-#define STAGE(name)                         \
-    {                                       \
-#name, offsetof(rill_seconds, name) \
-    }
+/* clang-format off */
+#define STAGE(name) {#name, offsetof(rill_seconds, name)}
+/* clang-format on */
 const cli_stage cli_stages[CLI_STAGES] = {STAGE(encode), STAGE(step),  STAGE(score),  STAGE(scorers), STAGE(choose),
                                           STAGE(select), STAGE(prune), STAGE(commit), STAGE(finalize)};
 
@@ -169,21 +168,15 @@ static void set_counters(json_t *object, const rill_stats *t, int certify, int e
 #undef COUNTER
 }
 
-/* Return an array with the name of each worker's device. */
-static json_t *devices_json(const rill_workers *workers)
-{
-    json_t *array = json_array();
-    for (int32_t i = 0; i < rill_workers_count(workers); i++)
-        json_array_append_new(array, json_string(rill_workers_device(workers, i)));
-    return array;
-}
-
 json_t *cli_report_json(const cli_report *report)
 {
     const cli_session *session = report->session;
     const char *path = session->open.path;
     json_t *object = json_object(), *also = session->open.n_ensemble > 0 ? json_array() : NULL;
+    json_t *devices = rill_workers_device(session->worker_pool, 0) ? json_array() : NULL;
     for (int i = 0; i < session->open.n_ensemble; i++) json_array_append_new(also, json_string(session->ensemble[i]));
+    for (int32_t i = 0; i < rill_workers_count(session->worker_pool); i++)
+        json_array_append_new(devices, json_string(rill_workers_device(session->worker_pool, i)));
     set_counters(object, &report->stats, report->settings->certify, report->settings->exact);
     json_t *run = json_pack(
         "{s:I, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:i, s:i, s:o*}", "memory_peak",
@@ -191,8 +184,7 @@ json_t *cli_report_json(const cli_report *report)
         cli_json_real(cli_engine_share(&report->stats)), "inputs_per_second", cli_json_real(per_second(report)),
         "options", cli_options_json(report->settings, report->search_config), "domain",
         json_string(rill_model_domain(session->model)->name), "model", path ? json_string(path) : json_null(), "also",
-        also, "threads", session->open.threads, "workers", session->workers, "devices",
-        rill_workers_device(session->worker_pool, 0) ? devices_json(session->worker_pool) : NULL);
+        also, "threads", session->open.threads, "workers", session->workers, "devices", devices);
     json_object_update(object, run);
     json_decref(run);
     if (report->shortfalls) json_object_set_new(object, "inputs_cut", json_integer(report->shortfalls->n_truncated));

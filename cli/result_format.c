@@ -3,61 +3,58 @@
 #include <math.h>
 
 #include "report.h"
+#include "utf8.h"
 
 /* --- lines ------------------------------------------------------------------------------------------------------------- */
 
-static void write_extras(cli_output *output, const cli_extras *extras, const rill_output *o)
+static void write_extras(cli_output *output, const cli_form *form, const rill_output *o)
 {
-    for (int32_t i = 0; i < extras->fields; i++) {
+    for (int32_t i = 0; i < form->n_fields; i++) {
         const char *field = rill_output_field(o, i);
         cli_output_write(output, " ||| ", 5);
         cli_output_text(output, field, strlen(field), CLI_LINE);
     }
-    if (!extras->has_word_scores) return;
+    if (!form->has_word_scores) return;
     cli_output_printf(output, " ||| WordScores=");
     for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(output, " %.5f", (double)o->id_logps[i]);
 }
 
-static void write_text(cli_output *output, const cli_extras *extras, const rill_output *o)
+static void write_text(cli_output *output, const cli_form *form, const rill_output *o)
 {
-    if (!extras->has_ids) cli_output_text(output, o->text, o->text_bytes, CLI_LINE);
-    for (int32_t i = 0; i < o->n_ids && extras->has_ids; i++)
+    if (!form->has_ids) cli_output_text(output, o->text, o->text_bytes, CLI_LINE);
+    for (int32_t i = 0; i < o->n_ids && form->has_ids; i++)
         cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->ids[i]);
 }
 
-int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
-                      const rill_output *o)
+void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
+                       const rill_output *o)
 {
     cli_output_printf(output, "%" PRId64 " ||| ", id);
     if (text)
         cli_output_text(output, text, strlen(text), CLI_LINE);
     else
-        write_text(output, extras, o);
+        write_text(output, form, o);
     cli_output_text(output, columns, strlen(columns), CLI_LINE);
-    write_extras(output, extras, o);
+    write_extras(output, form, o);
     cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
                       o->finish_reason != RILL_FINISH_REASON_STOP ? " truncated= 1" : "",
                       o->certified ? " certified= 1" : "", o->score);
-    return output->error ? -1 : 0;
 }
 
-int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
-                      const rill_result *result)
+void cli_output_result(cli_output *output, const cli_form *form, const rill_result *result)
 {
-    if (line_format == CLI_FORMAT_NBEST) {
-        for (int32_t i = 0; i < result->n_outputs; i++)
-            cli_output_scored(output, extras, result->id, NULL, "", rill_result_output(result, i));
-        return output->error ? -1 : 0;
-    }
-    if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
+    for (int32_t i = 0; form->format == CLI_FORMAT_NBEST && i < result->n_outputs; i++)
+        cli_output_scored(output, form, result->id, NULL, "", rill_result_output(result, i));
+    if (form->format == CLI_FORMAT_NBEST) return;
+    if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
     if (result->n_outputs > 0) {
-        write_text(output, extras, rill_result_output(result, 0));
-        write_extras(output, extras, rill_result_output(result, 0));
+        write_text(output, form, rill_result_output(result, 0));
+        write_extras(output, form, rill_result_output(result, 0));
     }
-    return cli_output_write(output, "\n", 1);
+    cli_output_write(output, "\n", 1);
 }
 
-/* --- extra fields ------------------------------------------------------------------------------------------------------ */
+/* --- forms ------------------------------------------------------------------------------------------------------------- */
 
 const char *cli_session_option(const cli_session *session, const char *name)
 {
@@ -71,31 +68,24 @@ int cli_session_option_is_on(const cli_session *session, const char *name)
     return value && strcmp(value, "0") && strcmp(value, "false");
 }
 
-int cli_fields_request(cli_fields *fields, const cli_session *session, rill_search_config *search_config,
-                       cli_extras *extras)
+int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config)
 {
     int n = 0, length = 0;
     const char *alignment = cli_session_option(session, "alignment");
     if (alignment) {
-        length = snprintf(fields->alignment, sizeof fields->alignment, "alignment%s%s", alignment[0] ? "=" : "",
-                          alignment);
-        fields->name[n++] = fields->alignment;
+        length = snprintf(form->alignment, sizeof form->alignment, "alignment%s%s", alignment[0] ? "=" : "", alignment);
+        form->field[n++] = form->alignment;
     }
-    if (length >= (int)sizeof fields->alignment) return cli_fail("--alignment: the value is too long");
-    if (cli_session_option_is_on(session, "unknown-names")) fields->name[n++] = "unknown";
-    search_config->setup->fields = fields->name;
-    search_config->setup->n_fields = extras->fields = n;
-    extras->has_word_scores = cli_session_option_is_on(session, "word-scores");
-    extras->has_ids = cli_session_option_is_on(session, "ids");
+    if (length >= (int)sizeof form->alignment) return cli_fail("--alignment: the value is too long");
+    if (cli_session_option_is_on(session, "unknown-names")) form->field[n++] = "unknown";
+    search_config->setup->fields = form->field;
+    search_config->setup->n_fields = form->n_fields = n;
+    form->has_word_scores = cli_session_option_is_on(session, "word-scores");
+    form->has_ids = cli_session_option_is_on(session, "ids");
     return CLI_OK;
 }
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
-
-void cli_pretty_start(cli_pretty *pretty, rill_context *ctx)
-{
-    *pretty = (cli_pretty){.tree = {.ctx = ctx}, .text = {.ctx = ctx}};
-}
 
 /* Write the output as an indented tree to pretty->text. Returns 0 if the output is not a tree, or memory is short: the caller then writes
  * the plain line. */
@@ -110,13 +100,14 @@ static int indent_tree(cli_pretty *pretty, const rill_output *output)
     return is_tree;
 }
 
-int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_output_format line_format, const rill_result *result)
+void cli_pretty_result(cli_pretty *pretty, cli_output *output, const rill_result *result)
 {
-    if (result->n_outputs == 0 || !indent_tree(pretty, rill_result_output(result, 0)))
-        return cli_output_result(output, line_format, &(cli_extras){0}, result);
-    if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
-    cli_output_write(output, pretty->text.data, pretty->text.length);
-    return cli_output_write(output, "\n", 1);
+    if (result->n_outputs == 0 || !indent_tree(pretty, rill_result_output(result, 0))) {
+        cli_output_result(output, &(cli_form){.format = CLI_FORMAT_PLAIN}, result);
+    } else {
+        cli_output_write(output, pretty->text.data, pretty->text.length);
+        cli_output_write(output, "\n", 1);
+    }
 }
 
 void cli_pretty_warn(const cli_pretty *pretty)
@@ -141,10 +132,7 @@ json_t *cli_json_text(const char *text, size_t length)
     size_t n = 0;
     if (!mended) return string;
     for (size_t i = 0; i < length;) {
-        size_t part = (unsigned char)text[i] < 0x80 ? 1 : 4 < length - i ? 4 : length - i;
-        json_t *one = NULL;
-        while (part > 0 && !(one = json_stringn(text + i, part))) part--;
-        json_decref(one);
+        const size_t part = rill_utf8_length(text + i, length - i);
         memcpy(mended + n, part ? text + i : "\xef\xbf\xbd", part ? part : 3);
         n += part ? part : 3;
         i += part ? part : 1;
@@ -187,7 +175,7 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
     return list;
 }
 
-static json_t *output_json(const cli_result_form *form, const rill_output *o)
+static json_t *output_json(const rill_model *model, const cli_form *form, const rill_output *o)
 {
     json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:i, s:s}", "text", cli_json_text(o->text, o->text_bytes), "score",
                             cli_json_real(o->score), "path_score", cli_json_real(o->path_score), "logp",
@@ -196,7 +184,7 @@ static json_t *output_json(const cli_result_form *form, const rill_output *o)
     if (!out) return NULL;
     if (o->certified) json_object_set_new(out, "certified", json_true());
     if (form->has_ids) json_object_set_new(out, "ids", ids_json(o));
-    if (form->has_tokens) json_object_set_new(out, "tokens", tokens_json(form->model, o));
+    if (form->has_word_scores) json_object_set_new(out, "tokens", tokens_json(model, o));
     for (int32_t i = 0; i < form->n_fields; i++) {
         const char *text = rill_output_field(o, i);
         char name[32];
@@ -247,16 +235,18 @@ char *cli_result_line(const json_t *result)
     return json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
-json_t *cli_result_json(const cli_result_form *form, const rill_result *result)
+json_t *cli_result_json(const rill_model *model, const cli_form *form, const rill_result *result)
 {
+    char fewer[300];
     if (result->status < 0) return cli_result_error(result->status, result->message);
     json_t *list = json_array(), *out = json_pack("{s:o, s:[]}", "outputs", list, "warnings");
     for (int32_t i = 0; out && i < result->n_outputs; i++)
-        if (json_array_append_new(list, output_json(form, rill_result_output(result, i)))) {
+        if (json_array_append_new(list, output_json(model, form, rill_result_output(result, i)))) {
             json_decref(out);
             return NULL;
         }
     if (out && result->warning[0]) cli_result_warn(out, result->warning);
     if (out && result->timed_out) cli_result_warn(out, "the deadline passed before the search ended");
+    if (out && rill_result_has_fewer(result, fewer, sizeof fewer)) cli_result_warn(out, fewer);
     return out;
 }

@@ -24,10 +24,12 @@ static rill_status set_option(rill_option_source *source, rill_script *script, r
     return rill_script_config_refuse(script, option->name, named ? why + n + 2 : why);
 }
 
-static rill_status fill_options(const rill_script_config *config, rill_script *script, rill_context *ctx,
-                                rill_option_source *source)
+rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
+                                    const rill_script_config *config)
 {
-    rill_status status = RILL_OK;
+    rill_status status = rill_option_source_create(out, ctx, RILL_FROM_FILE);
+    rill_option_source *source = *out;
+    if (status < 0) return status;
     if (config->cube_key) rill_option_source_set_cube_key(source, config->cube_key, config->cube_key_user);
     if (config->budget) rill_option_source_set_budget(source, config->budget, config->budget_user);
     for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)
@@ -37,13 +39,6 @@ static rill_status fill_options(const rill_script_config *config, rill_script *s
     if (status == RILL_OK) status = take_chain(&config->heuristics, source, RILL_CHAIN_HEURISTICS);
     if (status == RILL_OK) status = take_chain(&config->scorers, source, RILL_CHAIN_SCORERS);
     return status == RILL_OK ? take_chain(&config->scheduler, source, RILL_CHAIN_SCHEDULER) : status;
-}
-
-rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
-                                    const rill_script_config *config)
-{
-    rill_status status = rill_option_source_create(out, ctx, RILL_FROM_FILE);
-    return status == RILL_OK ? fill_options(config, script, ctx, *out) : status;
 }
 
 static void fill_session(const rill_script_config *config, cli_session *session)
@@ -79,9 +74,8 @@ static rill_status read_for_worker(cli_runfile *file, int worker, rill_context *
     return status == RILL_OK ? rill_option_source_set_worker_copy(file->options, worker, worker_options) : status;
 }
 
-static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
+rill_status cli_runfile_prepare_worker(cli_runfile *file, int worker, rill_context *ctx)
 {
-    cli_runfile *file = user;
     rill_script *script;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < file->config->n_plugins && status == RILL_OK; i++)
@@ -186,8 +180,7 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
     file->config = NULL;
     if (code != CLI_OK) return code;
     if (rill_script_config_read(file->script, &file->config) < 0) return cli_fail_context(session->ctx);
-    session->prepare = prepare_worker;
-    session->prepare_user = file;
+    session->runfile = file;
     fill_session(file->config, session);
     if (cli_options_from_config(&file->options, file->script, session->ctx, file->config) < 0)
         return cli_fail_context(session->ctx);

@@ -231,9 +231,7 @@ int cli_session_start(cli_session *session)
     if (rill_register_builtins(session->ctx) < 0) return cli_fail_context(session->ctx);
     session->builtin_mark = rill_registry_size(session->ctx);
     if (fill_rows(session) != CLI_OK) return CLI_FAILED;
-    return rill_option_source_create(&session->command_line, session->ctx, RILL_FROM_USER) < 0
-               ? cli_fail_context(session->ctx)
-               : CLI_OK;
+    return cli_exit_code(session->ctx, rill_option_source_create(&session->command_line, session->ctx, RILL_FROM_USER));
 }
 
 int cli_session_configure(cli_session *session)
@@ -243,13 +241,11 @@ int cli_session_configure(cli_session *session)
     if (slash && slash > session->open.path && slash[1] && !strchr(slash + 1, '/') && session->open.path[0] != '.' &&
         !cli_file_exists(session->open.path))
         return cli_fail(
-            "model %s: No such file or directory; rill does not download models: expected a directory on this "
-            "machine",
+            "model %s: No such file or directory; rill does not download models: expected a directory on this machine",
             session->open.path);
     if (!session->open.threads) session->open.threads = 1;
-    return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
-               ? cli_fail_context(session->ctx)
-               : CLI_OK;
+    return cli_exit_code(session->ctx,
+                         rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain));
 }
 
 void cli_session_limit_threads(cli_session *session)
@@ -297,7 +293,8 @@ static rill_status prepare_worker(void *user, int32_t index, rill_context *worke
     rill_status status = RILL_OK;
     for (int i = 0; i < session->n_plugins && status == RILL_OK; i++)
         status = cli_session_load(session, worker, session->plugin[i], &script);
-    return status == RILL_OK && session->prepare ? session->prepare(session->prepare_user, (int)index, worker) : status;
+    return status == RILL_OK && session->runfile ? cli_runfile_prepare_worker(session->runfile, (int)index, worker)
+                                                 : status;
 }
 
 static void free_values(cli_session *session)
@@ -399,16 +396,21 @@ const char *cli_session_parallelism(const cli_session *session, char out[CLI_PAR
     return out;
 }
 
-void cli_session_end(cli_session *session)
+void cli_session_close(cli_session *session)
 {
     rill_workers_close(session->worker_pool);
+    session->worker_pool = NULL;
+    session->model = NULL;
+}
+
+void cli_session_end(cli_session *session)
+{
+    cli_session_close(session);
     free_values(session);
     rill_folder_clear(&session->folder);
     rill_option_source_free(session->command_line);
     rill_context_destroy(session->ctx);
     cli_option_rows_free(&session->rows);
-    session->worker_pool = NULL;
-    session->model = NULL;
     session->ctx = NULL;
 }
 

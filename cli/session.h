@@ -5,7 +5,7 @@
 #include "cli_options.h"
 #include "rill/script_config.h"
 
-enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
+enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 63, CLI_SCRIPTS_MAX = 64 };
 
 /* Options for model and search: the beginning of every command's struct. Strings point into argv. */
 typedef struct cli_session {
@@ -23,10 +23,11 @@ typedef struct cli_session {
     int row_options_only;   /* pass the domain only options that it declares, and none from the model's directory */
     const char *domain;     /* name from --domain or the run file; NULL: config.json names the domain */
     rill_open_options open; /* open.threads: 0 until an option, the run file or cli_session_configure() sets it */
-    const char *ensemble[CLI_MODELS_MAX]; /* further models of an ensemble, after the one at open.path */
-    int has_threads_option;               /* an option or the run file sets the number of threads */
-    int workers;                          /* number of workers; 0: chosen when the model is opened */
-    int is_large_input;                   /* 1: several workers are likely to be faster than one */
+    const char
+        *ensemble[CLI_MODELS_MAX]; /* further models, after the one at open.path: of an ensemble, or of a server */
+    int has_threads_option;        /* an option or the run file sets the number of threads */
+    int workers;                   /* number of workers; 0: chosen when the model is opened */
+    int is_large_input;            /* 1: several workers are likely to be faster than one */
     int n_scripts;
     /* [n_scripts] loaded scripts, at most CLI_SCRIPTS_MAX; further scripts are not listed */
     rill_script *scripts_loaded[CLI_SCRIPTS_MAX];
@@ -34,9 +35,7 @@ typedef struct cli_session {
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
     rill_registry_mark builtin_mark; /* size of the registry before plugins were loaded */
-    /* Load the plugins of a run file into a worker's context. NULL: no run file. */
-    rill_status (*prepare)(void *user, int worker, rill_context *ctx);
-    void *prepare_user;
+    struct cli_runfile *runfile;     /* the loaded run file; NULL: none */
     rill_script_options script; /* permissions and limits of scripts; its print function erases the progress line */
     void (*erase_progress)(void *user); /* called before a log line is printed */
     void *message_user;
@@ -76,6 +75,8 @@ int cli_session_open(cli_session *session);
 /* Describe the threads and workers of an open model: "2 threads", "1 thread, 2 workers". */
 enum { CLI_PARALLELISM_MAX = 48 };
 const char *cli_session_parallelism(const cli_session *session, char out[CLI_PARALLELISM_MAX]);
+/* Close the model and its workers; accepts a zeroed session. */
+void cli_session_close(cli_session *session);
 /* Free everything; accepts a zeroed session. */
 void cli_session_end(cli_session *session);
 
@@ -128,6 +129,9 @@ int cli_runfile_output_path(const cli_runfile *file, const char *key, const char
 /* Set *tsv and *jsonl from the run file (cli_records_start()), unless an option has set either. CLI_OK or CLI_FAILED after a message,
  * which names the key. */
 int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const char **jsonl);
+
+/* Load the plugins of the run file, and the run file unless it is a sweep, into a worker's context. */
+rill_status cli_runfile_prepare_worker(cli_runfile *file, int worker, rill_context *ctx);
 
 /* Refuse a run file with constraints, rows or JSON objects, for commands that decode plain lines only: they would measure a different
  * search. CLI_OK or CLI_FAILED after a message; CLI_OK without a run file. */

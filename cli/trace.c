@@ -45,25 +45,23 @@ static void put_dropped(cli_output *out, const rill_trace_event *e)
     cli_output_write(out, "]", 1);
 }
 
-static void put_column(cli_output *out, const char *name, const rill_trace_event *e, size_t offset)
-{
-    cli_output_printf(out, "\"%s\":", name);
-    put_list(out, e->hypotheses, offset, sizeof *e->hypotheses, e->n_hypotheses);
-    cli_output_write(out, ",", 1);
-}
-
-#define COLUMN(name) put_column(out, #name, e, offsetof(rill_trace_hypothesis, name))
+/* clang-format off */
+#define COLUMN(name) {#name, offsetof(rill_trace_hypothesis, name)}
+/* clang-format on */
+static const struct {
+    const char *name;
+    size_t offset;
+} columns[] = {COLUMN(item), COLUMN(phase), COLUMN(parent), COLUMN(rank), COLUMN(action), COLUMN(fate)};
 
 static void put_hypotheses(cli_trace *t, const rill_trace_event *e)
 {
     cli_output *out = &t->out;
     cli_output_printf(out, ",\"hypotheses\":{");
-    COLUMN(item);
-    COLUMN(phase);
-    COLUMN(parent);
-    COLUMN(rank);
-    COLUMN(action);
-    COLUMN(fate);
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        cli_output_printf(out, "\"%s\":", columns[c].name);
+        put_list(out, e->hypotheses, columns[c].offset, sizeof *e->hypotheses, e->n_hypotheses);
+        cli_output_write(out, ",", 1);
+    }
     cli_output_printf(out, "\"score\":[");
     for (int32_t i = 0; i < e->n_hypotheses; i++) {
         const rill_trace_hypothesis *h = &e->hypotheses[i];
@@ -95,29 +93,20 @@ static void put_timestep(cli_trace *t, const rill_trace_event *e)
 
 void cli_trace_event(void *user, const rill_trace_event *e)
 {
+    static const char *const names[] = {
+        [RILL_TRACE_ADMITTED] = "admitted", [RILL_TRACE_RESTARTED] = "sent_back", [RILL_TRACE_FINISHED] = "finished"};
     cli_trace *t = user;
     cli_output *out = &t->out;
     pthread_mutex_lock(&t->lock);
-    switch (e->kind) {
-    case RILL_TRACE_TIMESTEP: put_timestep(t, e); break;
-    case RILL_TRACE_ADMITTED:
-        cli_output_printf(out,
-                          "{\"event\":\"admitted\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32,
-                          e->timestep, e->item_id, e->slot);
-        break;
-    case RILL_TRACE_RESTARTED:
-        cli_output_printf(out,
-                          "{\"event\":\"sent_back\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32
-                          ",\"item_timesteps\":%" PRId32,
-                          e->timestep, e->item_id, e->slot, e->item_timesteps);
-        break;
-    case RILL_TRACE_FINISHED:
-        cli_output_printf(out,
-                          "{\"event\":\"finished\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32
-                          ",\"item_timesteps\":%" PRId32 ",\"outputs\":%" PRId32 ",\"status\":\"%s\"",
-                          e->timestep, e->item_id, e->slot, e->item_timesteps, e->outputs, rill_status_name(e->status));
-        break;
-    }
+    if (e->kind == RILL_TRACE_TIMESTEP)
+        put_timestep(t, e);
+    else
+        cli_output_printf(out, "{\"event\":\"%s\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32,
+                          names[e->kind], e->timestep, e->item_id, e->slot);
+    if (e->kind == RILL_TRACE_RESTARTED || e->kind == RILL_TRACE_FINISHED)
+        cli_output_printf(out, ",\"item_timesteps\":%" PRId32, e->item_timesteps);
+    if (e->kind == RILL_TRACE_FINISHED)
+        cli_output_printf(out, ",\"outputs\":%" PRId32 ",\"status\":\"%s\"", e->outputs, rill_status_name(e->status));
     cli_output_printf(out, ",\"worker\":%" PRId32 "}\n", e->worker);
     pthread_mutex_unlock(&t->lock);
 }
@@ -158,9 +147,7 @@ void cli_trace_result(cli_trace *t, const rill_result *result)
 
 int cli_trace_open(cli_trace *t, rill_context *ctx, const char *path, int trees)
 {
-    *t = (cli_trace){.ctx = ctx, .has_trees = trees};
-    if (pthread_mutex_init(&t->lock, NULL)) return cli_fail_memory("the trace");
-    t->has_lock = 1;
+    *t = (cli_trace){.lock = PTHREAD_MUTEX_INITIALIZER, .ctx = ctx, .has_trees = trees};
     return cli_output_open(&t->out, ctx, path, CLI_STREAM);
 }
 
@@ -201,8 +188,5 @@ int cli_trace_close(cli_trace *t)
     if (t->seen && t->out.name) put_names(t);
     free(t->seen);
     t->seen = NULL;
-    const int code = cli_output_close(&t->out);
-    if (t->has_lock) pthread_mutex_destroy(&t->lock);
-    t->has_lock = 0;
-    return code;
+    return cli_output_close(&t->out);
 }

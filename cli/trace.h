@@ -15,7 +15,6 @@ typedef struct cli_trace {
     int has_trees;
     /* The members below are private. */
     pthread_mutex_t lock;
-    int has_lock; /* 1: the lock is initialised */
     rill_context *ctx;
     const rill_model *model;
     unsigned char *seen; /* [actions] 1: the action occurred in the run */

@@ -9,16 +9,16 @@
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files)
+int cli_testset_load(cli_testset *set, rill_context *ctx, const char *input, const char *references, const char *tsv)
 {
     int code = CLI_OK;
-    if (files->tsv) code = cli_lines_load_columns(&set->inputs, &set->references, ctx, files->tsv);
-    if (code == CLI_OK && files->input) {
+    if (tsv) code = cli_lines_load_columns(&set->inputs, &set->references, ctx, tsv);
+    if (code == CLI_OK && input) {
         cli_lines_free(&set->inputs);
-        code = cli_lines_load(&set->inputs, ctx, files->input);
+        code = cli_lines_load(&set->inputs, ctx, input);
     }
-    if (code == CLI_OK && files->references) code = cli_lines_load(&set->references, ctx, files->references);
-    set->has_references = files->references || files->tsv;
+    if (code == CLI_OK && references) code = cli_lines_load(&set->references, ctx, references);
+    set->has_references = references || tsv;
     return code == CLI_OK ? cli_exit_code(ctx, cli_testset_check(set, ctx)) : code;
 }
 
@@ -151,8 +151,7 @@ static int check_name(const cli_trials *t, const char *name)
     const rill_script_parameter *p = rill_script_parameter_table();
     while (p->name && strcmp(p->name, name)) p++;
     if (p->heuristic && rill_option_source_has_chain(command_line, RILL_CHAIN_HEURISTICS))
-        return cli_fail("%s sets %s, but heuristics given as options replace all heuristics: leave one of the two "
-                        "out",
+        return cli_fail("%s sets %s, but heuristics given as options replace all heuristics: leave one of the two out",
                         t->runfile->path, name);
     if (rill_option_source_get(command_line, p->setting ? p->setting : name))
         return cli_fail("%s sets %s, which an option sets too: leave one of the two out", t->runfile->path, name);
@@ -303,7 +302,7 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
     rill_search_config *search_config = NULL;
     cli_point *point = cli_points_add(&t->points, config->point, (size_t)config->n_point);
     int code = point ? CLI_OK : cli_fail_memory("a configuration");
-    for (int i = 0; code == CLI_OK && i < point->n; i++) code = check_name(t, point->pair[i].name);
+    for (int32_t i = 0; code == CLI_OK && i < config->n_point; i++) code = check_name(t, config->point[i].name);
     if (code == CLI_OK) code = make_search(t, config, point, &source, &search_config);
     if (code == CLI_OK && !point->refusal) code = decode_point(t, config, point, search_config);
     if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* remove the unfinished configuration */

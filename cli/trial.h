@@ -9,18 +9,14 @@
 #include "report.h"
 #include "testset.h"
 
-/* Paths of the files of a test set; NULL: not set. `tsv` has two columns, inputs and references; `input` overrides the first. */
-typedef struct cli_testset_files {
-    const char *input, *references, *tsv;
-} cli_testset_files;
-
 /* The row that refuses --tsv, for commands with --test-set FILE. */
 /* clang-format off */
 #define CLI_REFUSED_TSV {"tsv", 0, "FILE", "", .refused = "use --test-set FILE with inputs and references in two columns"}
 /* clang-format on */
 
-/* Load the files. `input` or `tsv` must be set. CLI_OK or CLI_FAILED after a message. */
-int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files);
+/* Load the files of a test set; NULL: not set. `tsv` has two columns, inputs and references; `input` overrides the first, and one of the
+ * two must be set. CLI_OK or CLI_FAILED after a message. */
+int cli_testset_load(cli_testset *set, rill_context *ctx, const char *input, const char *references, const char *tsv);
 /* Open the session's model, and the metric for the references of the loaded set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_open(cli_testset *set, cli_session *session);
 

@@ -311,14 +311,13 @@ static rill_status report_bleu(const cli_counts *counts, rill_text *out)
     const cli_tally *t = &counts->first;
     double p[ORDERS];
     precisions(t, p);
-    rill_status status = rill_text_printf(
-        out,
-        "bleu     %8.2f  %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %" PRId64 " ref_len = %" PRId64 ")\n",
-        value_bleu(t), p[0], p[1], p[2], p[3], brevity(t),
-        t->part[REFERENCE] > 0 ? (double)t->part[LENGTH] / (double)t->part[REFERENCE] : 0, t->part[LENGTH],
-        t->part[REFERENCE]);
-    if (status == RILL_OK) status = rill_text_printf(out, "oracle   %8.2f\n", value_bleu(&counts->best));
-    return status;
+    return rill_text_printf(out,
+                            "bleu     %8.2f  %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %" PRId64
+                            " ref_len = %" PRId64 ")\n"
+                            "oracle   %8.2f\n",
+                            value_bleu(t), p[0], p[1], p[2], p[3], brevity(t),
+                            t->part[REFERENCE] > 0 ? (double)t->part[LENGTH] / (double)t->part[REFERENCE] : 0,
+                            t->part[LENGTH], t->part[REFERENCE], value_bleu(&counts->best));
 }
 
 static void fill_bleu(const cli_counts *counts, json_t *object)

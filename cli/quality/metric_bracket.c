@@ -31,13 +31,17 @@ typedef struct constituent {
     rill_slice label;
 } constituent;
 
+typedef struct word {
+    rill_slice text, tag;
+    int32_t n_kept_before; /* number of kept words before this one */
+} word;
+
 typedef struct bracket {
     const cli_lines *references;
     rill_tree gold, test;
-    rill_slice *word, *tag; /* [words] words and tags of the reference */
-    int32_t *n_kept_before; /* [words + 1] number of kept words before each word of the reference */
+    word *word; /* [words + 1] words of the reference; the last one marks the end */
     constituent *gold_constituents, *test_constituents; /* constituents of the reference and of the output */
-    size_t word_capacity, tag_capacity, before_capacity, gold_capacity, test_capacity;
+    size_t word_capacity, gold_capacity, test_capacity;
     cli_message_fn message;
     int n_reported;
 } bracket;
@@ -65,18 +69,12 @@ static rill_slice canonical_label(rill_slice label)
 /* Make space for the words and constituents of a tree. */
 static rill_status reserve(bracket *own, const rill_tree *tree)
 {
-    const struct {
-        void *block;
-        size_t *capacity, size;
-    } arrays[] = {{&own->word, &own->word_capacity, sizeof *own->word},
-                  {&own->tag, &own->tag_capacity, sizeof *own->tag},
-                  {&own->n_kept_before, &own->before_capacity, sizeof *own->n_kept_before},
-                  {&own->gold_constituents, &own->gold_capacity, sizeof *own->gold_constituents},
-                  {&own->test_constituents, &own->test_capacity, sizeof *own->test_constituents}};
-    rill_status status = RILL_OK;
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && status == RILL_OK; i++)
-        status = rill_grow(tree->ctx, arrays[i].block, arrays[i].capacity, (size_t)tree->count + 1, arrays[i].size,
-                           "words");
+    const size_t n = (size_t)tree->count + 1, size = sizeof(constituent);
+    rill_status status = rill_grow(tree->ctx, (void **)&own->word, &own->word_capacity, n, sizeof *own->word, "words");
+    if (status == RILL_OK)
+        status = rill_grow(tree->ctx, (void **)&own->gold_constituents, &own->gold_capacity, n, size, "words");
+    if (status == RILL_OK)
+        status = rill_grow(tree->ctx, (void **)&own->test_constituents, &own->test_capacity, n, size, "words");
     return status;
 }
 
@@ -87,17 +85,17 @@ static void list_words(bracket *own)
     for (int32_t i = 0; i < tree->count; i++) {
         const rill_tree_node *node = &tree->node[i];
         if (node->word.data == NULL) continue;
-        own->word[node->from] = node->word;
-        own->tag[node->from] = node->label;
+        own->word[node->from].text = node->word;
+        own->word[node->from].tag = node->label;
     }
-    own->n_kept_before[0] = 0;
+    own->word[0].n_kept_before = 0;
     for (int32_t i = 0; i < tree->words; i++)
-        own->n_kept_before[i + 1] = own->n_kept_before[i] + !is_punctuation(own->tag[i]);
+        own->word[i + 1].n_kept_before = own->word[i].n_kept_before + !is_punctuation(own->word[i].tag);
 }
 
-static int is_kept(const bracket *own, int32_t word)
+static int is_kept(const bracket *own, int32_t i)
 {
-    return own->n_kept_before[word + 1] > own->n_kept_before[word];
+    return own->word[i + 1].n_kept_before > own->word[i].n_kept_before;
 }
 
 static int compare(const void *x, const void *y)
@@ -118,7 +116,8 @@ static size_t list_constituents(const bracket *own, const rill_tree *tree, const
     for (int32_t i = 0; i < tree->count; i++) {
         const rill_tree_node *node = &tree->node[i];
         if (node->word.data != NULL || !is_constituent(node->label)) continue;
-        constituent c = {own->n_kept_before[node->from], own->n_kept_before[node->to], canonical_label(node->label)};
+        constituent c = {own->word[node->from].n_kept_before, own->word[node->to].n_kept_before,
+                         canonical_label(node->label)};
         if (c.from < c.to) list[n++] = c;
     }
     if (n > 1) qsort(list, n, sizeof *list, compare);
@@ -160,9 +159,10 @@ static int same_words(bracket *own, int64_t i)
     }
     for (int32_t k = 0; k < own->test.count; k++) {
         const rill_tree_node *node = &own->test.node[k];
-        if (node->word.data == NULL || !is_kept(own, node->from) || rill_slice_equal(node->word, own->word[node->from]))
+        if (node->word.data == NULL || !is_kept(own, node->from) ||
+            rill_slice_equal(node->word, own->word[node->from].text))
             continue;
-        const rill_slice *wanted = &own->word[node->from];
+        const rill_slice *wanted = &own->word[node->from].text;
         if (may_report(own))
             own->message("reference line %" PRId64 ": output left out: word %" PRId32
                          " is \"%.*s\", and \"%.*s\" in the reference",
@@ -179,7 +179,7 @@ static void count_tags(const bracket *own, cli_tally *out)
         const rill_tree_node *node = &own->test.node[k];
         if (node->word.data == NULL || !is_kept(own, node->from)) continue;
         out->part[WORDS]++;
-        out->part[TAGS] += rill_slice_equal(canonical_label(node->label), canonical_label(own->tag[node->from]));
+        out->part[TAGS] += rill_slice_equal(canonical_label(node->label), canonical_label(own->word[node->from].tag));
     }
 }
 
@@ -211,7 +211,7 @@ static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t
     bracket *own = metric->data;
     int found = 0;
     if (read_gold(own, i) != RILL_OK) return -1;
-    if (own->n_kept_before[own->gold.words] == 0) {
+    if (own->word[own->gold.words].n_kept_before == 0) {
         out->part[EMPTY] = 1;
         return 0;
     }
@@ -258,8 +258,6 @@ static void close_bracket(cli_metric *metric)
     bracket *own = metric->data;
     if (!own) return;
     rill_free(metric->ctx, own->word, own->word_capacity * sizeof *own->word);
-    rill_free(metric->ctx, own->tag, own->tag_capacity * sizeof *own->tag);
-    rill_free(metric->ctx, own->n_kept_before, own->before_capacity * sizeof *own->n_kept_before);
     rill_free(metric->ctx, own->gold_constituents, own->gold_capacity * sizeof *own->gold_constituents);
     rill_free(metric->ctx, own->test_constituents, own->test_capacity * sizeof *own->test_constituents);
     rill_tree_clear(&own->gold);
@@ -287,15 +285,14 @@ static rill_status report_bracket(const cli_counts *counts, rill_text *out)
 {
     const int64_t *p = counts->first.part;
     rill_status status = rill_text_printf(
-        out, "bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64 ")\n",
+        out,
+        "bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64 ")\n"
+        "oracle   %8.2f\n"
+        "exact    %8" PRId64 "  %6.2f %%\n"
+        "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n",
         value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
-        cli_percent(p[MATCHED], p[GOLD]), p[GOLD]);
-    if (status == RILL_OK) status = rill_text_printf(out, "oracle   %8.2f\n", value_bracket(&counts->best));
-    if (status == RILL_OK)
-        status = rill_text_printf(out, "exact    %8" PRId64 "  %6.2f %%\n", p[EXACT], cli_percent(p[EXACT], p[SCORED]));
-    if (status == RILL_OK)
-        status = rill_text_printf(out, "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS],
-                                  cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
+        cli_percent(p[MATCHED], p[GOLD]), p[GOLD], value_bracket(&counts->best), p[EXACT],
+        cli_percent(p[EXACT], p[SCORED]), p[TAGS], cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
     if (status == RILL_OK && p[SKIPPED])
         status = rill_text_printf(out, "skipped  %8" PRId64 "  outputs with words that differ from the reference\n",
                                   p[SKIPPED]);

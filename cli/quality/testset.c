@@ -140,7 +140,7 @@ uint64_t cli_result_hash(const rill_result *result)
 static void *grow_block(void *block, size_t *capacity, size_t need, size_t size)
 {
     if (need <= *capacity) return block;
-    size_t wanted = *capacity ? 2 * *capacity : 1024;
+    size_t wanted = *capacity ? 2 * *capacity : 16;
     while (wanted < need) wanted *= 2;
     void *more = realloc(block, wanted * size);
     if (more) *capacity = wanted;
@@ -189,39 +189,17 @@ void cli_lines_free(cli_lines *lines)
 
 static cli_point *append(cli_points *points)
 {
-    if (points->n == points->capacity) {
-        size_t capacity = points->capacity ? 2 * points->capacity : 16;
-        cli_point *more = realloc(points->point, capacity * sizeof *more);
-        if (!more) return NULL;
-        points->point = more;
-        points->capacity = capacity;
-    }
+    cli_point *more = grow_block(points->point, &points->capacity, points->n + 1, sizeof *more);
+    if (!more) return NULL;
+    points->point = more;
     cli_point *point = &points->point[points->n++];
     memset(point, 0, sizeof *point);
     return point;
 }
 
-/* Store the parameters of a configuration in one block: the pairs of name and value, then their texts. Returns 0 if out of memory. */
-static int name_point(cli_point *point, const rill_script_pair *pairs, size_t n)
-{
-    size_t bytes = (n + 1) * sizeof *pairs;
-    for (size_t i = 0; i < n; i++) bytes += strlen(pairs[i].name) + strlen(pairs[i].value) + 2;
-    point->pair = malloc(bytes);
-    if (!point->pair) return 0;
-    char *text = (char *)(point->pair + n + 1);
-    for (size_t i = 0; i < n; i++) {
-        point->pair[i].name = text;
-        text = stpcpy(text, pairs[i].name) + 1;
-        point->pair[i].value = text;
-        text = stpcpy(text, pairs[i].value) + 1;
-    }
-    point->n = (int)n;
-    return 1;
-}
-
 static void free_point(cli_point *point)
 {
-    free(point->pair);
+    json_decref(point->parameters);
     free(point->refusal);
     json_decref(point->report);
 }
@@ -229,9 +207,14 @@ static void free_point(cli_point *point)
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n)
 {
     cli_point *point = append(points);
-    if (!point || name_point(point, pairs, n)) return point;
-    cli_points_remove_last(points);
-    return NULL;
+    if (!point) return NULL;
+    point->parameters = json_object();
+    for (size_t i = 0; i < n; i++)
+        if (json_object_set_new_nocheck(point->parameters, pairs[i].name, json_string_nocheck(pairs[i].value)) < 0) {
+            cli_points_remove_last(points);
+            return NULL;
+        }
+    return point;
 }
 
 void cli_points_remove_last(cli_points *points)
@@ -259,21 +242,21 @@ const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALU
 void cli_point_label(const cli_point *point, char *out, size_t size)
 {
     size_t used = 0;
+    const char *name;
+    json_t *value;
     out[0] = '\0';
-    for (int i = 0; i < point->n && used < size; i++) {
+    json_object_foreach(point->parameters, name, value)
+    {
         char text[CLI_DISPLAY_VALUE_MAX];
-        int wrote = snprintf(out + used, size - used, "%s%s=%s", i ? " " : "", point->pair[i].name,
-                             cli_point_display_value(point->pair[i].value, text));
-        if (wrote < 0) return;
-        used += (size_t)wrote;
+        if (used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", name,
+                                     cli_point_display_value(json_string_value(value), text));
     }
 }
 
 const char *cli_point_value(const cli_point *point, const char *name)
 {
-    for (int i = 0; i < point->n; i++)
-        if (!strcmp(point->pair[i].name, name)) return point->pair[i].value;
-    return NULL;
+    return json_string_value(json_object_get(point->parameters, name));
 }
 
 int cli_points_have_failures(const cli_points *points)
@@ -355,9 +338,10 @@ static json_t *value_json(const char *text)
 static json_t *point_json(const cli_point *point, const cli_metric_kind *judged)
 {
     const cli_counts *c = &point->trial.counts;
-    json_t *object = json_object(), *parameters = json_object();
-    for (int i = 0; i < point->n; i++)
-        json_object_set_new(parameters, point->pair[i].name, value_json(point->pair[i].value));
+    json_t *object = json_object(), *parameters = json_object(), *value;
+    const char *name;
+    json_object_foreach(point->parameters, name, value)
+        json_object_set_new(parameters, name, value_json(json_string_value(value)));
     json_object_set_new(object, "configuration", parameters);
     if (point->refusal) {
         json_object_set_new(object, "refused", string_json(point->refusal));

@@ -60,9 +60,8 @@ uint64_t cli_result_hash(const rill_result *result);
 /* Configurations that a sweep or `rill tune` has evaluated, with their results. A cli_point is one configuration. */
 
 typedef struct cli_point {
-    rill_script_pair *pair; /* [n] names and values of the parameters, in one block */
-    int n;
-    char *refusal; /* why the settings are contradictory, so that nothing was run; otherwise NULL */
+    json_t *parameters; /* {NAME: VALUE}, with values as texts */
+    char *refusal;      /* why the settings are contradictory, so that nothing was run; otherwise NULL */
     cli_trial trial;
     json_t *report; /* full report of the configuration's run, for JSON */
     int on_front;

@@ -15,8 +15,7 @@ static int read_decode(api_request *r)
     if (!request_read_options(r) || !request_read_switch(r, "tokens", &j->wants_tokens) ||
         !request_read_switch(r, "stream", &j->is_stream) || !request_read_timeout(r) || !request_read_constraints(r))
         return 0;
-    if (j->is_stream && r->document)
-        return api_refuse(r, 400, "bad-request", "\"stream\" cannot be combined with \"split\"");
+    if (j->is_stream && r->document) return api_refuse_request(r, "\"stream\" cannot be combined with \"split\"");
     return 1;
 }
 
@@ -57,9 +56,9 @@ static int begin_decode(api_request *r)
     const json_t *input = json_object_get(r->body, "input"), *inputs = json_object_get(r->body, "inputs");
     document_split split;
     if (!request_has_known_keys(r, keys) || !request_read_split(r, &split)) return 0;
-    if (!input == !inputs) return api_refuse(r, 400, "bad-request", "expected either \"input\" or \"inputs\"");
-    if (input && !json_is_string(input)) return api_refuse(r, 400, "bad-request", "input: expected a text");
-    if (inputs && !json_is_array(inputs)) return api_refuse(r, 400, "bad-request", "inputs: expected a list of texts");
+    if (!input == !inputs) return api_refuse_request(r, "expected either \"input\" or \"inputs\"");
+    if (input && !json_is_string(input)) return api_refuse_request(r, "input: expected a text");
+    if (inputs && !json_is_array(inputs)) return api_refuse_request(r, "inputs: expected a list of texts");
     if (!request_find_service(r) || !request_make_document_job(r, input ? input : inputs, split) || !read_decode(r))
         return 0;
     if (r->job->n > 0) return request_submit(r);
@@ -78,14 +77,12 @@ static int begin_trace(api_request *r)
     const json_t *inputs = json_object_get(r->body, "inputs");
     if (!request_has_known_keys(r, keys)) return 0;
     if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MAX_TRACED_INPUTS)
-        return api_refuse(r, 400, "bad-request", "inputs: expected a list of 1 to %d texts", MAX_TRACED_INPUTS);
+        return api_refuse_request(r, "inputs: expected a list of 1 to %d texts", MAX_TRACED_INPUTS);
     if (!request_find_service(r) || !(r->job = request_make_job(r, inputs)) || !request_read_options(r)) return 0;
     const rill_status status = request_trace_start(r->service, r->job);
     if (status == RILL_OK) return 1;
-    if (status == RILL_ERR_OPTION) return api_refuse(r, 400, "bad-request", "this model's searches cannot be traced");
-    api_refuse(r, 503, "busy", "another request is being traced: try again");
-    r->answer.retry_after = 1;
-    return 0;
+    if (status == RILL_ERR_OPTION) return api_refuse_request(r, "this model's searches cannot be traced");
+    return api_refuse_for_now(r, "busy", "another request is being traced: try again");
 }
 
 static int end_trace(api_request *r)
@@ -104,16 +101,14 @@ static const cli_picture_file page_files[] = {
 #include "page_files.h"
 };
 
-static void put(FILE *out, const cli_picture_file *files, size_t n, const char *ending)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(strrchr(files[i].name, '.'), ending)) fwrite(files[i].text, 1, files[i].length, out);
-}
-
+/* Write the files with this ending. Scripts of view/ come before the scripts that use them. */
 static void write_files(FILE *out, const char *ending)
 {
-    put(out, cli_picture_files, cli_picture_n_files, ending);
-    put(out, page_files, sizeof page_files / sizeof *page_files, ending);
+    const size_t n_shared = cli_picture_n_files;
+    for (size_t i = 0; i < n_shared + sizeof page_files / sizeof *page_files; i++) {
+        const cli_picture_file *file = i < n_shared ? &cli_picture_files[i] : &page_files[i - n_shared];
+        if (!strcmp(strrchr(file->name, '.'), ending)) fwrite(file->text, 1, file->length, out);
+    }
 }
 
 static int show_page(api_request *r)
@@ -129,7 +124,7 @@ static int show_page(api_request *r)
     fputs("</style>\n</head>\n<body>\n", out);
     write_files(out, ".html");
     fputs("<script>\n", out);
-    write_files(out, ".js"); /* scripts come after the scripts that they use */
+    write_files(out, ".js");
     fputs("</script>\n</body>\n</html>\n", out);
     if (fclose(out)) {
         free(text);
@@ -146,18 +141,16 @@ static json_t *model_json(service *s)
     const char *description = rill_model_info(model)->description;
     service_counts c;
     service_get_counts(s, &c);
-    json_t *entry = json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o}", "name", s->name, "domain",
-                              rill_model_domain(model)->name, "description", description ? description : "", "device",
-                              rill_workers_device(s->session.worker_pool, 0), "options",
-                              cli_options_json(s->search_config->resolved, s->search_config), "inputs",
-                              json_pack("{s:I, s:I, s:I}", "waiting", (json_int_t)c.waiting, "under_way",
-                                        (json_int_t)c.in_flight, "done", (json_int_t)c.inputs));
     json_t *languages = s->languages ? json_array() : NULL;
     for (size_t i = 0; languages && s->languages[i]; i++)
         json_array_append_new(languages, json_string(s->languages[i]));
-    if (languages) json_object_set_new(entry, "languages", languages);
-    if (s->session.folder.example[0]) json_object_set_new(entry, "example", json_string(s->session.folder.example));
-    return entry;
+    return json_pack("{s:s, s:s, s:s, s:s*, s:o, s:{s:I, s:I, s:I}, s:o*, s:s*}", "name", s->name, "domain",
+                     rill_model_domain(model)->name, "description", description ? description : "", "device",
+                     rill_workers_device(s->session.worker_pool, 0), "options",
+                     cli_options_json(s->search_config->resolved, s->search_config), "inputs", "waiting",
+                     (json_int_t)c.waiting, "under_way", (json_int_t)c.in_flight, "done", (json_int_t)c.inputs,
+                     "languages", languages, "example",
+                     s->session.folder.example[0] ? s->session.folder.example : NULL);
 }
 
 static int list_models(api_request *r)

@@ -72,20 +72,25 @@ void request_clear(api_request *r);
 /* Respond with the error {"error": {"code": NAME, "message": ...}}. Returns 0. */
 int api_refuse(api_request *r, unsigned code, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+#define api_refuse_request(r, ...) api_refuse(r, 400, "bad-request", __VA_ARGS__)
 int api_refuse_memory(api_request *r);
+/* Refuse a request that may succeed a second later. */
+#define api_refuse_for_now(r, ...) (api_refuse(r, 503, __VA_ARGS__), (r)->answer.retry_after = 1, 0)
 /* Respond with a body, whose memory the response takes. Returns 0. */
 int api_answer_json(api_request *r, unsigned code, json_t *body);
 int api_answer_text(api_request *r, char *text, const char *type);
 
 /* Whether all keys of the request's body are known; if not, respond with an error. `keys` ends with NULL. */
 int request_has_known_keys(api_request *r, const char *const *keys);
+/* Return the text of a key; NULL: the key is missing, or its value is not a text or has a NUL byte. */
+const char *request_text(const json_t *body, const char *key);
 /* Find the model that the body names, or the first model if it names none. */
 int request_find_service(api_request *r);
 /* Read members of the request's body: "options", "timeout", and a switch. The job's texts must have been set. */
 int request_read_options(api_request *r);
 int request_read_timeout(api_request *r);
 int request_read_switch(api_request *r, const char *key, int *out);
-/* Create a job from `inputs`, a string or a list of at most max_inputs strings, with the settings of the service. */
+/* Create a job from `inputs`, a list of at most max_inputs strings, with the settings of the service. */
 job *request_make_job(api_request *r, const json_t *inputs);
 /* Submit the request's job. Returns 1, or 0 after a refusal. */
 int request_submit(api_request *r);

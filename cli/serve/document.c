@@ -3,8 +3,6 @@
  * Sections: pieces · words · joining. */
 #include "document.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <utf8proc.h>
 
 #include "utf8.h"
@@ -13,13 +11,9 @@
 
 void buffer_add(buffer *b, const char *text, size_t length)
 {
-    if (b->used + length + 1 > b->capacity) {
-        const size_t capacity = 2 * (b->used + length) + 64;
-        char *more = realloc(b->data, capacity);
-        b->is_out_of_memory |= !more;
-        if (!more) return;
-        b->data = more;
-        b->capacity = capacity;
+    if (!cli_grow(&b->data, &b->capacity, b->used + length + 1, 1)) {
+        b->is_out_of_memory = 1;
+        return;
     }
     if (length > 0) memcpy(b->data + b->used, text, length);
     b->used += length;
@@ -37,15 +31,10 @@ void markup_write(buffer *out, const char *text, size_t length)
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length)
 {
     static piece spare; /* returned when out of memory; its contents are never read */
-    if (d->n == d->piece_capacity) {
-        const int32_t capacity = 2 * d->piece_capacity + 16;
-        piece *more = realloc(d->piece, (size_t)capacity * sizeof *more);
-        int32_t *parts = realloc(d->part_pieces, (size_t)capacity * sizeof *parts);
-        if (more) d->piece = more;
-        if (parts) d->part_pieces = parts;
-        d->has_failed |= !more || !parts;
-        if (d->has_failed) return &spare;
-        d->piece_capacity = capacity;
+    if (!cli_grow(&d->piece, &d->piece_capacity, (size_t)d->n + 1, sizeof *d->piece) ||
+        !cli_grow(&d->part_pieces, &d->part_capacity, (size_t)d->n_parts + 1, sizeof *d->part_pieces)) {
+        d->has_failed = 1;
+        return &spare;
     }
     const int is_part = kind == PIECE_SENTENCE || kind == PIECE_TAGGED;
     piece *p = &d->piece[d->n];
@@ -200,14 +189,13 @@ typedef struct joined_sentence {
 } joined_sentence;
 
 /* Place tags around their text where it occurs in the sentence's output. */
-static void place_by_text(const document *d, joined_sentence *s, const char *(*output)(void *user, int32_t i),
-                          void *user)
+static void place_by_text(const document *d, joined_sentence *s, const char *const *outputs)
 {
     size_t min_offset = 0, begin = 0, end = 0;
     char *folded = words_fold(s->text, s->n);
     for (int32_t i = s->first_piece; i < s->end_piece; i++) s->tag_offsets[i - s->first_piece] = SIZE_MAX;
     for (int32_t i = s->first_piece; i < s->end_piece && folded; i++) {
-        const char *own = d->piece[i].kind == PIECE_TAGGED ? output(user, d->piece[i].part) : NULL;
+        const char *own = d->piece[i].kind == PIECE_TAGGED ? outputs[d->piece[i].part] : NULL;
         if (!own || !find_output(folded, s->n, min_offset, own, &begin, &end)) continue;
         for (int32_t t = i - 1; t >= s->first_piece && d->piece[t].is_opening; t--)
             s->tag_offsets[t - s->first_piece] = begin;
@@ -279,11 +267,10 @@ static void write_sentence(const document *d, const joined_sentence *s, buffer *
 }
 
 /* Write a sentence with its tags. Returns the index of the piece of the document that follows it. */
-static int32_t join_sentence(const document *d, int32_t sentence, const char *(*output)(void *user, int32_t i),
-                             void *user, buffer *out)
+static int32_t join_sentence(const document *d, int32_t sentence, const char *const *outputs, buffer *out)
 {
     const piece *p = &d->piece[sentence];
-    const char *translation = output(user, p->part);
+    const char *translation = outputs[p->part];
     buffer text = {0};
     joined_sentence s = {.first_piece = sentence + 1, .end_piece = sentence + 1};
     while (s.end_piece < d->n &&
@@ -297,7 +284,7 @@ static int32_t join_sentence(const document *d, int32_t sentence, const char *(*
     out->is_out_of_memory |= text.is_out_of_memory || !s.tag_offsets;
     if (!out->is_out_of_memory) {
         for (int32_t i = s.first_piece; i < s.end_piece; i++) s.tag_offsets[i - s.first_piece] = d->piece[i].offset;
-        if (translation) place_by_text(d, &s, output, user);
+        if (translation) place_by_text(d, &s, outputs);
         if (translation) place_by_proportion(d, &s);
         write_sentence(d, &s, out);
     }
@@ -306,14 +293,14 @@ static int32_t join_sentence(const document *d, int32_t sentence, const char *(*
     return s.end_piece;
 }
 
-char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user)
+char *document_join(const document *d, const char *const *outputs)
 {
     buffer out = {0};
     buffer_add(&out, "", 0);
     for (int32_t i = 0; i < d->n && !out.is_out_of_memory;) {
         const piece *p = &d->piece[i];
         if (p->kind == PIECE_SENTENCE) {
-            i = join_sentence(d, i, output, user, &out);
+            i = join_sentence(d, i, outputs, &out);
         } else {
             buffer_add(&out, d->text.data + p->begin, p->length);
             i++;

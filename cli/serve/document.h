@@ -9,8 +9,7 @@
 #ifndef CLI_SERVE_DOCUMENT_H
 #define CLI_SERVE_DOCUMENT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "cli.h"
 
 typedef enum document_split {
     DOCUMENT_UNSPLIT,
@@ -36,9 +35,9 @@ const char *document_part(const document *d, int32_t i, size_t *length);
 int document_is_sentence(const document *d, int32_t i);
 
 /* Join the outputs of the parts (decoded texts).
- *   output: text of part i without markup; NULL: the part itself is used
+ *   outputs: [n_parts] text of each part without markup; NULL: the part itself is used
  * Returns a text that the caller frees. NULL: out of memory. */
-char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user);
+char *document_join(const document *d, const char *const *outputs);
 
 /* --- words ------------------------------------------------------------------------------------------------------------- */
 
@@ -83,9 +82,10 @@ struct document {
     int32_t max_parts; /* maximum number of parts, see document_open() */
     buffer text;
     piece *piece; /* [n] pieces in the order of the document */
-    int32_t n, piece_capacity, n_parts;
+    int32_t n, n_parts;
     /* [n_parts] for each part (text to decode), its index in `piece` */
     int32_t *part_pieces;
+    size_t piece_capacity, part_capacity;
     int has_failed;
 };
 

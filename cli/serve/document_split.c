@@ -7,12 +7,11 @@
  * Sections: sentences · entities · tags · paragraphs · pages · splitting. */
 #include "document.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <utf8proc.h>
 
 #include "sentence_splitter.h"
+#include "utf8.h"
 
 /* --- sentences --------------------------------------------------------------------------------------------------------- */
 
@@ -51,34 +50,28 @@ static const struct {
     {"oelig", 0x153},   {"Scaron", 0x160},  {"scaron", 0x161}, {"Yuml", 0x178},   {"ZeroWidthSpace", 0x200B},
     {"NoBreak", 0x2060}};
 
+/* Return the character of an entity, whose name consists of letters, digits and perhaps "#", and ends with ";"; -1: unknown. */
 static int32_t entity_code_point(const char *name, size_t length)
 {
-    char digits[12];
-    if (length > 1 && length < sizeof digits && name[0] == '#') {
+    enum { MAX_NUMBER_LENGTH = 11 };
+    if (length > 1 && length <= MAX_NUMBER_LENGTH && name[0] == '#') {
         const int hex = name[1] == 'x' || name[1] == 'X';
         char *end;
-        memcpy(digits, name + 1 + hex, length - 1 - (size_t)hex);
-        digits[length - 1 - (size_t)hex] = '\0';
-        const unsigned long number = strtoul(digits, &end, hex ? 16 : 10);
-        const int fine = digits[0] && !*end && number > 0 && number < 0x110000 && (number < 0xD800 || number > 0xDFFF);
-        return fine && digits[0] != '-' && digits[0] != '+' && digits[0] != ' ' ? (int32_t)number : -1;
+        const unsigned long number = strtoul(name + 1 + hex, &end, hex ? 16 : 10);
+        const int fine = number > 0 && number < 0x110000 && (number < 0xD800 || number > 0xDFFF);
+        return fine && end == name + length ? (int32_t)number : -1;
     }
-    for (size_t i = 0; i < sizeof latin_entities / sizeof *latin_entities; i++)
-        if (strlen(latin_entities[i]) == length && !memcmp(latin_entities[i], name, length)) return (int32_t)(160 + i);
+    const rill_slice entity = {name, length};
+    const int latin = RILL_SLICE_INDEX(entity, latin_entities);
+    if (latin >= 0) return 160 + latin;
     for (size_t i = 0; i < sizeof named_entities / sizeof *named_entities; i++)
-        if (strlen(named_entities[i].name) == length && !memcmp(named_entities[i].name, name, length))
-            return named_entities[i].number;
+        if (rill_slice_is(entity, named_entities[i].name)) return named_entities[i].number;
     return -1;
 }
 
 static int is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
+    return rill_is_lower(c) || rill_is_upper(c);
 }
 
 /* Return the end of the entity that begins with the '&' at `text`; NULL: it is not an entity. */
@@ -88,7 +81,7 @@ static const char *entity_end(const char *text, const char *end)
     const char *last = text + 1;
     if (last < end && *last == '#') last++;
     const char *first = last;
-    while (last < end && last - text < MAX_ENTITY_LENGTH && (is_letter(*last) || is_digit(*last))) last++;
+    while (last < end && last - text < MAX_ENTITY_LENGTH && (is_letter(*last) || rill_is_digit(*last))) last++;
     return last > first && last < end && *last == ';' ? last + 1 : NULL;
 }
 
@@ -102,18 +95,11 @@ static size_t read_entity(const char *text, const char *entity_end_pos, char out
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
 typedef struct tag {
-    const char *name; /* [name_length] name of the element; NULL for a comment */
-    size_t name_length;
+    rill_slice name; /* name of the element; empty for a comment */
     const char *end; /* first byte after the tag */
     int is_end_tag, is_self_closing, is_doctype;
     int is_untranslated; /* the tag has translate="no" or class="notranslate" */
 } tag;
-
-/* The name or value of an attribute, as a range of the page's text. */
-typedef struct span {
-    const char *begin;
-    size_t length;
-} span;
 
 static size_t count_spaces(const char *pos, const char *end)
 {
@@ -122,33 +108,33 @@ static size_t count_spaces(const char *pos, const char *end)
     return n;
 }
 
-static int equals_text(span s, const char *text)
+static int equals_text(rill_slice s, const char *text)
 {
-    return s.length == strlen(text) && !strncasecmp(s.begin, text, s.length);
+    return s.length == strlen(text) && !strncasecmp(s.data, text, s.length);
 }
 
 /* Read up to the first byte that is in `ends`, or to `end`. *pos: the position after what was read. */
-static span read_until(const char **pos, const char *end, const char *ends)
+static rill_slice read_until(const char **pos, const char *end, const char *ends)
 {
-    span s = {.begin = *pos};
+    rill_slice s = {.data = *pos};
     while (*pos < end && (!strchr(ends, **pos) || !**pos)) ++*pos;
-    s.length = (size_t)(*pos - s.begin);
+    s.length = (size_t)(*pos - s.data);
     return s;
 }
 
 /* Read the attribute value at *pos, with or without quotes. */
-static span read_value(const char **pos, const char *end)
+static rill_slice read_value(const char **pos, const char *end)
 {
     if (*pos == end || (**pos != '"' && **pos != '\'')) return read_until(pos, end, " \t\r\n\f>");
     const char quote[] = {*(*pos)++, '\0'};
-    const span value = read_until(pos, end, quote);
+    const rill_slice value = read_until(pos, end, quote);
     if (*pos < end) ++*pos;
     return value;
 }
 
-static int has_word(span value, const char *word)
+static int has_word(rill_slice value, const char *word)
 {
-    const char *pos = value.begin, *end = pos + value.length;
+    const char *pos = value.data, *end = pos + value.length;
     while (pos < end) {
         pos += count_spaces(pos, end);
         if (equals_text(read_until(&pos, end, " \t\r\n\f"), word)) return 1;
@@ -166,8 +152,8 @@ static void read_attributes(tag *t, const char *pos, const char *end)
         if (slash) continue;
         const char *begin = pos++; /* the first byte of an attribute's name may be '=' */
         read_until(&pos, end, " \t\r\n\f/>=");
-        const span name = {begin, (size_t)(pos - begin)};
-        span value = {pos, 0};
+        const rill_slice name = {begin, (size_t)(pos - begin)};
+        rill_slice value = {pos, 0};
         const char *equals = pos + count_spaces(pos, end);
         if (equals < end && *equals == '=') {
             pos = equals + 1;
@@ -193,8 +179,7 @@ static int read_tag(const char *pos, const char *end, tag *out)
     *out = (tag){.is_end_tag = pos + 1 < end && pos[1] == '/'};
     const char *name = pos + 1 + out->is_end_tag;
     if (name < end && is_letter(*name)) {
-        out->name = name;
-        out->name_length = read_until(&name, end, " \t\r\n\f/>").length;
+        out->name = read_until(&name, end, " \t\r\n\f/>");
         read_attributes(out, name, end);
         return 1;
     }
@@ -207,7 +192,7 @@ static int read_tag(const char *pos, const char *end, tag *out)
 static int has_name_in(const tag *t, const char *const *names)
 {
     for (; *names; names++)
-        if (strlen(*names) == t->name_length && !strncasecmp(*names, t->name, t->name_length)) return 1;
+        if (equals_text(t->name, *names)) return 1;
     return 0;
 }
 
@@ -233,8 +218,8 @@ static const char *plain_end(const tag *t, const char *end)
 {
     const char *pos = t->end;
     while ((pos = memchr(pos, '<', (size_t)(end - pos)))) {
-        const char *name_end = pos + 2 + t->name_length;
-        if (name_end < end && pos[1] == '/' && !strncasecmp(pos + 2, t->name, t->name_length) &&
+        const char *name_end = pos + 2 + t->name.length;
+        if (name_end < end && pos[1] == '/' && !strncasecmp(pos + 2, t->name.data, t->name.length) &&
             strchr(" \t\r\n\f/>", *name_end) && *name_end)
             return pos;
         pos++;
@@ -253,8 +238,8 @@ static const char *element_end(const tag *t, const char *end)
             pos++;
             continue;
         }
-        const int same = other.name_length == t->name_length && other.name &&
-                         !strncasecmp(other.name, t->name, t->name_length) && !other.is_self_closing;
+        const int same = other.name.length == t->name.length && !other.is_self_closing &&
+                         !strncasecmp(other.name.data, t->name.data, t->name.length);
         if (same) depth += other.is_end_tag ? -1 : 1;
         pos = !other.is_end_tag && has_name_in(&other, plain_names) ? plain_end(&other, end) : other.end;
         if (depth == 0) return pos;
@@ -285,13 +270,9 @@ typedef struct paragraph {
 
 static void add_mark(paragraph *p, const char *raw, size_t length, int step)
 {
-    if (p->n == p->mark_capacity) {
-        const size_t capacity = 2 * p->mark_capacity + 16;
-        mark *more = realloc(p->mark, capacity * sizeof *more);
-        p->d->has_failed |= !more;
-        if (!more) return;
-        p->mark = more;
-        p->mark_capacity = capacity;
+    if (!cli_grow(&p->mark, &p->mark_capacity, p->n + 1, sizeof *p->mark)) {
+        p->d->has_failed = 1;
+        return;
     }
     p->depth += step;
     if (p->depth < 0) p->depth = 0;
@@ -396,7 +377,7 @@ static void end_paragraph(paragraph *p)
 /* Whether the tag belongs to a paragraph's text: an inline element or a comment, but not "<!DOCTYPE". */
 static int is_inline(const tag *t)
 {
-    return t->name ? has_name_in(t, inline_names) || has_name_in(t, break_names) : !t->is_doctype;
+    return t->name.length ? has_name_in(t, inline_names) || has_name_in(t, break_names) : !t->is_doctype;
 }
 
 /* Append text to the paragraph. White space around the paragraph is kept byte by byte. */
@@ -425,7 +406,7 @@ static const char *read_title(paragraph *p, const tag *t)
 /* Read a tag, or a whole element whose content is not translated. Returns the position after it. */
 static const char *read_markup(paragraph *p, const char *pos, tag *t)
 {
-    const int is_empty = !t->name || has_name_in(t, empty_names) || t->is_self_closing;
+    const int is_empty = !t->name.length || has_name_in(t, empty_names) || t->is_self_closing;
     const int is_raw = !is_empty && !t->is_end_tag && (has_name_in(t, raw_names) || t->is_untranslated);
     if (is_raw) t->end = element_end(t, p->end);
     if (has_name_in(t, break_names)) return t->end;

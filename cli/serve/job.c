@@ -7,46 +7,27 @@
 
 job *job_create(int32_t n)
 {
-    job *j = calloc(1, sizeof *j);
-    if (j) j->input = calloc((size_t)n, sizeof *j->input);
-    if (!j || !j->input || pthread_mutex_init(&j->lock, NULL) != 0) {
-        if (j) free(j->input);
+    job *j = malloc(sizeof *j);
+    job_input *input = calloc((size_t)n, sizeof *input);
+    if (!j || !input) {
         free(j);
+        free(input);
         return NULL;
     }
-    j->n = n;
-    j->n_references = 1;
-    j->arrival_time = cli_now();
-    for (int32_t i = 0; i < n; i++) j->input[i].job = j;
+    *j = (job){.lock = PTHREAD_MUTEX_INITIALIZER, .n_references = 1, .input = input, .n = n, .arrival_time = cli_now()};
+    for (int32_t i = 0; i < n; i++) input[i].job = j;
     return j;
-}
-
-int job_set_text(job *j, int32_t i, const char *text, size_t length)
-{
-    job_input *input = &j->input[i];
-    input->text = malloc(length + 1);
-    if (!input->text) return 0;
-    memcpy(input->text, text, length);
-    input->text[length] = '\0';
-    input->length = length;
-    return 1;
 }
 
 job *job_retain(job *j)
 {
-    pthread_mutex_lock(&j->lock);
     j->n_references++;
-    pthread_mutex_unlock(&j->lock);
     return j;
 }
 
 void job_release(job *j)
 {
-    if (!j) return;
-    pthread_mutex_lock(&j->lock);
-    const int n_left = --j->n_references;
-    pthread_mutex_unlock(&j->lock);
-    if (n_left > 0) return;
+    if (!j || --j->n_references > 0) return;
     for (int32_t i = 0; i < j->n; i++) {
         free(j->input[i].text);
         free(j->input[i].constraints);

@@ -13,8 +13,6 @@ void libre_error(api_answer *refused)
     refused->json = body;
 }
 
-#define REFUSE_TRANSLATE(code, ...) api_refuse(r, code, "bad-request", __VA_ARGS__)
-
 /* --- language codes ----------------------------------------------------------------------------------------------- */
 
 enum { CODE_MAX = 40, NAME_MAX_BYTES = 100 };
@@ -99,30 +97,22 @@ static service *find_pivot(const models *a, const char *from, const char *to, se
     return NULL;
 }
 
-/* Return the text of a key in the request's body; NULL: the key is missing, or its value is not a text or has a NUL byte. */
-static const char *read_code(const api_request *r, const char *key)
-{
-    const json_t *value = json_object_get(r->body, key);
-    const char *code = json_string_value(value);
-    return code && strlen(code) == json_string_length(value) ? code : NULL;
-}
-
 static int choose_services(api_request *r)
 {
     const models *a = r->models;
-    const char *from = read_code(r, "source"), *to = read_code(r, "target");
+    const char *from = request_text(r->body, "source"), *to = request_text(r->body, "target");
     if (!from || !to)
-        return REFUSE_TRANSLATE(400,
-                                "expected \"source\" and \"target\": codes of languages, as GET /languages gives them");
+        return api_refuse_request(
+            r, "expected \"source\" and \"target\": codes of languages, as GET /languages gives them");
     const int is_auto = !strcmp(from, "auto");
     int n;
     r->service = find_direct(a, is_auto ? NULL : from, to, &r->languages, &n);
     if (is_auto && n > 1) r->service = NULL;
     if (!r->service) r->service = find_pivot(a, from, to, &r->second_service, &r->second_languages);
     if (r->service) return 1;
-    return is_auto ? REFUSE_TRANSLATE(400, "source \"auto\": the server does not detect languages: set the source")
-                   : REFUSE_TRANSLATE(400, "no model translates \"%s\" into \"%s\": GET /languages lists the pairs",
-                                      from, to);
+    return is_auto ? api_refuse_request(r, "source \"auto\": the server does not detect languages: set the source")
+                   : api_refuse_request(r, "no model translates \"%s\" into \"%s\": GET /languages lists the pairs",
+                                        from, to);
 }
 
 /* --- translate ---------------------------------------------------------------------------------------------------- */
@@ -135,19 +125,17 @@ static int read_alternatives(api_request *r)
     const int digits = text && *text && strlen(text) <= 3 && strspn(text, "0123456789") == json_string_length(value);
     const json_int_t n = digits ? atoi(text) : json_integer_value(value);
     r->alternatives = (int)n;
-    return !value || ((digits || json_is_integer(value)) && n >= 0 && n <= 100)
-               ? 1
-               : REFUSE_TRANSLATE(400, "alternatives: expected a number from 0 to 100");
+    if (!value || ((digits || json_is_integer(value)) && n >= 0 && n <= 100)) return 1;
+    return api_refuse_request(r, "alternatives: expected a number from 0 to 100");
 }
 
 static int set_alternatives(api_request *r)
 {
-    const char *why = "out of memory";
     if (r->alternatives == 0) return 1;
     json_t *options = json_pack("{s:i}", "n_best", r->alternatives + 1);
-    const rill_status status = options ? service_read_settings(r->service, options, r->job, &why) : RILL_ERR_MEMORY;
+    const rill_status status = service_read_settings(r->service, options, r->job);
     json_decref(options);
-    return status < 0 ? REFUSE_TRANSLATE(400, "alternatives: %s", why) : 1;
+    return status < 0 ? api_refuse_request(r, "alternatives: %s", rill_error(r->service->request_ctx)) : 1;
 }
 
 static int read_format(api_request *r, document_split *split)
@@ -155,16 +143,15 @@ static int read_format(api_request *r, document_split *split)
     const json_t *format = json_object_get(r->body, "format");
     const char *name = format ? json_string_value(format) : "text";
     *split = name && !strcmp(name, "html") ? DOCUMENT_HTML : DOCUMENT_SENTENCES;
-    return name && (!strcmp(name, "text") || !strcmp(name, "html"))
-               ? 1
-               : REFUSE_TRANSLATE(400, "format: expected \"text\" or \"html\"");
+    if (name && (!strcmp(name, "text") || !strcmp(name, "html"))) return 1;
+    return api_refuse_request(r, "format: expected \"text\" or \"html\"");
 }
 
 int libre_begin_translate(api_request *r)
 {
     const json_t *q = json_object_get(r->body, "q");
     document_split split;
-    if (!q) return REFUSE_TRANSLATE(400, "expected \"q\": a text, or a list of texts");
+    if (!q) return api_refuse_request(r, "expected \"q\": a text, or a list of texts");
     if (!read_format(r, &split) || !read_alternatives(r) || !choose_services(r) ||
         !request_make_document_job(r, q, split) || (!r->second_service && !set_alternatives(r)))
         return 0;
@@ -200,7 +187,7 @@ static int answer_failure(api_request *r, const job_input *input)
     const unsigned code = is_own_fault(input->status) || input->status == RILL_ERR_OPTION ? 400
                           : input->status == RILL_ERR_STOPPED                             ? 503
                                                                                           : 500;
-    return REFUSE_TRANSLATE(code, "%s", why ? why : rill_status_name(input->status));
+    return api_refuse(r, code, "bad-request", "%s", why ? why : rill_status_name(input->status));
 }
 
 /* Submit the outputs of the first model as inputs of the second model. Inputs that failed keep their errors. */
@@ -283,89 +270,76 @@ int libre_end_translate(api_request *r)
 
 int libre_detect(api_request *r)
 {
-    return REFUSE_TRANSLATE(501, "the server does not detect languages: send the source language to POST /translate");
+    return api_refuse(r, 501, "bad-request",
+                      "the server does not detect languages: send the source language to POST /translate");
 }
 
-static json_t *find_entry(const json_t *list, const char *code)
+/* Add target languages, the keys of `targets`, to those of a language in `all`, {CODE: {TARGET: true}}. The languages of a multilingual
+ * model share one object of targets, since NLLB-200 has 40,000 pairs. */
+static void add_targets(json_t *all, const char *code, json_t *targets)
 {
-    json_t *entry;
-    size_t i;
-    json_array_foreach(list, i, entry)
-    {
-        if (!strcmp(json_string_value(json_object_get(entry, "code")), code)) return entry;
-    }
-    return NULL;
+    json_t *present = json_object_get(all, code), *own = present ? json_copy(present) : json_incref(targets);
+    if (present) json_object_update_missing(own, targets);
+    json_object_set_new(all, code, own);
 }
 
-static int has_target(const json_t *targets, const char *code)
+static void add_target(json_t *all, const char *code, const char *target)
 {
-    json_t *target;
-    size_t i;
-    json_array_foreach(targets, i, target)
-    {
-        if (!strcmp(json_string_value(target), code)) return 1;
-    }
-    return 0;
-}
-
-/* Add target languages to the entry of a language. All languages of a multilingual model share one list of targets, since NLLB-200 has
- * 40,000 pairs. */
-static void add_targets(json_t *list, const char *code, json_t *targets)
-{
-    json_t *entry = find_entry(list, code), *target;
-    size_t i;
-    if (!entry) {
-        char name[NAME_MAX_BYTES];
-        language_name(code, 1, name, sizeof name);
-        json_array_append_new(list, json_pack("{s:s, s:s, s:O}", "code", code, "name", name, "targets", targets));
-        return;
-    }
-    json_t *own = json_copy(json_object_get(entry, "targets"));
-    json_array_foreach(targets, i, target) if (!has_target(own, json_string_value(target)))
-        json_array_append(own, target);
-    json_object_set_new(entry, "targets", own);
-}
-
-static void add_target(json_t *list, const char *code, const char *target)
-{
-    json_t *targets = json_pack("[s]", target);
-    add_targets(list, code, targets);
+    json_t *targets = json_pack("{s:b}", target, 1);
+    add_targets(all, code, targets);
     json_decref(targets);
 }
 
 /* Add the target language of a model named FROM-TO, and the target languages that another model reaches from TO. */
-static void add_named(json_t *list, const models *m, const service *s)
+static void add_named(json_t *all, const models *m, const service *s)
 {
     const char *dash = find_dash(s);
     char code[256];
     if ((size_t)(dash - s->name) >= sizeof code) return;
     snprintf(code, sizeof code, "%.*s", (int)(dash - s->name), s->name);
-    add_target(list, code, dash + 1);
+    add_target(all, code, dash + 1);
     for (int t = 0; t < m->n; t++) {
         if (m->service[t]->languages || !is_named(m->service[t], dash + 1, NULL)) continue;
         const char *third = find_dash(m->service[t]) + 1;
-        if (strcmp(third, code) != 0) add_target(list, code, third);
+        if (strcmp(third, code) != 0) add_target(all, code, third);
     }
 }
 
-static void add_multilingual(json_t *list, const service *s)
+static void add_multilingual(json_t *all, const service *s)
 {
-    json_t *targets = json_array();
-    for (size_t i = 0; s->languages[i]; i++) json_array_append_new(targets, json_string(s->languages[i]));
-    for (size_t i = 0; s->languages[i]; i++) add_targets(list, s->languages[i], targets);
+    json_t *targets = json_object();
+    for (size_t i = 0; s->languages[i]; i++) json_object_set_new(targets, s->languages[i], json_true());
+    for (size_t i = 0; s->languages[i]; i++) add_targets(all, s->languages[i], targets);
     json_decref(targets);
+}
+
+static json_t *keys_json(json_t *object)
+{
+    json_t *list = json_array(), *value;
+    const char *key;
+    json_object_foreach(object, key, value) json_array_append_new(list, json_string(key));
+    return list;
 }
 
 int libre_languages(api_request *r)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *all = json_object(), *targets;
     const models *m = r->models;
+    const char *code;
     for (int i = 0; i < m->n; i++) {
         const service *s = m->service[i];
         if (s->languages)
-            add_multilingual(list, s);
+            add_multilingual(all, s);
         else if (find_dash(s))
-            add_named(list, m, s);
+            add_named(all, m, s);
     }
+    json_object_foreach(all, code, targets)
+    {
+        char name[NAME_MAX_BYTES];
+        language_name(code, 1, name, sizeof name);
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:o}", "code", code, "name", name, "targets", keys_json(targets)));
+    }
+    json_decref(all);
     return api_answer_json(r, 200, list);
 }

@@ -58,10 +58,9 @@ static void put_label(FILE *out, const char *name)
 }
 
 /* A metric whose value is a member of service_counts, an int64_t. */
-#define SERIES(name, type, help, member)                   \
-    {                                                      \
-        name, type, help, offsetof(service_counts, member) \
-    }
+/* clang-format off */
+#define SERIES(name, type, help, member) {name, type, help, offsetof(service_counts, member)}
+/* clang-format on */
 static const struct {
     const char *name, *type, *help;
     size_t offset;

@@ -11,7 +11,8 @@
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-char *queue_settings_key(const rill_settings *settings)
+/* Return a canonical text of settings: equal settings have equal texts. NULL: out of memory. */
+static char *settings_key(const rill_settings *settings)
 {
     char *text = NULL, value[RILL_OPTION_MAX];
     size_t size;
@@ -33,33 +34,27 @@ static int64_t sample_number(const job_input *input)
 
 /* Make the input's cache key from everything on which its result depends: settings, whether it has tokens, sample number, domain options,
  * constraints and text. Returns 0 if out of memory. */
-static int make_key(const service *s, job_input *input, const char *settings)
+static int make_key(job_input *input, const char *settings)
 {
     const job *j = input->job;
-    char token_settings[32];
-    snprintf(token_settings, sizeof token_settings, "%d %lld", j->wants_tokens, (long long)sample_number(input));
-    const char *const parts[] = {settings, token_settings, j->options ? j->options : "",
-                                 input->constraints ? input->constraints : ""};
-    enum { KEY_PARTS = sizeof parts / sizeof *parts };
-    size_t used = 0;
-    input->key_length = input->length;
-    for (size_t i = 0; i < KEY_PARTS; i++) input->key_length += strlen(parts[i]) + 1;
-    /* open_memstream() is not used: glibc silently truncates its text when memory is short */
-    input->key = malloc(input->key_length);
-    if (!input->key) return 0;
-    for (size_t i = 0; i < KEY_PARTS; used += strlen(parts[i]) + 1, i++)
-        memcpy(input->key + used, parts[i], strlen(parts[i]) + 1);
-    memcpy(input->key + used, input->text, input->length);
-    input->hash = cache_hash(s->cache, input->key, input->key_length);
+    const int head = asprintf(&input->key, "%s%c%d %lld%c%s%c%s%c", settings, 0, j->wants_tokens,
+                              (long long)sample_number(input), 0, j->options ? j->options : "", 0,
+                              input->constraints ? input->constraints : "", 0);
+    if (head < 0) input->key = NULL;
+    char *key = head < 0 ? NULL : realloc(input->key, (size_t)head + input->length);
+    if (!key) return 0;
+    memcpy(key + head, input->text, input->length);
+    input->key = key;
+    input->key_length = (size_t)head + input->length;
     return 1;
 }
 
-static int make_keys(const service *s, job *j)
+static int make_keys(job *j)
 {
-    char *own = j->has_own_settings ? queue_settings_key(&j->settings) : s->settings_key;
-    int fine = own != NULL;
-    for (int32_t i = 0; i < j->n && fine; i++) fine = make_key(s, &j->input[i], own);
-    if (own != s->settings_key) free(own);
+    char *settings = settings_key(&j->settings);
+    int fine = settings != NULL;
+    for (int32_t i = 0; i < j->n && fine; i++) fine = make_key(&j->input[i], settings);
+    free(settings);
     return fine;
 }
 
@@ -72,7 +67,7 @@ static decoding *find_decoding(const service *s, const job_input *input)
     if (!input->key || input->job->deadline > 0) return NULL;
     for (int64_t i = 0; i < s->counts.in_flight; i++) {
         decoding *d = s->in_flight[i];
-        if (d->hash == input->hash && d->key && d->first_waiting && (d->has_watcher || !input->job->is_stream) &&
+        if (d->key && d->first_waiting && (d->has_watcher || !input->job->is_stream) &&
             d->key_length == input->key_length && !memcmp(d->key, input->key, d->key_length))
             return d;
     }
@@ -110,11 +105,6 @@ static void finish_input(service *s, job_input *input, rill_status status, json_
     job_release(j);
 }
 
-static json_t *parse_answer(const char *answer)
-{
-    return json_loads(answer, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-}
-
 static int needs_no_search(const job_input *input)
 {
     return input->decoding || input->result;
@@ -123,12 +113,12 @@ static int needs_no_search(const job_input *input)
 /* Serve an input from the cache, or let it wait for a running search with the same key. Returns 1 if it then needs no search of its own. */
 static int answer_or_join(service *s, job_input *input)
 {
-    const char *answer = input->key ? cache_find(s->cache, input->hash, input->key, input->key_length) : NULL;
+    const char *answer = input->key ? cache_find(s->cache, input->key, input->key_length) : NULL;
     decoding *d = answer ? NULL : find_decoding(s, input);
     if (answer) {
         count_done(s, RILL_OK);
         s->counts.from_cache++;
-        job_set_result(input, RILL_OK, parse_answer(answer));
+        job_set_result(input, RILL_OK, json_loads(answer, JSON_ALLOW_NUL, NULL));
     } else if (d) {
         s->counts.shared++;
         join_decoding(d, input);
@@ -147,7 +137,6 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .flight_index = s->counts.in_flight,
                     .key = j->deadline > 0 ? NULL : input->key,
                     .key_length = input->key_length,
-                    .hash = input->hash,
                     .wants_tokens = j->wants_tokens,
                     .width = s->can_split ? cli_text_width(input->text, input->length) : 0,
                     .has_watcher = j->is_stream};
@@ -193,7 +182,7 @@ static int64_t count_needing_search(service *s, const job *j)
     int64_t n = 0;
     for (int32_t i = 0; i < j->n; i++) {
         const job_input *input = &j->input[i];
-        n += !input->result && !(input->key && cache_find(s->cache, input->hash, input->key, input->key_length)) &&
+        n += !input->result && !(input->key && cache_find(s->cache, input->key, input->key_length)) &&
              !find_decoding(s, input);
     }
     return n;
@@ -212,7 +201,7 @@ static void enqueue(service *s, job *j)
 
 rill_status service_submit(service *s, job *j)
 {
-    if (!make_keys(s, j)) return RILL_ERR_MEMORY;
+    if (!make_keys(j)) return RILL_ERR_MEMORY;
     pthread_mutex_lock(&s->lock);
     rill_status status = s->is_draining || s->has_ended ? RILL_ERR_STOPPED : RILL_OK;
     if (status == RILL_OK && s->counts.waiting + j->n > s->options.queue_size &&
@@ -245,20 +234,10 @@ static void cancel_waiter(service *s, job_input *input)
     s->n_cancelled += !d->first_waiting;
 }
 
-/* Mark a job as cancelled. Returns 0 if it was cancelled before. */
-static int mark_cancelled(job *j)
-{
-    pthread_mutex_lock(&j->lock);
-    const int is_new = !j->is_cancelled;
-    j->is_cancelled = 1;
-    pthread_mutex_unlock(&j->lock);
-    return is_new;
-}
-
 void service_cancel(service *s, job *j)
 {
     pthread_mutex_lock(&s->lock);
-    if (mark_cancelled(j) && j->is_submitted) {
+    if (!atomic_exchange(&j->is_cancelled, 1) && j->is_submitted) {
         if (is_queued(s, j)) {
             queue_remove(s, j);
             fail_rest_of_job(s, j, RILL_ERR_CANCELLED, "the client closed the connection");
@@ -371,48 +350,37 @@ rill_status queue_read(void *user, int may_block, rill_request *request)
 
 /* --- writer of the run -------------------------------------------------------------------------------------------- */
 
-/* Finish a search and give its result to all inputs that wait for it. Requires the service's lock. text: the result as JSON text, from
- * which all but one input get a copy; needed only if several inputs wait. */
-static void end_decoding(service *s, decoding *d, rill_status status, json_t *result, const char *text)
+/* Finish a search and give its result, or a copy, to each input that waits for it. Requires the service's lock. Takes the reference to the
+ * result. */
+static void end_decoding(service *s, decoding *d, rill_status status, json_t *result)
 {
     decoding *other = s->in_flight[--s->counts.in_flight];
     s->in_flight[d->flight_index] = other;
     other->flight_index = d->flight_index;
-    while (d->first_waiting) {
-        json_t *own = result ? result : text ? parse_answer(text) : NULL;
-        result = NULL;
-        finish_input(s, d->first_waiting, status, own);
-    }
+    while (d->first_waiting)
+        finish_input(s, d->first_waiting, status,
+                     d->first_waiting->next ? json_deep_copy(result) : json_incref(result));
     json_decref(result);
     free(d->key);
     free(d);
-}
-
-/* Add warnings about missing outputs and suspiciously short ones. */
-static void add_warnings(const decoding *d, const rill_result *result, json_t *json)
-{
-    char what[300];
-    if (rill_result_has_fewer(result, what, sizeof what)) cli_result_warn(json, what);
-    if (cli_is_suspiciously_short(d->width, result))
-        cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
-                              "(\"split\": \"sentences\" decodes each sentence alone)");
 }
 
 rill_status queue_write(void *user, const rill_result *result)
 {
     service *s = user;
     decoding *d = result->user;
-    json_t *json = cli_result_json(&(cli_result_form){.model = s->session.model, .has_tokens = d->wants_tokens},
-                                   result);
-    if (json) add_warnings(d, result, json);
+    json_t *json = cli_result_json(s->session.model, &(cli_form){.has_word_scores = d->wants_tokens}, result);
+    if (cli_is_suspiciously_short(d->width, result))
+        cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
+                              "(\"split\": \"sentences\" decodes each sentence alone)");
     const int keeps = result->status == RILL_OK && !result->timed_out && d->key;
     pthread_mutex_lock(&s->lock);
     /* update the statistics before the client gets its response, because it may request them next */
     rill_workers_stats(s->session.worker_pool, &s->counts.stats);
-    char *text = json && (keeps || (d->first_waiting && d->first_waiting->next)) ? cli_result_line(json) : NULL;
-    if (keeps && text) cache_add(s->cache, d->hash, d->key, d->key_length, text);
+    char *text = json && keeps ? cli_result_line(json) : NULL;
+    if (text) cache_add(s->cache, d->key, d->key_length, text);
     if (result->n_outputs > 0) s->counts.actions += rill_result_output(result, 0)->length;
-    end_decoding(s, d, result->status, json, text);
+    end_decoding(s, d, result->status, json);
     pthread_mutex_unlock(&s->lock);
     free(text);
     return RILL_OK;
@@ -435,12 +403,7 @@ void queue_end(service *s, rill_status status)
         fail_rest_of_job(s, j, ended, why);
         job_release(j);
     }
-    json_t *failure = cli_result_error(ended, why);
-    char *text = cli_result_line(failure);
-    /* each waiting input gets a copy of the failure */
-    while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], ended, NULL, text);
-    json_decref(failure);
-    free(text);
+    while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], ended, cli_result_error(ended, why));
     job_release(s->last_read);
     s->last_read = NULL;
     pthread_mutex_unlock(&s->lock);

@@ -64,14 +64,16 @@ static const char *known_key(const char *word, const char *const *keys)
 static int refuse_key(api_request *r, const char *key, const char *const *keys)
 {
     service *s = r->models->service[0];
-    const char *why = "";
+    const rill_option *row;
     const int is_option = rill_option_row(s->session.ctx, key) != NULL || rill_refused_option("setting", key) != NULL;
-    if (is_option && service_check_option(s, key, &why) != RILL_OK) return api_refuse(r, 400, "bad-request", "%s", why);
+    if (is_option &&
+        rill_domain_request_option(rill_model_domain(s->session.model), s->request_ctx, key, &row) != RILL_OK)
+        return api_refuse_request(r, "%s", rill_error(s->request_ctx));
     if (is_option || rill_is_options_key(key))
-        return api_refuse(r, 400, "bad-request", "unknown key \"%s\": the options are in \"options\"", key);
+        return api_refuse_request(r, "unknown key \"%s\": the options are in \"options\"", key);
     const char *near = known_key(key, keys);
-    return near ? api_refuse(r, 400, "bad-request", "unknown key \"%s\": did you mean \"%s\"?", key, near)
-                : api_refuse(r, 400, "bad-request", "unknown key \"%s\"", key);
+    return near ? api_refuse_request(r, "unknown key \"%s\": did you mean \"%s\"?", key, near)
+                : api_refuse_request(r, "unknown key \"%s\"", key);
 }
 
 int request_has_known_keys(api_request *r, const char *const *keys)
@@ -87,30 +89,35 @@ int request_has_known_keys(api_request *r, const char *const *keys)
     return 1;
 }
 
+const char *request_text(const json_t *body, const char *key)
+{
+    const json_t *value = json_object_get(body, key);
+    const char *text = json_string_value(value);
+    return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
 int request_find_service(api_request *r)
 {
     const models *m = r->models;
-    const json_t *value = json_object_get(r->body, "model");
-    const char *name = json_string_value(value);
-    if (!value) r->service = m->service[0];
-    if (!value) return 1;
-    if (!name || strlen(name) != json_string_length(value))
-        return api_refuse(r, 400, "bad-request", "model: expected a text without a NUL byte");
+    const char *name = request_text(r->body, "model");
+    if (!json_object_get(r->body, "model"))
+        r->service = m->service[0];
+    else if (!name)
+        return api_refuse_request(r, "model: expected a text without a NUL byte");
     for (int i = 0; i < m->n && !r->service; i++)
         if (!strcmp(m->service[i]->name, name)) r->service = m->service[i];
-    return r->service
-               ? 1
-               : api_refuse(r, 404, "unknown-model", "unknown model \"%s\": GET /v1/models lists the models", name);
+    if (r->service) return 1;
+    return api_refuse(r, 404, "unknown-model", "unknown model \"%s\": GET /v1/models lists the models", name);
 }
 
 int request_read_options(api_request *r)
 {
     const json_t *options = json_object_get(r->body, "options");
-    const char *why;
     if (options == NULL) return 1;
-    if (!json_is_object(options)) return api_refuse(r, 400, "bad-request", "options: expected an object {NAME: VALUE}");
-    const rill_status status = service_read_settings(r->service, options, r->job, &why);
+    if (!json_is_object(options)) return api_refuse_request(r, "options: expected an object {NAME: VALUE}");
+    const rill_status status = service_read_settings(r->service, options, r->job);
     if (status == RILL_OK) return 1;
+    const char *why = rill_error(r->service->request_ctx);
     return status == RILL_ERR_OPTION ? api_refuse(r, 400, "bad-option", "options: %s", why)
                                      : api_refuse(r, 503, "out-of-memory", "%s", why);
 }
@@ -119,9 +126,8 @@ int request_read_switch(api_request *r, const char *key, int *out)
 {
     const json_t *value = json_object_get(r->body, key);
     *out = json_is_true(value);
-    return value == NULL || json_is_boolean(value)
-               ? 1
-               : api_refuse(r, 400, "bad-request", "%s: expected true or false", key);
+    if (value == NULL || json_is_boolean(value)) return 1;
+    return api_refuse_request(r, "%s: expected true or false", key);
 }
 
 int request_read_timeout(api_request *r)
@@ -130,60 +136,43 @@ int request_read_timeout(api_request *r)
     const double seconds = json_number_value(value);
     if (value == NULL) return 1;
     if (!json_is_number(value) || !(seconds > 0 && seconds < 1e6))
-        return api_refuse(r, 400, "bad-request", "timeout: expected a number of seconds, above 0");
+        return api_refuse_request(r, "timeout: expected a number of seconds, above 0");
     r->job->deadline = r->job->arrival_time + seconds;
     return 1;
 }
 
-/* Return text i of `inputs`, a string or a list of strings. */
-static const json_t *input_text(const json_t *inputs, size_t i)
-{
-    return json_is_string(inputs) ? inputs : json_array_get(inputs, i);
-}
-
-static size_t n_inputs(const json_t *inputs)
-{
-    return json_is_string(inputs) ? 1 : json_array_size(inputs);
-}
-
 static int check_inputs(api_request *r, const json_t *inputs)
 {
-    const size_t n = n_inputs(inputs);
-    if (!json_is_string(inputs) && !json_is_array(inputs))
-        return api_refuse(r, 400, "bad-request", "expected a text, or a list of texts, as inputs");
+    const size_t n = json_array_size(inputs);
     if (n > (size_t)r->max_inputs)
         return api_refuse(r, 413, "too-many-inputs", "%zu inputs: the maximum of a request is %lld", n,
                           (long long)r->max_inputs);
     for (size_t i = 0; i < n; i++)
-        if (!json_is_string(input_text(inputs, i)))
-            return api_refuse(r, 400, "bad-request", "inputs: %zu: expected a text", i);
+        if (!json_is_string(json_array_get(inputs, i))) return api_refuse_request(r, "inputs: %zu: expected a text", i);
     return 1;
 }
 
-/* Copy a text into a job. For a multilingual model, the columns with its languages are put before the text. */
-static int set_text(const api_request *r, job *j, int32_t i, const json_t *text)
+/* Copy a text into an input. For a multilingual model, the columns with its languages are put before the text. Returns 0 if out of
+ * memory. */
+static int set_text(job_input *input, const api_languages *languages, const json_t *text)
 {
-    const char *bytes = json_string_value(text);
     const size_t length = json_string_length(text);
-    if (!r->languages.from) return job_set_text(j, i, bytes, length);
-    const size_t head = strlen(r->languages.from) + strlen(r->languages.to) + 2;
-    char *copy = malloc(head + length + 1);
+    const int head = languages->from ? asprintf(&input->text, "%s\t%s\t", languages->from, languages->to) : 0;
+    if (head < 0) input->text = NULL;
+    char *copy = head < 0 ? NULL : realloc(input->text, (size_t)head + length + 1);
     if (!copy) return 0;
-    snprintf(copy, head + 1, "%s\t%s\t", r->languages.from, r->languages.to);
-    memcpy(copy + head, bytes, length);
-    const int fine = job_set_text(j, i, copy, head + length);
-    free(copy);
-    return fine;
+    memcpy(copy + head, json_string_value(text), length + 1);
+    input->text = copy;
+    input->length = (size_t)head + length;
+    return 1;
 }
 
 job *request_make_job(api_request *r, const json_t *inputs)
 {
     if (!check_inputs(r, inputs)) return NULL;
-    const size_t n = n_inputs(inputs);
-    job *j = job_create((int32_t)n);
-    for (size_t i = 0; j && i < n; i++) {
-        const json_t *text = input_text(inputs, i);
-        if (set_text(r, j, (int32_t)i, text)) continue;
+    job *j = job_create((int32_t)json_array_size(inputs));
+    for (int32_t i = 0; j && i < j->n; i++) {
+        if (set_text(&j->input[i], &r->languages, json_array_get(inputs, (size_t)i))) continue;
         job_release(j);
         j = NULL;
     }
@@ -198,13 +187,9 @@ int request_submit(api_request *r)
     if (status == RILL_OK) return 1;
     const char *why = service_failure(r->service);
     if (why[0])
-        api_refuse(r, 503, "failed", "model %s has failed and is being reopened: %s", r->service->name, why);
-    else if (status == RILL_AGAIN)
-        api_refuse(r, 503, "busy", "too many inputs are queued: try again");
-    else
-        api_refuse(r, 503, "stopping", "the server is stopping and accepts no requests");
-    r->answer.retry_after = 1;
-    return 0;
+        return api_refuse_for_now(r, "failed", "model %s has failed and is being reopened: %s", r->service->name, why);
+    if (status == RILL_AGAIN) return api_refuse_for_now(r, "busy", "too many inputs are queued: try again");
+    return api_refuse_for_now(r, "stopping", "the server is stopping and accepts no requests");
 }
 
 /* --- documents --------------------------------------------------------------------------------------------------------- */
@@ -217,21 +202,20 @@ int request_read_split(api_request *r, document_split *split)
     *split = DOCUMENT_UNSPLIT;
     for (int s = DOCUMENT_LINES; s <= DOCUMENT_HTML && json_is_string(value); s++)
         if (!strcmp(names[s], json_string_value(value))) *split = (document_split)s;
-    return value == NULL || *split != DOCUMENT_UNSPLIT
-               ? 1
-               : api_refuse(r, 400, "bad-request", "split: expected \"lines\", \"sentences\" or \"html\"");
+    if (value == NULL || *split != DOCUMENT_UNSPLIT) return 1;
+    return api_refuse_request(r, "split: expected \"lines\", \"sentences\" or \"html\"");
 }
 
 /* Split the inputs into documents, which the request keeps. Returns the list of all parts; NULL: out of memory. */
 static json_t *split_inputs(api_request *r, const json_t *inputs, document_split split, int32_t max_parts)
 {
     const char *language = r->languages.from ? r->languages.from : service_language(r->service);
-    const size_t n = n_inputs(inputs);
+    const size_t n = json_array_size(inputs);
     json_t *parts = json_array();
     r->document = calloc(n + 1, sizeof(document *));
     int fine = r->document && parts;
     for (size_t i = 0; i < n && fine && json_array_size(parts) <= (size_t)max_parts; i++) {
-        const json_t *text = input_text(inputs, i);
+        const json_t *text = json_array_get(inputs, i);
         document *d = document_open(json_string_value(text), json_string_length(text), split, language, max_parts);
         fine = d != NULL;
         r->document[i] = d;
@@ -249,64 +233,59 @@ static json_t *split_inputs(api_request *r, const json_t *inputs, document_split
 
 int request_make_document_job(api_request *r, const json_t *inputs, document_split split)
 {
-    if (!check_inputs(r, inputs)) return 0;
+    if (!json_is_string(inputs) && !json_is_array(inputs))
+        return api_refuse_request(r, "expected a text, or a list of texts, as inputs");
     r->is_single = json_is_string(inputs);
-    json_t *parts = split == DOCUMENT_UNSPLIT ? NULL : split_inputs(r, inputs, split, (int32_t)r->max_inputs);
-    if (split != DOCUMENT_UNSPLIT && !parts) return api_refuse_memory(r);
-    if (json_array_size(parts) > (size_t)r->max_inputs)
-        api_refuse(r, 413, "too-many-inputs",
-                   "the text has more than %lld sentences and HTML texts: send "
-                   "it in parts",
+    json_t *list = r->is_single ? json_pack("[O]", inputs) : json_incref((json_t *)(uintptr_t)inputs), *parts = NULL;
+    if (!list)
+        api_refuse_memory(r);
+    else if (split == DOCUMENT_UNSPLIT)
+        r->job = request_make_job(r, list);
+    else if (check_inputs(r, list) && !(parts = split_inputs(r, list, split, (int32_t)r->max_inputs)))
+        api_refuse_memory(r);
+    else if (json_array_size(parts) > (size_t)r->max_inputs)
+        api_refuse(r, 413, "too-many-inputs", "the text has more than %lld sentences and HTML texts: send it in parts",
                    (long long)r->max_inputs);
-    else
-        r->job = request_make_job(r, parts ? parts : inputs);
+    else if (parts)
+        r->job = request_make_job(r, parts);
+    json_decref(list);
     json_decref(parts);
     return r->job != NULL;
 }
 
-/* A document to join. Its parts are the job's inputs from number `first` on; of each part, the output of rank `output` (0: best) is
- * used. */
-typedef struct document_range {
-    const api_request *request;
-    const document *document;
-    int32_t first;
-    size_t output;
-} document_range;
-
-static document_range job_range(const api_request *r, size_t i)
+/* Return the inputs of the job that are the parts of document i. */
+static const job_input *document_inputs(const api_request *r, size_t i)
 {
-    document_range found = {.request = r, .document = r->document[i]};
-    for (size_t d = 0; d < i; d++) found.first += document_n_parts(r->document[d]);
-    return found;
-}
-
-static const char *part_output_text(void *user, int32_t i)
-{
-    const document_range *where = user;
-    const size_t output = document_is_sentence(where->document, i) ? where->output : 0;
-    return json_string_value(cli_result_output_text(where->request->job->input[where->first + i].result, output));
+    const job_input *first = r->job->input;
+    for (size_t d = 0; d < i; d++) first += document_n_parts(r->document[d]);
+    return first;
 }
 
 json_t *request_document_text(const api_request *r, size_t i, size_t output)
 {
-    document_range where = job_range(r, i);
-    where.output = output;
-    char *text = document_join(r->document[i], part_output_text, &where);
+    const document *d = r->document[i];
+    const job_input *input = document_inputs(r, i);
+    const char **outputs = calloc((size_t)document_n_parts(d) + 1, sizeof *outputs);
+    for (int32_t k = 0; outputs && k < document_n_parts(d); k++)
+        outputs[k] = json_string_value(
+            cli_result_output_text(input[k].result, document_is_sentence(d, k) ? output : 0));
+    char *text = outputs ? document_join(d, outputs) : NULL;
     json_t *text_json = text ? cli_json_text(text, strlen(text)) : NULL;
     free(text);
+    free(outputs);
     return text_json;
 }
 
 json_t *request_document_results(const api_request *r, size_t i)
 {
-    const document_range where = job_range(r, i);
+    const job_input *input = document_inputs(r, i);
     json_t *list = json_array();
     for (int32_t k = 0; k < document_n_parts(r->document[i]); k++) {
         if (!document_is_sentence(r->document[i], k)) continue;
         size_t length;
         const char *part = document_part(r->document[i], k, &length);
         json_t *part_json = json_pack("{s:o}", "input", cli_json_text(part, length));
-        json_object_update(part_json, r->job->input[where.first + k].result);
+        json_object_update(part_json, input[k].result);
         json_array_append_new(list, part_json);
     }
     return list;

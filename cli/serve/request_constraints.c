@@ -19,22 +19,22 @@ static int add_part(job_input *input, const char *name, const char *text)
 static int read_constraints(api_request *r, const json_t *value)
 {
     job *j = r->job;
-    const char *why;
+    service *s = r->service;
+    const char *const *scorers;
     const int each = json_is_array(value);
     if (value == NULL) return 1;
-    if (r->document)
-        return api_refuse(r, 400, "bad-request", "constraints cannot be combined with \"split\": use a glossary");
+    if (r->document) return api_refuse_request(r, "constraints cannot be combined with \"split\": use a glossary");
     if ((!each && !json_is_string(value)) || (each && (r->is_single || json_array_size(value) != (size_t)j->n)))
-        return api_refuse(
-            r, 400, "bad-request",
-            "constraints: expected a text or, for a list of inputs, a list of the same length with texts and nulls");
+        return api_refuse_request(
+            r, "constraints: expected a text or, for a list of inputs, a list of the same length with texts and nulls");
     for (int32_t i = 0; i < j->n; i++) {
         const json_t *line = each ? json_array_get(value, (size_t)i) : value;
         if (json_is_null(line)) continue;
         if (!json_is_string(line) || strcspn(json_string_value(line), "\r\n") != json_string_length(line))
-            return api_refuse(r, 400, "bad-request", "constraints: %d: expected a text of one line, or null", (int)i);
-        if (service_check_constraints(r->service, json_string_value(line), &why) < 0)
-            return api_refuse(r, 400, "bad-request", "%s", why);
+            return api_refuse_request(r, "constraints: %d: expected a text of one line, or null", (int)i);
+        if (rill_constraints_read(s->request_constraints, json_string_value(line), json_string_length(line), &scorers) <
+            0)
+            return api_refuse_request(r, "%s", rill_error(s->request_ctx));
         if (json_string_length(line) > 0 && !add_part(&j->input[i], "", json_string_value(line)))
             return api_refuse_memory(r);
     }
@@ -61,23 +61,21 @@ static int check_glossary(api_request *r, json_t *glossary)
     size_t bytes = 0;
     const char *term;
     json_t *target;
-    if (!json_is_object(glossary))
-        return api_refuse(r, 400, "bad-request", "glossary: expected an object {TERM: TEXT}");
-    if (n > MAX_TERMS) return api_refuse(r, 400, "bad-request", "glossary: %zu terms: the maximum is %d", n, MAX_TERMS);
+    if (!json_is_object(glossary)) return api_refuse_request(r, "glossary: expected an object {TERM: TEXT}");
+    if (n > MAX_TERMS) return api_refuse_request(r, "glossary: %zu terms: the maximum is %d", n, MAX_TERMS);
     json_object_foreach(glossary, term, target)
     {
         if (!is_term(term, strlen(term)) || !json_is_string(target) ||
             !is_term(json_string_value(target), json_string_length(target)))
-            return api_refuse(
-                r, 400, "bad-request",
+            return api_refuse_request(
+                r,
                 "glossary: \"%.100s\": expected a term and its text, on one line of at most %d bytes, without \"|||\"",
                 term, MAX_TERM_BYTES);
     }
     for (int32_t i = 0; i < r->job->n; i++) bytes += r->job->input[i].length;
-    return n == 0 || bytes <= MAX_SEARCHED_BYTES / n
-               ? 1
-               : api_refuse(r, 413, "too-large", "glossary: with %zu terms an input may have %zu bytes, found %zu", n,
-                            MAX_SEARCHED_BYTES / n, bytes);
+    if (n == 0 || bytes <= MAX_SEARCHED_BYTES / n) return 1;
+    return api_refuse(r, 413, "too-large", "glossary: with %zu terms an input may have %zu bytes, found %zu", n,
+                      MAX_SEARCHED_BYTES / n, bytes);
 }
 
 /* A term of the glossary in lower case, and the text that outputs must then contain. */

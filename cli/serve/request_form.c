@@ -20,16 +20,19 @@ static int add_field(json_t *form, const char *name, json_t *value)
     return fine;
 }
 
-/* --- the query ---------------------------------------------------------------------------------------------------- */
-
-typedef struct query {
+/* The state of reading a query or a multipart form: in a form, the field that is being read, whose value arrives in pieces. */
+typedef struct form_reader {
     json_t *form;
+    char *name, *value; /* name and value of the field; name NULL: no field yet */
+    size_t length, capacity;
     int is_bad;
-} query;
+} form_reader;
+
+/* --- the query ---------------------------------------------------------------------------------------------------- */
 
 static enum MHD_Result add_argument(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    query *q = user;
+    form_reader *q = user;
     (void)kind;
     q->is_bad = !add_field(q->form, name, json_string(value ? value : ""));
     return q->is_bad ? MHD_NO : MHD_YES;
@@ -37,72 +40,42 @@ static enum MHD_Result add_argument(void *user, enum MHD_ValueKind kind, const c
 
 int form_add_query(json_t *form, struct MHD_Connection *connection)
 {
-    query q = {.form = form};
+    form_reader q = {.form = form};
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &q);
     return !q.is_bad;
 }
 
 /* --- application/x-www-form-urlencoded ---------------------------------------------------------------------------- */
 
-/* The format is that of the URL standard (url.spec.whatwg.org), section 5.1. */
-static int digit(char c)
+/* The format is that of the URL standard (url.spec.whatwg.org), section 5.1. Decode a name or a value in place, and return it as a JSON
+ * string. */
+static json_t *decode(char *text)
 {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
+    for (char *plus = text; (plus = strchr(plus, '+'));) *plus = ' ';
+    const size_t n = MHD_http_unescape(text);
+    return json_stringn(text, n);
 }
 
-/* Decode a name or a value in place, and return it as a JSON string. */
-static json_t *decode(char *text, size_t n)
+static int add_part(json_t *form, char *part)
 {
-    size_t to = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '%' && i + 2 < n && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
-            text[to++] = (char)(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-            i += 2;
-        } else {
-            text[to++] = text[i] == '+' ? ' ' : text[i];
-        }
-    }
-    return json_stringn(text, to);
-}
-
-static int add_part(json_t *form, char *part, size_t n)
-{
-    char *equals = memchr(part, '=', n);
-    const size_t name = equals ? (size_t)(equals - part) : n;
-    json_t *key = decode(part, name);
+    json_t *key = decode(strsep(&part, "="));
     const char *word = json_string_value(key);
     const int fine = word && strlen(word) == json_string_length(key) &&
-                     add_field(form, word, equals ? decode(equals + 1, n - name - 1) : json_string(""));
+                     add_field(form, word, part ? decode(part) : json_string(""));
     json_decref(key);
     return fine;
 }
 
 int form_add_urlencoded(json_t *form, char *body, size_t length)
 {
-    int fine = 1;
-    for (size_t offset = 0; fine && offset < length;) {
-        const char *end = memchr(body + offset, '&', length - offset);
-        const size_t n = end ? (size_t)(end - body) - offset : length - offset;
-        if (n > 0) fine = add_part(form, body + offset, n);
-        offset += n + 1;
-    }
+    int fine = !length || !memchr(body, '\0', length);
+    for (char *part; fine && (part = strsep(&body, "&"));) fine = !*part || add_part(form, part);
     return fine;
 }
 
 /* --- multipart/form-data ------------------------------------------------------------------------------------------ */
 
-/* The state of reading a multipart form: the field that is being read. Its value arrives in pieces. */
-typedef struct multipart {
-    json_t *form;
-    char *name, *value; /* name and value of the field; name NULL: no field yet */
-    size_t length, capacity;
-    int is_bad;
-} multipart;
-
-static void end_field(multipart *m)
+static void end_field(form_reader *m)
 {
     if (m->name) m->is_bad |= !add_field(m->form, m->name, json_stringn(m->value ? m->value : "", m->length));
     free(m->name);
@@ -114,7 +87,7 @@ static enum MHD_Result take_piece(void *user, enum MHD_ValueKind kind, const cha
                                   const char *type, const char *encoding, const char *data, uint64_t offset,
                                   size_t size)
 {
-    multipart *m = user;
+    form_reader *m = user;
     (void)kind, (void)file_name, (void)type, (void)encoding;
     if (offset == 0) {
         end_field(m);
@@ -130,7 +103,7 @@ static enum MHD_Result take_piece(void *user, enum MHD_ValueKind kind, const cha
 int form_add_multipart(json_t *form, struct MHD_Connection *connection, const char *body, size_t length)
 {
     enum { BUFFER_BYTES = 4096 };
-    multipart m = {.form = form};
+    form_reader m = {.form = form};
     struct MHD_PostProcessor *parser = MHD_create_post_processor(connection, BUFFER_BYTES, take_piece, &m);
     if (!parser) return 0;
     int fine = MHD_post_process(parser, body, length) == MHD_YES;

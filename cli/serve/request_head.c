@@ -151,40 +151,34 @@ static int is_own_origin(const char *origin, const char *host)
     return host && is_web && !strcasecmp(after_scheme(origin), host);
 }
 
-static int is_listed_origin(const char *origin, const serve_options *options)
+/* Whether an Origin header is that of an allowed origin; or whether a Host header (is_host) has the host of one, because a proxy may pass
+ * on the host that its clients use. If all origins are allowed ("*"), any origin and any host are. */
+static int is_listed(const char *value, int is_host, const serve_options *options)
 {
-    for (int i = 0; i < options->n_origins; i++)
-        if (!strcmp(options->origins[i], "*") || !strcasecmp(options->origins[i], origin)) return 1;
-    return 0;
-}
-
-/* Whether a Host header has the host of an allowed origin: a proxy may pass on the host that its clients use. If all origins are allowed
- * ("*"), any host is. */
-static int is_host_of_listed(const char *host, const serve_options *options)
-{
-    for (int i = 0; i < options->n_origins; i++)
-        if (!strcmp(options->origins[i], "*") || !strcasecmp(after_scheme(options->origins[i]), host)) return 1;
+    for (int i = 0; i < options->n_origins; i++) {
+        const char *listed = options->origins[i];
+        if (!strcmp(listed, "*") || !strcasecmp(is_host ? after_scheme(listed) : listed, value)) return 1;
+    }
     return 0;
 }
 
 const char *head_allowed_origin(struct MHD_Connection *connection, const serve_options *options)
 {
     const char *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
-    return origin && is_listed_origin(origin, options) ? origin : NULL;
+    return origin && is_listed(origin, 0, options) ? origin : NULL;
 }
 
 int head_check_source(api_request *r, struct MHD_Connection *connection, const serve_options *options)
 {
     const char *host = head_value(connection, MHD_HTTP_HEADER_HOST),
                *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
-    if (host && comes_by_loopback(connection) && !is_this_machine(host, options) && !is_host_of_listed(host, options))
+    if (host && comes_by_loopback(connection) && !is_this_machine(host, options) && !is_listed(host, 1, options))
         return api_refuse(r, 403, "bad-host",
                           "Host: \"%.200s\" is not this machine: add the host of your proxy with --allow-origin", host);
     if (origin &&
-        (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed_origin(origin, options))))
+        (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed(origin, 0, options))))
         return api_refuse(r, 403, "bad-origin",
-                          "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an "
-                          "origin",
+                          "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an origin",
                           origin);
     return 1;
 }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "rill/file.h"
 #include "trace.h"
 
 enum { MAX_INPUT_SECONDS = 10 }; /* time limit of each input in seconds */
@@ -13,7 +14,8 @@ typedef struct request_trace {
     job *job;
     rill_context *ctx;
     cli_trace trace;
-    int fd; /* descriptor of the memory file to which the trace is written */
+    int fd;        /* descriptor of the memory file to which the trace is written */
+    char path[32]; /* path of the memory file */
 } request_trace;
 
 static rill_status submit(request_trace *t, rill_engine *engine, job_input *input, int64_t *id)
@@ -29,17 +31,6 @@ static rill_status submit(request_trace *t, rill_engine *engine, job_input *inpu
     return status;
 }
 
-static int is_request_cancelled(service *s, job *j)
-{
-    pthread_mutex_lock(&j->lock);
-    int cancelled = j->is_cancelled;
-    pthread_mutex_unlock(&j->lock);
-    pthread_mutex_lock(&s->lock);
-    cancelled |= s->is_stopped;
-    pthread_mutex_unlock(&s->lock);
-    return cancelled;
-}
-
 static rill_status decode(request_trace *t, rill_engine *engine)
 {
     job *j = t->job;
@@ -47,7 +38,7 @@ static rill_status decode(request_trace *t, rill_engine *engine)
     rill_status status = RILL_OK;
     for (int32_t next = 0; status >= 0 && j->n_done < j->n;) {
         int64_t id;
-        if (is_request_cancelled(t->service, j)) return RILL_ERR_CANCELLED;
+        if (j->is_cancelled || t->service->is_stopped) return RILL_ERR_CANCELLED;
         for (; next < j->n && rill_engine_free_slots(engine) > 0 && status >= 0; next++)
             status = submit(t, engine, &j->input[next], &id);
         if (next == j->n) rill_engine_close_input(engine);
@@ -69,7 +60,6 @@ static rill_status decode(request_trace *t, rill_engine *engine)
 static rill_status run(request_trace *t)
 {
     const service *s = t->service;
-    char path[64];
     rill_engine *engine = NULL;
     rill_engine_setup setup = *s->search_config->setup;
     setup.settings = t->job->settings;
@@ -77,10 +67,10 @@ static rill_status run(request_trace *t)
     setup.trace = cli_trace_event;
     setup.trace_user = &t->trace;
     setup.trace_hypotheses = 1;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", t->fd);
+    snprintf(t->path, sizeof t->path, "/proc/self/fd/%d", t->fd);
     rill_status status = rill_engine_create(&engine, t->ctx, s->session.model, &setup);
     if (status >= 0 &&
-        (cli_trace_open(&t->trace, t->ctx, path, 1) != CLI_OK ||
+        (cli_trace_open(&t->trace, t->ctx, t->path, 1) != CLI_OK ||
          cli_trace_begin(&t->trace, &s->session, s->search_config, rill_engine_settings(engine), 0) != CLI_OK))
         status = rill_fail(t->ctx, RILL_ERR_MEMORY, "out of memory: a trace");
     if (status >= 0) status = decode(t, engine);
@@ -90,17 +80,12 @@ static rill_status run(request_trace *t)
     return status;
 }
 
-static char *read_back(int fd)
+static char *read_back(request_trace *t)
 {
-    const off_t size = lseek(fd, 0, SEEK_END);
-    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
-    if (!text) return NULL;
-    if (pread(fd, text, (size_t)size, 0) != size) {
-        free(text);
-        return NULL;
-    }
-    text[size] = '\0';
-    return text;
+    rill_text text = {.ctx = t->ctx};
+    char *trace = rill_file_read(&text, t->path, RILL_FILE_TEXT_MAX) < 0 ? NULL : strdup(text.data);
+    rill_text_clear(&text);
+    return trace;
 }
 
 static void end_trace(request_trace *t)
@@ -121,7 +106,7 @@ static void *run_trace(void *user)
     request_trace *t = user;
     job *j = t->job;
     const rill_status status = run(t);
-    j->trace = status >= 0 ? read_back(t->fd) : NULL;
+    j->trace = status >= 0 ? read_back(t) : NULL;
     while (j->n_done < j->n) /* no other thread sets results at this point */
         job_set_result(&j->input[j->n_done], status,
                        j->trace ? json_null() : cli_result_error(status, rill_error(t->ctx)));

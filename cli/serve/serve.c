@@ -1,6 +1,6 @@
 /* rill serve: serve models over HTTP.
  *
- * Each model is opened with the command line, in which -m names only this model. So all model and search options of `rill decode`
+ * Each model is opened with the command line, of whose models only this one is kept. So all model and search options of `rill decode`
  * work.
  *
  * Sections: options · models · API key · reloading · the command. */
@@ -43,8 +43,7 @@ static const cli_option server_rows[] = {
      STORED(host)},
     {"port", 'p', "P", "port to listen on (default 8190); 0: any free port", NUMBER(port, CLI_INT, 0, 65535)},
     {"api-key-file", 0, "FILE",
-     "file whose first line clients must send as a key; in the header \"Authorization: "
-     "Bearer KEY\"",
+     "file whose first line clients must send as a key; in the header \"Authorization: Bearer KEY\"",
      STORED(api_key_path), .aliases = "token-file"},
     {"queue-size", 0, "N",
      "maximum number of queued inputs of each model (default 10000); larger requests are refused with 503",
@@ -110,77 +109,6 @@ typedef struct serve {
     double retry_time; /* time at which the next attempt to open a failed model begins */
 } serve;
 
-/* Return the value of -m or --model at argv[arg_index]; NULL: another option stands there. *uses: number of words of the option. */
-static const char *model_argument(char **argv, int argc, int arg_index, int *uses)
-{
-    static const char *const starts[] = {"--model=", "-m"};
-    *uses = 2;
-    if (!strcmp(argv[arg_index], "-m") || !strcmp(argv[arg_index], "--model"))
-        return arg_index + 1 < argc ? argv[arg_index + 1] : NULL;
-    *uses = 1;
-    for (int i = 0; i < 2; i++)
-        if (!strncmp(argv[arg_index], starts[i], strlen(starts[i]))) return argv[arg_index] + strlen(starts[i]);
-    return NULL;
-}
-
-/* Return the name of a model: NAME in NAME=DIR, or else the last component of its directory. *model: receives the directory. */
-static char *model_name(const char **model)
-{
-    const char *equals = strchr(*model, '='), *slash = strchr(*model, '/');
-    if (equals && equals > *model && (!slash || equals < slash)) {
-        char *name = strndup(*model, (size_t)(equals - *model));
-        *model = equals + 1;
-        return name;
-    }
-    size_t end = strlen(*model);
-    while (end > 1 && (*model)[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin > 0 && (*model)[begin - 1] != '/') begin--;
-    return strndup(*model + begin, end - begin);
-}
-
-/* The models on a command line, and its other arguments. `word` has space for two more arguments, "-m" and one model. */
-typedef struct line {
-    char *name[MODELS_MAX];        /* [n] name of each model */
-    const char *model[MODELS_MAX]; /* [n] DIR or NAME=DIR of each model */
-    int n, n_words;
-    char **word;
-} line;
-
-static int read_line(line *l, int argc, char **argv)
-{
-    l->word = calloc((size_t)argc + 3, sizeof *l->word);
-    if (!l->word) return cli_fail_memory("the command line");
-    l->word[l->n_words++] = argv[0];
-    for (int i = 1, uses; i < argc; i++) {
-        const char *model = model_argument(argv, argc, i, &uses);
-        if (!model) {
-            l->word[l->n_words++] = argv[i];
-            continue;
-        }
-        i += uses - 1;
-        if (l->n == MODELS_MAX) return cli_fail("--model: at most %d", MODELS_MAX);
-        l->name[l->n] = model_name(&model);
-        l->model[l->n++] = model;
-        for (int m = 0; m + 1 < l->n; m++)
-            if (!strcmp(l->name[m], l->name[l->n - 1]))
-                return cli_fail("two models have the name \"%s\": set another with -m NAME=DIR", l->name[m]);
-    }
-    return CLI_OK;
-}
-
-static int open_one(line *l, int m, service **out, int *helped)
-{
-    char option[] = "-m", *name = l->name[m];
-    int n = l->n_words;
-    if (l->n > 0) {
-        l->word[n++] = option;
-        l->word[n++] = (char *)(size_t)l->model[m];
-    }
-    l->name[m] = NULL; /* service_open() took the memory of the name */
-    return service_open(out, &cli_serve, name, n, l->word, helped);
-}
-
 static int start_models(models *all)
 {
     int code = CLI_OK;
@@ -190,47 +118,40 @@ static int start_models(models *all)
 
 static void end_models(models *all, int now)
 {
-    for (int m = 0; m < all->n; m++)
-        if (all->service[m] && !all->is_shared[m]) service_end(all->service[m], now);
+    for (int m = 0; m < all->n; m++) service_end(all->service[m], now);
 }
 
-/* Close an array of models; NULL is allowed. If its services were started, call end_models() first. */
-static void close_models(models *all)
+/* Free a set of models; NULL is allowed. Services that no other set has are ended, as service_end() does it, and closed. */
+static void drop_models(models *all, int now)
 {
-    for (int m = 0; all && m < MODELS_MAX; m++)
-        if (!all->is_shared[m]) service_close(all->service[m]);
+    for (int m = 0; all && m < MODELS_MAX; m++) {
+        service *s = all->service[m];
+        if (!s || --s->n_sets > 0) continue;
+        service_end(s, now);
+        service_close(s);
+    }
     free(all);
 }
 
 /* Open all models of the command line. `old`, if not NULL, is the set that the new set replaces. Its services that have not failed then
- * belong to both sets. The new set ends and closes these services, so it must be closed after `old`.
- *   *out: closed by the caller, NULL on failure, and `old` is unchanged; *helped: help was printed, nothing else to do
+ * belong to both sets.
+ *   *out: freed by drop_models(), NULL on failure; *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
 static int open_models(models **out, const serve *s, models *old, int starts, int *helped)
 {
-    line l = {.n = 0};
     models *all = calloc(1, sizeof *all);
-    int code = all ? read_line(&l, s->argc, s->argv) : cli_fail_memory("the models");
-    *out = NULL;
-    for (int m = 0; code == CLI_OK && (m == 0 || m < l.n) && !*helped; m++) {
-        all->n = l.n;
-        all->is_shared[m] = old && !service_failure(old->service[m])[0];
-        if (all->is_shared[m])
+    int code = all ? CLI_OK : cli_fail_memory("the models");
+    if (all) all->n = old ? old->n : 1;
+    for (int m = 0; code == CLI_OK && m < all->n && !*helped; m++) {
+        if (old && !service_failure(old->service[m])[0])
             all->service[m] = old->service[m];
         else
-            code = open_one(&l, m, &all->service[m], helped);
+            code = service_open(&all->service[m], &cli_serve, m, s->argc, s->argv, &all->n, helped);
+        if (all->service[m]) all->service[m]->n_sets++;
     }
     if (code == CLI_OK && starts && !*helped) code = start_models(all);
-    if (code == CLI_OK && !*helped) {
-        for (int m = 0; m < all->n && old; m++) old->is_shared[m] = all->is_shared[m];
-        memset(all->is_shared, 0, sizeof all->is_shared);
-        *out = all;
-    } else {
-        if (all) end_models(all, 1);
-        close_models(all);
-    }
-    while (l.n > 0) free(l.name[--l.n]);
-    free(l.word);
+    *out = code == CLI_OK && !*helped ? all : NULL;
+    if (!*out) drop_models(all, 1);
     return code;
 }
 
@@ -258,18 +179,16 @@ static int read_token(const char *path, char **out)
 
 /* --- reloading ---------------------------------------------------------------------------------------------------- */
 
-/* Close old sets of models that no request uses, from the oldest one on, because a newer set may have taken over services of an older
- * one. */
-static void close_idle(serve *s)
+/* Drop old sets of models that no request uses. */
+static void drop_idle(serve *s)
 {
-    for (;;) {
-        models **last_link = &s->draining;
-        while (*last_link && (*last_link)->next) last_link = &(*last_link)->next;
-        models *m = *last_link;
-        if (!m || server_n_users(s->server, m) > 0) return;
-        *last_link = NULL;
-        end_models(m, 0);
-        close_models(m);
+    for (models **link = &s->draining, *m; (m = *link);) {
+        if (m->n_users > 0) {
+            link = &m->next;
+        } else {
+            *link = m->next;
+            drop_models(m, 0);
+        }
     }
 }
 
@@ -340,7 +259,7 @@ static void wait_for_end(serve *s)
             reload(s);
         }
         reopen(s);
-        close_idle(s);
+        drop_idle(s);
     }
 }
 
@@ -383,10 +302,10 @@ static int main_of_serve(int argc, char **argv)
     }
     while (s.draining) {
         models *next = s.draining->next;
-        close_models(s.draining);
+        drop_models(s.draining, 1);
         s.draining = next;
     }
-    close_models(s.current);
+    drop_models(s.current, 1);
     free(s.token);
     return code;
 }

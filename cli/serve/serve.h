@@ -3,6 +3,7 @@
 #define CLI_SERVE_SERVE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "report.h"
 #include "split_sentences.h"
@@ -36,13 +37,10 @@ typedef struct cache cache;
 cache *cache_create(size_t max_bytes);
 void cache_destroy(cache *c); /* NULL is allowed */
 
-/* Hash a key with a secret seed, so that clients cannot construct keys that collide. */
-uint64_t cache_hash(const cache *c, const void *key, size_t length);
-
 /* Find the response that is stored for a key. It is valid until the next cache_add(). NULL: not cached. */
-const char *cache_find(cache *c, uint64_t hash, const void *key, size_t length);
+const char *cache_find(cache *c, const void *key, size_t length);
 /* Store copies of key and response. Entries that are too large, or for which there is no memory, are not stored. */
-void cache_add(cache *c, uint64_t hash, const void *key, size_t length, const char *answer);
+void cache_add(cache *c, const void *key, size_t length, const char *answer);
 
 size_t cache_n_entries(const cache *c);
 size_t cache_n_bytes(const cache *c);
@@ -56,8 +54,8 @@ size_t cache_n_bytes(const cache *c);
  * `final` and `draft` events, each of which includes the earlier ones.
  *
  * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one to
- * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, cancellation, events,
- * `notify`. Threads: see each function. */
+ * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, events, `notify`.
+ * Threads: see each function. */
 
 typedef struct job job;
 struct decoding;
@@ -74,7 +72,6 @@ typedef struct job_input {
     /* The members below are protected by the service's lock. */
     char *key; /* [key_length] cache key; NULL: not computed yet */
     size_t key_length;
-    uint64_t hash; /* hash of the cache key */
     /* search for whose result the input waits; NULL: the input is still in the queue, or done */
     struct decoding *decoding;
     struct job_input *next, *prev; /* neighbours in the list of inputs that wait for the same search */
@@ -82,21 +79,20 @@ typedef struct job_input {
 
 struct job {
     pthread_mutex_t lock;
-    int n_references;
+    atomic_int n_references;
     job *next, *prev; /* neighbours in the service's queue */
     job_input *input; /* [n] inputs of the request */
     /* numbers of inputs: all; those that have left the queue, which are the first ones; those that are done */
     int32_t n, n_dequeued, n_done;
-    int is_submitted;       /* a service has accepted the job */
-    int is_cancelled;       /* the client has disconnected */
-    rill_settings settings; /* search settings of all inputs */
-    int has_own_settings;   /* 1: the settings differ from the service's */
-    char *options;          /* domain options (rill_request.options); NULL: as the model was opened */
-    int wants_tokens;       /* 1: results contain "tokens" */
-    double deadline;        /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
-    double arrival_time;    /* time of arrival on the clock of cli_now() */
-    char *trace;            /* for traces: the text of the whole trace */
-    int is_stream;          /* 1: the client receives progress events */
+    int is_submitted;        /* a service has accepted the job */
+    atomic_int is_cancelled; /* the client has disconnected */
+    rill_settings settings;  /* search settings of all inputs */
+    char *options;           /* domain options (rill_request.options); NULL: as the model was opened */
+    int wants_tokens;        /* 1: results contain "tokens" */
+    double deadline;         /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
+    double arrival_time;     /* time of arrival on the clock of cli_now() */
+    char *trace;             /* for traces: the text of the whole trace */
+    int is_stream;           /* 1: the client receives progress events */
     /* [events_used] text of server-sent events; the first events_read bytes were sent */
     char *events;
     size_t events_read, events_used, events_capacity;
@@ -107,8 +103,6 @@ struct job {
 
 /* Create a job of n inputs. The caller holds a reference, and sets texts and settings. NULL: out of memory. */
 job *job_create(int32_t n);
-/* Copy the text of an input. 0: out of memory. */
-int job_set_text(job *j, int32_t i, const char *text, size_t length);
 job *job_retain(job *j);
 void job_release(job *j); /* NULL is allowed */
 
@@ -148,13 +142,14 @@ typedef struct service_counts {
     rill_stats stats;
 } service_counts;
 
-/* Open the model of a command line with `rill decode`'s options.
+/* Open a model of a command line with `rill decode`'s options.
  *   command: the command whose options they are
- *   name: the name by which requests select the model; freed with the service, also after a failure
+ *   index: number of the model among those of the command line, from 0; *n_models: how many there are
  *   *out: closed by the caller, NULL on failure; with the option --openapi its model is not opened
  *   *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
-int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped);
+int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
+                 int *helped);
 int service_start(service *s); /* start the service's thread; does nothing if it was started */
 /* Refuse new jobs and wait until all jobs are done. `now`: stop at once, so that unfinished inputs get an error. */
 void service_end(service *s, int now);
@@ -171,15 +166,10 @@ void service_cancel(service *s, job *j);
 const char *service_failure(service *s);
 /* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
  * Options are search settings, and domain options that inputs may set.
- *   *why: message, valid until the next call
- *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY
+ *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY, with the error in
+ *     s->request_ctx
  * Threads: one at a time. */
-rill_status service_read_settings(service *s, const json_t *options, job *j, const char **why);
-/* Check whether a request may set the option. Runs on the server's thread. RILL_OK · RILL_ERR_OPTION (*why, valid until the next call) */
-rill_status service_check_option(service *s, const char *name, const char **why);
-/* Check a line of constraints. Runs on the server's thread.
- *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
-rill_status service_check_constraints(service *s, const char *line, const char **why);
+rill_status service_read_settings(service *s, const json_t *options, job *j);
 /* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be
  * FROM-TO. */
 const char *service_language(const service *s);
@@ -197,7 +187,6 @@ typedef struct decoding {
     int64_t flight_index; /* index of this search in service.in_flight */
     char *key;            /* [key_length] cache key; NULL: the search is not shared */
     size_t key_length;
-    uint64_t hash;
     /* wants_tokens: the result has "tokens"; has_watcher: the engine reports progress */
     int wants_tokens, has_watcher;
     /* width of the input's text (cli_text_width()) if the model is made for sentences; else 0 */
@@ -211,10 +200,10 @@ struct service {
     rill_option_source *default_schedule;  /* defaults of options that only affect scheduling */
     rill_search_config *search_config;     /* search config for requests without options */
     rill_constraints *constraints;         /* parser of constraints for the run */
-    char *settings_key;                    /* canonical text of the service's own settings, for cache keys */
     rill_context *request_ctx;             /* context of the server's thread, for parsing settings */
     rill_constraints *request_constraints; /* parser of constraints for the server's thread, to check requests */
     char *name;
+    int n_sets;    /* number of sets of models that have the service */
     int can_split; /* the model is made for sentences (rill_model_split()) */
     /* language codes, ending with NULL, of a multilingual model whose inputs name their languages (option language-columns); NULL: another
      * model */
@@ -232,8 +221,8 @@ struct service {
     decoding **in_flight; /* [counts.in_flight] running searches */
     int64_t n_cancelled;  /* number of running searches that are to be cancelled in the engine */
     int is_draining, has_ended;
-    int is_tracing; /* 1: a trace is being recorded */
-    int is_stopped; /* the recording of a trace must stop */
+    int is_tracing;        /* 1: a trace is being recorded */
+    atomic_int is_stopped; /* the recording of a trace must stop */
     char failure[512];
 };
 
@@ -242,21 +231,18 @@ rill_status queue_read(void *service, int may_block, rill_request *request);
 rill_status queue_write(void *service, const rill_result *result);
 /* Fail everything that is not done, at the end of the run. status: how the run ended. */
 void queue_end(service *s, rill_status status);
-/* Return a canonical text of settings: equal settings have equal texts. NULL: out of memory. */
-char *queue_settings_key(const rill_settings *settings);
 
 /* --- models ------------------------------------------------------------------------------------------------------------ */
 
 /* A set of served models. Each model is opened with the same command line except for its name. After a reload, the old set stays open
  * until its last request is answered. */
 
-enum { MODELS_MAX = 64 };
+enum { MODELS_MAX = CLI_MODELS_MAX + 1 };
 
 typedef struct models {
-    service *service[MODELS_MAX]; /* [n] services, one per model */
-    int is_shared[MODELS_MAX];    /* [n] 1: another array of models will end and close this service */
+    service *service[MODELS_MAX]; /* [n] services, one per model; several sets may have the same service */
     int n;
-    int n_users;         /* number of requests that use these models; protected by the server's lock */
+    atomic_int n_users;  /* number of requests that use these models */
     struct models *next; /* next older set in the list of old sets */
 } models;
 

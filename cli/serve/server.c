@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
-#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,10 +29,10 @@ struct server {
     char address[128];
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t became_idle;
-    const char *token;          /* the API key; NULL: none is required */
-    models *models;             /* models for new requests */
-    int n_busy;                 /* number of exchanges whose request has arrived completely */
-    int is_quiesced, listen_fd; /* is_quiesced: new connections are refused; listen_fd: the listening socket */
+    const char *token; /* the API key; NULL: none is required */
+    models *models;    /* models for new requests */
+    int n_busy;        /* number of exchanges whose request has arrived completely */
+    int listen_fd;     /* the listening socket once new connections are refused; -1 before */
 };
 
 typedef struct exchange {
@@ -46,7 +45,7 @@ typedef struct exchange {
     char *body; /* [body_length] bytes of the body that have arrived */
     size_t body_length, body_capacity;
     double start_time;
-    int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming;
+    int fd, is_counted, is_suspended, is_answered, is_streaming;
     enum { FORM_NONE, FORM_URLENCODED, FORM_MULTIPART } form; /* format of the body; FORM_NONE: JSON */
     int lacks_key;                                            /* the head has no API key; the body may have one */
     /* the connection is one of those above --max-connections */
@@ -125,20 +124,14 @@ static void client_gone(void *user)
     service_cancel(x->request.service, x->request.job);
 }
 
-static void stop_watching(exchange *x)
-{
-    if (x->is_watched) watch_stop_wait(x->server->watch, x->fd);
-    x->is_watched = 0;
-}
-
-/* Suspend the connection until the job is done. Returns 0 if the job is done already. */
+/* Connect the exchange with its job, and suspend the connection until the job is done, unless it is a stream. Returns 0 if it is not
+ * suspended. */
 static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
     watch_wait(x->server->watch, x->fd, x);
-    x->is_watched = 1;
     pthread_mutex_lock(&j->lock);
-    const int waits = j->n_done < j->n;
+    const int waits = j->n_done < j->n && !j->is_stream;
     j->notify = resume_exchange;
     j->notify_user = x;
     x->is_suspended = waits;
@@ -151,7 +144,7 @@ static enum MHD_Result continue_exchange(exchange *x)
 {
     for (;;) {
         if (wait_for_job(x)) return MHD_YES;
-        stop_watching(x);
+        watch_stop_wait(x->server->watch, x->fd);
         if (!x->route->end(&x->request)) return send_answer(x);
     }
 }
@@ -178,18 +171,13 @@ static ssize_t next_bytes(void *user, uint64_t stream_pos, char *out, size_t max
 static enum MHD_Result start_stream(exchange *x)
 {
     struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32 << 10, next_bytes, x, NULL);
-    job *j = x->request.job;
     if (!response) return MHD_NO;
     MHD_add_response_header(response, "Content-Type", "text/event-stream");
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Accel-Buffering", "no");
     add_origin(x, response);
-    watch_wait(x->server->watch, x->fd, x);
-    x->is_watched = x->is_answered = x->is_streaming = 1;
-    pthread_mutex_lock(&j->lock);
-    j->notify_user = x;
-    j->notify = resume_exchange;
-    pthread_mutex_unlock(&j->lock);
+    x->is_answered = x->is_streaming = 1;
+    wait_for_job(x);
     enum MHD_Result queued = MHD_queue_response(x->connection, 200, response);
     MHD_destroy_response(response);
     return queued;
@@ -300,10 +288,9 @@ static int check_type(exchange *x)
 static int check_place(exchange *x)
 {
     if (!x->is_spare || !strcmp(x->route->method, "GET")) return 1;
-    api_refuse(&x->request, 503, "busy", "all %d connections of the server (--max-connections) are in use: try again",
-               x->server->options.max_connections);
-    x->request.answer.retry_after = 1;
-    return 0;
+    return api_refuse_for_now(&x->request, "busy",
+                              "all %d connections of the server (--max-connections) are in use: try again",
+                              x->server->options.max_connections);
 }
 
 static int check_head_size(exchange *x)
@@ -329,9 +316,7 @@ static int check_head(exchange *x, const char *method, const char *path, const c
     if (length && strtoll(length, NULL, 10) > max_body_bytes(x)) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return 1;
     if (!x->server->is_draining) return check_type(x);
-    api_refuse(r, 503, "stopping", "the server is stopping and accepts no requests");
-    r->answer.retry_after = 1;
-    return 0;
+    return api_refuse_for_now(r, "stopping", "the server is stopping and accepts no requests");
 }
 
 /* Append bytes to the request's body. Returns 0 if the body is too large, or out of memory. */
@@ -385,10 +370,7 @@ static int parse_body(exchange *x)
 /* Check the API key in the body, if the head has none. */
 static int check_body_key(exchange *x)
 {
-    const json_t *value = json_object_get(x->parsed, "api_key");
-    const char *key = json_string_value(value);
-    const int has_nul = key && strlen(key) != json_string_length(value);
-    return x->lacks_key && is_wrong_key(x, has_nul ? NULL : key) ? refuse_key(x) : 1;
+    return x->lacks_key && is_wrong_key(x, request_text(x->parsed, "api_key")) ? refuse_key(x) : 1;
 }
 
 static int begin_request(exchange *x)
@@ -473,7 +455,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     (void)why;
     if (!x) return;
     *state = NULL;
-    stop_watching(x);
+    watch_stop_wait(s->watch, x->fd);
     watch_begin(s->watch, x->fd); /* start the time limit of the connection's next request */
     job *j = x->request.job;
     if (x->is_streaming) metrics_request(200, cli_now() - x->start_time);
@@ -507,14 +489,6 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     }
     watch_begin(s->watch, fd);
     if (!watch_limit(s->watch, fd, s->options.max_connections)) *state = s;
-}
-
-/* Ignore libmicrohttpd's log messages, which are about mistakes of clients. */
-static void ignore_log(void *user, const char *format, va_list arguments)
-{
-    (void)user;
-    (void)format;
-    (void)arguments;
 }
 
 /* --- starting and stopping ---------------------------------------------------------------------------------------- */
@@ -551,12 +525,13 @@ static int open_listener(const serve_options *o, char address[128])
 
 static int start_daemon(server *s)
 {
-    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    /* without MHD_USE_ERROR_LOG, since the library's messages are about mistakes of clients */
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     const int fd = open_listener(&s->options, s->address);
     if (fd < 0) return CLI_FAILED;
-    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
-                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-                                 MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
+                                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+                                 on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
                                  (unsigned)s->options.max_connections + SPARE_CONNECTIONS,
                                  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->options.request_timeout,
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(2 * MAX_HEAD_BYTES), MHD_OPTION_END);
@@ -576,6 +551,7 @@ int server_open(server **out, const serve_options *options, models *now, const c
     s->options = *options;
     s->models = now;
     s->token = token;
+    s->listen_fd = -1;
     int code = watch_open(&s->watch, options->request_timeout, client_gone) ? start_daemon(s)
                                                                             : cli_fail_memory("the server");
     if (code == CLI_OK)
@@ -593,14 +569,6 @@ void server_set_models(server *s, models *next, const char *token)
     pthread_mutex_unlock(&s->lock);
 }
 
-int server_n_users(server *s, const models *m)
-{
-    pthread_mutex_lock(&s->lock);
-    const int n = m->n_users;
-    pthread_mutex_unlock(&s->lock);
-    return n;
-}
-
 const char *server_address(const server *s)
 {
     return s->address;
@@ -611,12 +579,10 @@ int server_drain(server *s, double seconds)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)seconds;
-    s->is_draining = 1;
-    if (!s->is_quiesced) {
+    if (!atomic_exchange(&s->is_draining, 1)) {
         /* The library refuses new connections from here on, but its thread may use the socket until the daemon is stopped. */
         s->listen_fd = MHD_quiesce_daemon(s->daemon);
         if (s->listen_fd >= 0) shutdown(s->listen_fd, SHUT_RDWR);
-        s->is_quiesced = 1;
     }
     pthread_mutex_lock(&s->lock);
     while (s->n_busy > 0 && pthread_cond_timedwait(&s->became_idle, &s->lock, &until) == 0) continue;
@@ -629,7 +595,7 @@ void server_close(server *s)
 {
     if (!s) return;
     if (s->daemon) MHD_stop_daemon(s->daemon);
-    if (s->is_quiesced && s->listen_fd >= 0) close(s->listen_fd);
+    if (s->listen_fd >= 0) close(s->listen_fd);
     watch_close(s->watch);
     pthread_cond_destroy(&s->became_idle);
     pthread_mutex_destroy(&s->lock);

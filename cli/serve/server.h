@@ -18,8 +18,6 @@ int server_open(server **out, const serve_options *options, models *now, const c
 /* Use other models and another API key for new requests. Requests that have begun keep their models. The old key is not used after the
  * call. */
 void server_set_models(server *s, models *next, const char *token);
-/* Return the number of requests that use these models. */
-int server_n_users(server *s, const models *m);
 /* Return the URL of the server, such as "http://127.0.0.1:8190". */
 const char *server_address(const server *s);
 /* Stop accepting connections, refuse new requests, and wait until all accepted requests are answered or `seconds` have passed. Returns

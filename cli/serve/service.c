@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "record.h"
+#include "utf8.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -32,9 +33,8 @@ static int make_search_config(service *s)
         rill_option_source_set(session->command_line, "unordered", "1") < 0)
         return cli_fail_context(session->ctx);
     defaults[1] = s->default_schedule;
-    return rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 2) < 0
-               ? cli_fail_context(session->ctx)
-               : CLI_OK;
+    return cli_exit_code(session->ctx,
+                         rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 2));
 }
 
 /* Add the scorers for constraints. Without constraints in a request they have no effect. */
@@ -70,24 +70,61 @@ static int prepare(service *s)
     if (rill_open_switch(&session->open, "language-columns")) s->languages = rill_model_info(session->model)->languages;
     s->in_flight = calloc((size_t)s->max_in_flight, sizeof(decoding *));
     s->cache = cache_create((size_t)s->options.cache_bytes);
-    s->settings_key = queue_settings_key(s->search_config->resolved);
-    return s->in_flight && s->cache && s->settings_key ? CLI_OK : cli_fail_memory("the inputs under way");
+    return s->in_flight && s->cache ? CLI_OK : cli_fail_memory("the inputs under way");
 }
 
-int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped)
+/* Return the name of a model: NAME in NAME=DIR, or else the last component of its directory. *model: receives the directory. */
+static rill_slice model_name(const char **model)
+{
+    const char *text = *model, *equals = strchr(text, '='), *slash = strchr(text, '/');
+    if (equals && equals > text && (!slash || equals < slash)) {
+        *model = equals + 1;
+        return (rill_slice){text, (size_t)(equals - text)};
+    }
+    size_t end = strlen(text);
+    while (end > 1 && text[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && text[begin - 1] != '/') begin--;
+    return (rill_slice){text + begin, end - begin};
+}
+
+/* Of the models of the command line, keep the one with this index, under its name. */
+static int choose_model(service *s, int index, int *n_models)
+{
+    rill_open_options *open = &s->session.open;
+    const char *path[MODELS_MAX];
+    rill_slice name[MODELS_MAX];
+    *n_models = open->path ? 1 + open->n_ensemble : 0;
+    for (int m = 0; m < *n_models; m++) {
+        path[m] = m > 0 ? s->session.ensemble[m - 1] : open->path;
+        name[m] = model_name(&path[m]);
+        for (int i = 0; i < m; i++)
+            if (rill_slice_equal(name[i], name[m]))
+                return cli_fail("two models have the name \"%.*s\": set another with -m NAME=DIR", (int)name[m].length,
+                                name[m].data);
+    }
+    if (*n_models == 0) return CLI_OK;
+    if (!path[index][0]) return cli_fail("-m: the path is empty");
+    open->path = path[index];
+    open->n_ensemble = 0;
+    s->name = strndup(name[index].data, name[index].length);
+    return s->name ? CLI_OK : cli_fail_memory("a model");
+}
+
+int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
+                 int *helped)
 {
     service *s = calloc(1, sizeof *s);
     *out = NULL;
     if (!s || pthread_mutex_init(&s->lock, NULL) || pthread_cond_init(&s->changed, NULL)) {
         free(s);
-        free(name);
         return cli_fail_memory("a model");
     }
-    s->name = name;
     s->session.command = command;
     int code = cli_session_start(&s->session);
     if (code == CLI_OK) code = command->start(s);
     if (code == CLI_OK) code = cli_session_parse(&s->session, argc, argv, helped);
+    if (code == CLI_OK && !*helped) code = choose_model(s, index, n_models);
     if (code == CLI_OK && !*helped && !s->options.prints_openapi) code = prepare(s);
     if (code == CLI_OK && !*helped)
         *out = s;
@@ -140,7 +177,6 @@ void service_close(service *s)
     if (s->request_ctx) rill_context_destroy(s->request_ctx);
     cli_session_end(&s->session);
     cache_destroy(s->cache);
-    free(s->settings_key);
     free(s->name);
     free(s->in_flight);
     pthread_cond_destroy(&s->changed);
@@ -213,7 +249,7 @@ static rill_status check_cost(service *s, const rill_option_source *source, cons
                      j->n > 1 ? ", or send fewer inputs" : "");
 }
 
-rill_status service_read_settings(service *s, const json_t *object, job *j, const char **why)
+rill_status service_read_settings(service *s, const json_t *object, job *j)
 {
     rill_option_source *source = NULL;
     rill_search_config *search_config = NULL;
@@ -225,29 +261,10 @@ rill_status service_read_settings(service *s, const json_t *object, job *j, cons
     if (status >= 0 && options.length > 0 && !(j->options = strdup(options.data)))
         status = rill_fail_memory(s->request_ctx, options.length, "a request's options");
     if (status >= 0) j->settings = search_config->setup->settings;
-    j->has_own_settings = 1;
     rill_text_clear(&options);
-    *why = rill_error(s->request_ctx);
     rill_search_config_free(search_config);
     rill_option_source_free(source);
     return status < 0 ? status : RILL_OK;
-}
-
-rill_status service_check_option(service *s, const char *name, const char **why)
-{
-    const rill_option *row;
-    const rill_status status = rill_domain_request_option(rill_model_domain(s->session.model), s->request_ctx, name,
-                                                          &row);
-    *why = rill_error(s->request_ctx);
-    return status;
-}
-
-rill_status service_check_constraints(service *s, const char *line, const char **why)
-{
-    const char *const *scorers;
-    const rill_status status = rill_constraints_read(s->request_constraints, line, strlen(line), &scorers);
-    *why = rill_error(s->request_ctx);
-    return status;
 }
 
 const char *service_language(const service *s)

@@ -68,7 +68,6 @@
       else make(swatch, "rect", { width: 18, height: 12, class: mark });
       make(entry, "span", {}, label);
     }
-    return list;
   }
 
   /* Axes from 0, or from o.xLeast and o.yLeast; o.log: x is logarithmic; o.bare: there are no numbers at y. Returns {svg, x(value), y(value),
@@ -87,10 +86,10 @@
       make(svg, "text", { x: room.left - 6, y: plot.y(value) + 4, "text-anchor": "end" }, short(value, 6));
     }
     /* A bar from the values x to x + wide, and from y to y + high, both > 0; the number of the column at a place, of n columns. */
-    plot.bar = (x, wide, y, high, kind, more) => {
+    plot.bar = (x, wide, y, high, kind) => {
       const left = plot.x(x), right = plot.x(x + wide), gap = right - left > 6 ? 1.5 : 0;
-      return make(svg, "rect", Object.assign({ x: (left + gap / 2).toFixed(1), width: Math.max(0.6, right - left - gap).toFixed(1),
-        y: plot.y(y + high).toFixed(1), height: (plot.y(y) - plot.y(y + high)).toFixed(1), class: kind }, more));
+      return make(svg, "rect", { x: (left + gap / 2).toFixed(1), width: Math.max(0.6, right - left - gap).toFixed(1),
+        y: plot.y(y + high).toFixed(1), height: (plot.y(y) - plot.y(y + high)).toFixed(1), class: kind });
     };
     plot.column = (x, n) => Math.floor((x - room.left) / (room.right - room.left) * n);
     const below = room.bottom + (o.under || 0);
@@ -163,5 +162,5 @@
     });
   }
 
-  Object.assign(rillView, { make, short, seconds, cut, ticks, figure, legend, axes, tip, svgOf, saveButton });
+  Object.assign(rillView, { make, short, seconds, cut, figure, legend, axes, tip, svgOf, saveButton });
 })();

@@ -12,10 +12,6 @@ window.rillView = rillView;
   const STAGES = ["encode", "step", "score", "scorers", "choose", "select", "prune", "commit", "finalize"];
   const FATES = { "-1": "kept", "-2": "has ended and waits", "-3": "output", "-4": "no room in the beam", "-5": "left when its input ended" };
 
-  function newWorker(number) {
-    return { number: number, steps: [], refills: new Map(), seconds: {}, total: 0, rows: 0 };
-  }
-
   function Model() {
     this.title = "A run of rill";
     this.compared = null; /* what bench or tune tells, instead of a run's events */
@@ -28,7 +24,8 @@ window.rillView = rillView;
   }
 
   Model.prototype.worker = function (number) {
-    if (!this.workers.has(number)) this.workers.set(number, newWorker(number));
+    if (!this.workers.has(number))
+      this.workers.set(number, { number: number, steps: [], refills: new Map(), seconds: {}, total: 0, rows: 0 });
     return this.workers.get(number);
   };
 

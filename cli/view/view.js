@@ -3,9 +3,9 @@
 (function () {
   const V = rillView;
 
+  /* "beam-size 5"; null where the option is not set, or 0. */
   function option(options, name) {
-    const value = options[name];
-    return value === undefined || value === null || value === "" || value === 0 ? null : name.replace(/_/g, "-") + " " + value;
+    return options[name] ? name.replace(/_/g, "-") + " " + options[name] : null;
   }
 
   function drawHead(parent, model) {

@@ -12,35 +12,37 @@
 
 #include "document.h"
 
-static const document *now;
-
-/* Each part is its own output. */
-static const char *same(void *user, int32_t i)
+/* The output of a part by a list: "input=output". */
+static const char *listed(const char *const *pairs, const char *part, size_t length)
 {
-    char **kept = user;
-    size_t length;
-    const char *part = document_part(now, i, &length);
-    free(kept[0]);
-    kept[0] = strndup(part, length);
-    return kept[0];
+    for (; *pairs; pairs++)
+        if (strlen(*pairs) > length && (*pairs)[length] == '=' && !memcmp(*pairs, part, length))
+            return *pairs + length + 1;
+    return NULL;
 }
 
-/* Outputs by a list: "input=output". */
-static const char *listed(void *user, int32_t i)
+/* Join a document by such a list; pairs NULL: each part is its own output. */
+static char *join(const document *d, const char *const *pairs)
 {
-    size_t length;
-    const char *part = document_part(now, i, &length);
-    for (const char *const *pair = user; *pair; pair++)
-        if (strlen(*pair) > length && (*pair)[length] == '=' && !memcmp(*pair, part, length)) return *pair + length + 1;
-    return NULL;
+    const int32_t n = document_n_parts(d);
+    const char **outputs = calloc((size_t)n + 1, sizeof *outputs);
+    assert_non_null(outputs);
+    for (int32_t i = 0; i < n; i++) {
+        size_t length;
+        const char *part = document_part(d, i, &length);
+        outputs[i] = pairs ? listed(pairs, part, length) : strndup(part, length);
+    }
+    char *joined = document_join(d, outputs);
+    for (int32_t i = 0; !pairs && i < n; i++) free((char *)(size_t)outputs[i]);
+    free(outputs);
+    return joined;
 }
 
 static void joins(const char *text, document_split split, const char *const *outputs, const char *expected)
 {
     document *d = document_open(text, strlen(text), split, "de", 1000);
     assert_non_null(d);
-    now = d;
-    char *joined = document_join(d, listed, (void *)(size_t)outputs);
+    char *joined = join(d, outputs);
     assert_string_equal(joined, expected);
     free(joined);
     document_close(d);
@@ -209,9 +211,8 @@ static void kept_as_written(void **state)
     joins("AT&T &unknown Eins", DOCUMENT_HTML, outputs, "AT&amp;T &amp;unknown Eins");
     document *d = document_open("a\0<b>b</b> c", 12, DOCUMENT_HTML, "de", 10);
     assert_non_null(d);
-    now = d;
     const char *none[] = {NULL};
-    char *joined = document_join(d, listed, none);
+    char *joined = join(d, none);
     assert_memory_equal(joined, "a\0<b>b</b> c", 13);
     free(joined);
     document_close(d);
@@ -242,14 +243,12 @@ static void large_pages(void **state)
     for (size_t b = 0; b < sizeof bits / sizeof *bits; b++)
         for (int split = DOCUMENT_LINES; split <= DOCUMENT_HTML; split++) {
             const size_t n = strlen(bits[b]), times = 1000000 / n;
-            char *text = malloc(times * n + 1), *kept = NULL;
+            char *text = malloc(times * n + 1);
             for (size_t i = 0; i < times; i++) memcpy(text + i * n, bits[b], n + 1);
             document *d = document_open(text, times * n, (document_split)split, "de", 1000);
             assert_non_null(d);
             assert_in_range(document_n_parts(d), 0, 1002);
-            now = d;
-            if (document_n_parts(d) <= 1000) free(document_join(d, same, &kept));
-            free(kept);
+            if (document_n_parts(d) <= 1000) free(join(d, NULL));
             document_close(d);
             free(text);
         }
@@ -309,7 +308,7 @@ static void random_documents(void **state)
         "<?", "\xff", "<pre", "<!--", "<title>", "<script>", "</script", "&rarr;", "translate=no "};
     (void)state;
     for (int round = 0; round < 20000; round++) {
-        char text[600] = "", *kept = NULL;
+        char text[600] = "";
         const int is_wild = round % 4 == 3;
         for (uint32_t n = draw(20); n > 0; n--)
             strcat(text, is_wild && draw(3) == 0 ? wild[draw(sizeof wild / sizeof *wild)]
@@ -317,8 +316,7 @@ static void random_documents(void **state)
         for (int split = DOCUMENT_LINES; split <= DOCUMENT_HTML; split++) {
             document *d = document_open(text, strlen(text), (document_split)split, draw(2) ? "de" : NULL, 1000);
             assert_non_null(d);
-            now = d;
-            char *joined = document_join(d, same, &kept);
+            char *joined = join(d, NULL);
             assert_non_null(joined);
             if (split < DOCUMENT_HTML)
                 assert_string_equal(joined, text);
@@ -331,7 +329,6 @@ static void random_documents(void **state)
             free(joined);
             document_close(d);
         }
-        free(kept);
     }
 }
 

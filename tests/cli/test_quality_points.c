@@ -114,8 +114,7 @@ static void points_random(void **state)
 static void points_label(void **state)
 {
     char out[32];
-    rill_script_pair pairs[] = {{"delta", "0.5"}, {"M", "3"}};
-    const cli_point point = {.pair = pairs, .n = 2};
+    const cli_point point = {.parameters = json_pack("{s:s, s:s}", "delta", "0.5", "M", "3")};
     (void)state;
     cli_point_label(&point, out, sizeof out);
     assert_string_equal(out, "delta=0.5 M=3");
@@ -123,6 +122,7 @@ static void points_label(void **state)
     assert_string_equal(out, "delta=0");
     assert_string_equal(cli_point_value(&point, "M"), "3");
     assert_null(cli_point_value(&point, "k"));
+    json_decref(point.parameters);
 }
 
 int main(void)
