@@ -303,7 +303,7 @@ static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
 /* Convert a list of entries to compressed sparse rows, with one entry per row and action. */
-static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine_mode mode)
+static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine_mode mode, span_table *out)
 {
     RILL__TRY(reserve_layout(b, list));
     sort_entries(list);
@@ -324,10 +324,14 @@ static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine
             }
             i = end;
         }
-        if (mode == COMBINE_INTERSECT && n == list->offset[row] && b->n_restrictions[row] > 0)
+        if (mode == COMBINE_INTERSECT && n == list->offset[row] && b->n_restrictions[row] > 0) {
+            list->factor[n] = 1;
+            list->value[n] = 0;
             list->action[n++] = RILL_NO_ACTION;
+        }
     }
     list->offset[b->n] = n;
+    *out = (span_table){list->offset, list->action, list->value, b->has_factor ? list->factor : NULL};
     return RILL_OK;
 }
 
@@ -346,10 +350,7 @@ static rill_status build_banks(rill_modifiers *b, modifier_table *rules)
     rules->n_banks = b->n_banks;
     rules->default_bank = b->default_bank;
     if (b->bank.n == 0) return RILL_OK;
-    RILL__TRY(compress_list(b, &b->bank, COMBINE_LAST));
-    rules->bank_offset = b->bank.offset;
-    rules->bank_action = b->bank.action;
-    rules->bank_target = b->bank.value;
+    RILL__TRY(compress_list(b, &b->bank, COMBINE_LAST, &rules->kept));
     for (int32_t row = 0; row < b->n; row++) {
         int32_t n_kept = b->bank.offset[row + 1] - b->bank.offset[row];
         if (n_kept > rules->max_kept) rules->max_kept = n_kept;
@@ -360,23 +361,9 @@ static rill_status build_banks(rill_modifiers *b, modifier_table *rules)
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules)
 {
     *rules = (modifier_table){.max_choices = max_row_limit(b, max_choices), .limit = b->has_limit ? b->limit : NULL};
-    if (b->add.n > 0) {
-        RILL__TRY(compress_list(b, &b->add, COMBINE_SUM));
-        rules->add_offset = b->add.offset;
-        rules->add_action = b->add.action;
-        rules->add_score = b->add.value;
-        rules->add_factor = b->has_factor ? b->add.factor : NULL;
-    }
-    if (b->ban.n > 0) {
-        RILL__TRY(compress_list(b, &b->ban, COMBINE_SUM));
-        rules->ban_offset = b->ban.offset;
-        rules->ban_action = b->ban.action;
-    }
-    if (b->has_allow) {
-        RILL__TRY(compress_list(b, &b->allow, COMBINE_INTERSECT));
-        rules->allow_offset = b->allow.offset;
-        rules->allow_action = b->allow.action;
-    }
+    if (b->add.n > 0) RILL__TRY(compress_list(b, &b->add, COMBINE_SUM, &rules->additions));
+    if (b->ban.n > 0) RILL__TRY(compress_list(b, &b->ban, COMBINE_SUM, &rules->bans));
+    if (b->has_allow) RILL__TRY(compress_list(b, &b->allow, COMBINE_INTERSECT, &rules->allowed));
     if (b->has_end_rule) rules->end_rule = b->end_rule;
     if (b->has_reward) rules->reward = b->reward;
     if (b->has_end_reward) rules->end_reward = b->end_reward;

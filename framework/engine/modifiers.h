@@ -38,40 +38,77 @@ typedef struct modifier_refusal {
     size_t text_offset;
 } modifier_refusal;
 
-/* The modifiers of a score call of n rows (live hypotheses). Lists are in compressed sparse rows: entries of row r are [offset[r],
- * offset[r+1]), sorted by action without duplicates. A NULL pointer means no entry in any row. */
+/* Modifiers of one kind of all rows, as compressed sparse rows: row r has the entries [offset[r], offset[r + 1]), sorted by action without
+ * duplicates. offset NULL: no row has an entry. */
+typedef struct span_table {
+    const int32_t *offset;
+    const int32_t *action;
+    const float *value;
+    const float *factor; /* NULL: all factors are 1 */
+} span_table;
+
+/* The part of a span_table that belongs to one row. */
+typedef struct span {
+    const int32_t *action;
+    const float *value, *factor;
+    int32_t n;
+} span;
+
+/* The modifiers of a score call of n rows (live hypotheses). A NULL pointer means no entry in any row. */
 typedef struct modifier_table {
-    int32_t max_choices;       /* M >= 1: largest number of choices that any row may return */
-    int limits_only;           /* 1: only max_choices and limit are set */
-    const int32_t *limit;      /* [n] maximum number of choices of each row */
-    const uint8_t *end_rule;   /* [n] bits of rill_end_rule, and END_RULE_KEEPS_ENDED */
-    const int32_t *ban_offset; /* [n+1] row r has the banned actions ban_action[ban_offset[r], ban_offset[r + 1]) */
-    const int32_t *ban_action; /* banned actions */
-    /* [n+1] offsets of each row in allow_action; a row with an empty list is unrestricted */
-    const int32_t *allow_offset;
-    const int32_t *allow_action; /* the allowed actions; a lone RILL_NO_ACTION allows none */
-    const int32_t *add_offset;   /* [n+1] offsets of each row in add_action, add_score and add_factor */
-    const int32_t *add_action;   /* actions with a bonus or factor, wherever the model ranks them */
-    const float *add_score;      /* bonuses of the actions in add_action */
-    /* factors of the log-probabilities of the actions in add_action, applied before bonuses */
-    const float *add_factor;
+    int32_t max_choices;     /* M >= 1: largest number of choices that any row may return */
+    int limits_only;         /* 1: only max_choices and limit are set */
+    const int32_t *limit;    /* [n] maximum number of choices of each row */
+    const uint8_t *end_rule; /* [n] bits of rill_end_rule, and END_RULE_KEEPS_ENDED */
+    span_table bans;         /* banned actions */
+    /* allowed actions; a row with an empty list is unrestricted, and a lone RILL_NO_ACTION allows no action */
+    span_table allowed;
+    /* actions with a bonus (value), or a factor of the log-probability, which is applied before the bonus, wherever the model ranks them */
+    span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
     /* [n] number of constraint banks into which the beam of the row's item is divided; 0: it is not divided. A constraint bank (Post and
      * Vilar 2018) is a group of hypotheses, such as those that meet equally many lexical constraints. Only its own candidates compete for
      * its part of the beam's k entries (constraint_banks.c) */
     const int32_t *n_banks;
-    const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in bank_action */
-    /* [n+1] offsets of each row in bank_action and bank_target; NULL: no action is assigned to a constraint bank */
-    const int32_t *bank_offset;
-    /* actions assigned to a constraint bank; they are candidates even if they are not among the row's best M */
-    const int32_t *bank_action;
-    /* number of the constraint bank of each action in bank_action. A float, because modifier_entry.value, from which it is copied, is one
-     * for all kinds of modifiers; bank numbers are below RILL_MAX_BANKS, so they are exact */
-    const float *bank_target;
-    int32_t max_kept;          /* largest number of bank_action entries of any row */
+    const int32_t *default_bank; /* [n] the bank of the children whose actions are not in `kept` */
+    /* actions assigned to a bank; they are candidates even if they are not among the row's best M. Their value is the number of the bank: a
+     * float, which is exact, since bank numbers are below RILL_MAX_BANKS */
+    span_table kept;
+    int32_t max_kept;          /* largest number of entries of any row in `kept` */
     const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
 } modifier_table;
+
+/* The modifiers of one row; the members are those of modifier_table. max_choices: maximum number of choices of this row. */
+typedef struct row_rules {
+    int32_t max_choices, n_banks, default_bank;
+    span bans, allowed, additions, kept;
+    float reward, end_reward;
+    uint8_t end_rule;
+} row_rules;
+
+static inline span row_span(const span_table *t, int32_t row)
+{
+    if (t->offset == NULL) return (span){0};
+    const int32_t first = t->offset[row];
+    return (span){t->action + first, t->value + first, t->factor != NULL ? t->factor + first : NULL,
+                  t->offset[row + 1] - first};
+}
+
+static inline row_rules make_row_rules(const modifier_table *a, int32_t row)
+{
+    const int is_limited = a->limit != NULL && a->limit[row] < a->max_choices;
+    return (row_rules){.max_choices = is_limited ? a->limit[row] : a->max_choices,
+                       .n_banks = a->n_banks != NULL ? a->n_banks[row] : 0,
+                       .default_bank = a->n_banks != NULL ? a->default_bank[row] : 0,
+                       .bans = row_span(&a->bans, row),
+                       .allowed = row_span(&a->allowed, row),
+                       .additions = row_span(&a->additions, row),
+                       .kept = row_span(&a->kept, row),
+                       .reward = a->reward != NULL ? a->reward[row] : 0,
+                       .end_reward = a->end_reward != NULL ? a->end_reward[row] : 0,
+                       .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
+}
 
 struct rill_modifiers {
     rill_context *ctx;

@@ -308,51 +308,23 @@ rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifier
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the list of row a in the first table equals the list of row b in the second table, else 0. value_a, value_b: NULL: the lists
- * have no values. */
-static int same_entries(const int32_t *offset_a, const int32_t *action_a, const float *value_a, int32_t a,
-                        const int32_t *offset_b, const int32_t *action_b, const float *value_b, int32_t b)
+static int same_spans(span a, span b)
 {
-    int32_t n_a = offset_a != NULL ? offset_a[a + 1] - offset_a[a] : 0;
-    int32_t n_b = offset_b != NULL ? offset_b[b + 1] - offset_b[b] : 0;
-    if (n_a != n_b) return 0;
-    for (int32_t i = 0; i < n_a; i++) {
-        if (action_a[offset_a[a] + i] != action_b[offset_b[b] + i]) return 0;
-        if (value_a != NULL && value_a[offset_a[a] + i] != value_b[offset_b[b] + i]) return 0;
+    if (a.n != b.n) return 0;
+    for (int32_t i = 0; i < a.n; i++) {
+        const float factor = a.factor != NULL ? a.factor[i] : 1, other = b.factor != NULL ? b.factor[i] : 1;
+        if (a.action[i] != b.action[i] || a.value[i] != b.value[i] || factor != other) return 0;
     }
     return 1;
 }
 
-/* Return 1 if two rows have equal factors, else 0: row a of table x and row b of table y. Their lists of bonuses must be equal. */
-static int same_factors(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
+/* Return 1 if a row has equal modifiers in the call for all items (a) and in the call for one item alone (b), else 0. */
+static int same_rules(const row_rules *a, const row_rules *b)
 {
-    if (x->add_factor == NULL && y->add_factor == NULL) return 1;
-    const int32_t n = x->add_offset != NULL ? x->add_offset[a + 1] - x->add_offset[a] : 0;
-    for (int32_t i = 0; i < n && y->add_offset != NULL; i++) {
-        const float one = x->add_factor != NULL ? x->add_factor[x->add_offset[a] + i] : 1,
-                    other = y->add_factor != NULL ? y->add_factor[y->add_offset[b] + i] : 1;
-        if (one != other) return 0;
-    }
-    return 1;
-}
-
-/* Return 1 if two rows have equal modifiers, else 0: row a of table x, from the call for all items, and row b of table y, from the call for
- * one item alone. */
-static int same_modifiers(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
-{
-    int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
-    int rules = (x->end_rule != NULL ? x->end_rule[a] : 0) == (y->end_rule != NULL ? y->end_rule[b] : 0);
-    int rewards = (x->reward != NULL ? x->reward[a] : 0) == (y->reward != NULL ? y->reward[b] : 0);
-    int ends = (x->end_reward != NULL ? x->end_reward[a] : 0) == (y->end_reward != NULL ? y->end_reward[b] : 0);
-    int banks = (x->n_banks != NULL ? x->n_banks[a] : 0) == (y->n_banks != NULL ? y->n_banks[b] : 0);
-    if (banks && x->n_banks != NULL && x->n_banks[a] > 0) banks = x->default_bank[a] == y->default_bank[b];
-    return limits && rules && rewards && ends && banks &&
-           same_entries(x->bank_offset, x->bank_action, x->bank_target, a, y->bank_offset, y->bank_action,
-                        y->bank_target, b) &&
-           same_factors(x, a, y, b) &&
-           same_entries(x->ban_offset, x->ban_action, NULL, a, y->ban_offset, y->ban_action, NULL, b) &&
-           same_entries(x->allow_offset, x->allow_action, NULL, a, y->allow_offset, y->allow_action, NULL, b) &&
-           same_entries(x->add_offset, x->add_action, x->add_score, a, y->add_offset, y->add_action, y->add_score, b);
+    return a->max_choices == b->max_choices && a->end_rule == b->end_rule && a->reward == b->reward &&
+           a->end_reward == b->end_reward && a->n_banks == b->n_banks &&
+           (a->n_banks == 0 || a->default_bank == b->default_bank) && same_spans(a->kept, b->kept) &&
+           same_spans(a->bans, b->bans) && same_spans(a->allowed, b->allowed) && same_spans(a->additions, b->additions);
 }
 
 double engine_max_bonus(const chain *c, const item *it, double *end)
@@ -369,31 +341,25 @@ double engine_max_bonus(const chain *c, const item *it, double *end)
 
 /* Return 0 if some action of the row certainly has no modifier of its own and gets only the row's reward. Return 1 if there may be no such
  * action: bonuses, bans and the end action cover all actions, or the row has a list of allowed actions. */
-static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
+static int names_all_actions(const row_rules *r, const rill_domain_info *info)
 {
-    const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};
-    int32_t named = info->has_end_action;
-    for (int i = 0; i < 3; i++) named += offsets[i] != NULL ? offsets[i][row + 1] - offsets[i][row] : 0;
-    return named >= info->actions || (offsets[2] != NULL && offsets[2][row + 1] > offsets[2][row]);
+    return info->has_end_action + r->additions.n + r->bans.n >= info->actions || r->allowed.n > 0;
 }
 
 /* Return 1 if no action of the row gets more than the sum of the scorers' max_bonus, or if some scorer declares no max_bonus; else 0. */
-static int is_within_max_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
-                               const rill_domain_info *info)
+static int is_within_max_bonus(const chain *c, const item *it, const row_rules *r, const rill_domain_info *info)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)
         if (c->link[i].scorer->max_bonus == NULL) return 1;
     double total_end;
     const double total = engine_max_bonus(c, it, &total_end);
-    const double slack = 1e-5, reward = rules->reward != NULL ? (double)rules->reward[row] : 0,
-                 end = rules->end_reward != NULL ? (double)rules->end_reward[row] : 0,
+    const double slack = 1e-5, reward = (double)r->reward, end = (double)r->end_reward,
                  action = total + slack * (1 + fabs(total)), last = total_end + slack * (1 + fabs(total_end));
-    if (reward > action && !names_all_actions(rules, row, info)) return 0;
+    if (reward > action && !names_all_actions(r, info)) return 0;
     if (info->has_end_action && end > last) return 0;
-    if (rules->add_offset == NULL) return 1;
-    for (int32_t i = rules->add_offset[row]; i < rules->add_offset[row + 1]; i++) {
-        const int ends = info->has_end_action && rules->add_action[i] == info->end_action;
-        if ((double)rules->add_score[i] + (ends ? end : reward) > (ends ? last : action)) return 0;
+    for (int32_t i = 0; i < r->additions.n; i++) {
+        const int ends = info->has_end_action && r->additions.action[i] == info->end_action;
+        if ((double)r->additions.value[i] + (ends ? end : reward) > (ends ? last : action)) return 0;
     }
     return 1;
 }
@@ -414,11 +380,12 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
         modifier_table one;
         RILL__TRY(run_scorers(e, t, &e->check_modifiers, first, n));
         RILL__TRY(modifiers_build(&e->check_modifiers, max_choices, &one));
-        for (int32_t i = 0; i < n; i++)
-            if (!same_modifiers(all, first + i, &one, i)) return fail_not_independent(e, t, first);
-        for (int32_t i = first; i < first + n; i++)
-            if (!is_within_max_bonus(&e->chain, &e->items.item[r->slot[i]], all, i, &e->info))
-                return fail_max_bonus(e, t, i);
+        for (int32_t i = 0; i < n; i++) {
+            const row_rules rules = make_row_rules(all, first + i), alone = make_row_rules(&one, i);
+            if (!same_rules(&rules, &alone)) return fail_not_independent(e, t, first);
+            if (!is_within_max_bonus(&e->chain, &e->items.item[r->slot[first]], &rules, &e->info))
+                return fail_max_bonus(e, t, first + i);
+        }
     }
     return RILL_OK;
 }

@@ -38,18 +38,6 @@ enum {
 
 /* --- a row's rules ------------------------------------------------------------------------------------------------ */
 
-/* The part of a compressed sparse list that belongs to one row. */
-typedef struct span {
-    const int32_t *action;
-    int32_t n;
-} span;
-
-static span row_span(const int32_t *offset, const int32_t *action, int32_t row)
-{
-    if (offset == NULL) return (span){NULL, 0};
-    return (span){action + offset[row], offset[row + 1] - offset[row]};
-}
-
 /* Return the index of `action` in a span sorted by action, or -1. */
 static int32_t span_find(span s, int32_t action)
 {
@@ -62,34 +50,6 @@ static int32_t span_find(span s, int32_t action)
             high = middle;
     }
     return low < s.n && s.action[low] == action ? low : -1;
-}
-
-/* The modifiers of one row. `kept`: the actions that constraint banks keep even if they are not among the row's best M choices. */
-typedef struct row_rules {
-    int32_t max_choices;
-    span bans, allowed, additions, kept;
-    const float *add_score, *add_factor;
-    float reward, end_reward;
-    uint8_t end_rule; /* bits of rill_end_rule */
-} row_rules;
-
-static int32_t upper_limit(const modifier_table *a, int32_t row)
-{
-    return a->limit != NULL && a->limit[row] < a->max_choices ? a->limit[row] : a->max_choices;
-}
-
-static row_rules make_row_rules(const modifier_table *a, int32_t row)
-{
-    return (row_rules){.max_choices = upper_limit(a, row),
-                       .bans = row_span(a->ban_offset, a->ban_action, row),
-                       .allowed = row_span(a->allow_offset, a->allow_action, row),
-                       .additions = row_span(a->add_offset, a->add_action, row),
-                       .kept = row_span(a->bank_offset, a->bank_action, row),
-                       .add_score = a->add_offset != NULL ? a->add_score + a->add_offset[row] : NULL,
-                       .add_factor = a->add_factor != NULL ? a->add_factor + a->add_offset[row] : NULL,
-                       .reward = a->reward != NULL ? a->reward[row] : 0,
-                       .end_reward = a->end_reward != NULL ? a->end_reward[row] : 0,
-                       .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
 }
 
 /* Return 1 if the row has a short list of allowed actions, else 0. The actions of a short list are all requested as picks (named one by
@@ -118,7 +78,7 @@ static int32_t n_lowered(const row_rules *r)
 {
     int32_t n = r->kept.n;
     for (int32_t i = 0; i < r->additions.n; i++)
-        n += r->add_score[i] < 0 || (r->add_factor != NULL && r->add_factor[i] > 1);
+        n += r->additions.value[i] < 0 || (r->additions.factor != NULL && r->additions.factor[i] > 1);
     return n;
 }
 
@@ -433,8 +393,8 @@ static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t ac
     if (!is_end_rule_met(r, terminal)) return;
     float score = logp;
     int32_t addition = span_find(r->additions, action);
-    if (addition >= 0 && r->add_factor != NULL) score *= r->add_factor[addition];
-    if (addition >= 0) score += r->add_score[addition];
+    if (addition >= 0 && r->additions.factor != NULL) score *= r->additions.factor[addition];
+    if (addition >= 0) score += r->additions.value[addition];
     score += terminal == RILL_END ? r->end_reward : r->reward;
     if (!(score > RILL_SCORE_DEAD)) return;
     if ((r->end_rule & END_RULE_KEEPS_ENDED) && terminal != RILL_LIVE)
@@ -541,7 +501,9 @@ static double unreturned_logp(const topk *s, int32_t row, int32_t r)
 static void choose_row(topk *s, int32_t row, int32_t r)
 {
     row_rules rules = make_row_rules(s->modifiers, row);
-    const span picks = s->all_actions ? (span){NULL, 0} : row_span(s->pick_offset, s->request.pick_action, row);
+    const span picks = s->all_actions ? (span){0}
+                                      : (span){.action = s->request.pick_action + s->pick_offset[row],
+                                               .n = s->pick_offset[row + 1] - s->pick_offset[row]};
     s->choices.count[row] = 0;
     s->ended[row] = (ended_choices){0};
     if (s->bounds_rest) s->max_rest[row] = unreturned_logp(s, row, r);
@@ -629,7 +591,8 @@ static const char *take_unmodified(topk *s, int32_t from, int32_t n)
     const int thorough = s->check_all, bounds_rest = s->bounds_rest;
     s->unchecked = !thorough;
     for (int32_t r = from; r < from + n; r++) {
-        const int32_t max_count = upper_limit(rules, r);
+        int32_t max_count = rules->max_choices;
+        if (rules->limit != NULL && rules->limit[r] < max_count) max_count = rules->limit[r];
         if (!(thorough ? read_row(s, r) : check_row(s, r))) break;
         if (count[r] > max_count) count[r] = max_count;
         if (bounds_rest)
