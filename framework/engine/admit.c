@@ -3,83 +3,10 @@
  *
  * Invariant: a slot is free, ready (encoded, waiting for admission) or running, except while its input is being encoded.
  *
- * Sections: slots · white space · encoding · the queue · refilling. */
+ * Sections: white space · encoding · the queue · refilling. */
 #include <math.h>
 
 #include "engine_internal.h"
-
-/* --- slots -------------------------------------------------------------------------------------------------------- */
-
-rill_status engine_reserve_domain(rill_engine *e)
-{
-    int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
-    rill__reserved *reserved = e->runner.reserved;
-    if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
-    /* A domain's capacities must not shrink: keep what an earlier engine on the same model reserved. */
-    if (nodes < reserved->nodes) nodes = reserved->nodes;
-    if (slots < reserved->slots) slots = reserved->slots;
-    statistics_end_stage(&e->statistics, &e->statistics.current.choose);
-    rill_error_clear(e->ctx);
-    RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->reserve(e->self, nodes, slots), "reserve"));
-    statistics_end_stage(&e->statistics, &e->statistics.current.encode);
-    *reserved = (rill__reserved){nodes, slots};
-    return RILL_OK;
-}
-
-static void free_slot(rill_engine *e, int32_t slot)
-{
-    if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
-    items_free_slot(&e->items, slot);
-}
-
-void engine_free_input(rill_engine *e, queued_input *in)
-{
-    request_free(in->request);
-    in->request = NULL;
-    rill_text_clear(&in->note);
-    input_queue_free(e->queue, &e->taker, in);
-}
-
-/* Free an item, but not its input. */
-static void free_item(rill_engine *e, int32_t slot)
-{
-    engine_scorers_done(e, &e->items.item[slot]);
-    items_clear(&e->items, &e->hyps, slot);
-    memory_limit_remove_input(e, slot);
-    free_slot(e, slot);
-    e->items.item[slot].request = NULL; /* loops over a timestep's items check for NULL */
-}
-
-void engine_free_item(rill_engine *e, int32_t slot)
-{
-    free_item(e, slot);
-    engine_free_input(e, e->items.item[slot].input);
-}
-
-/* Make the failed result of an input that cannot be decoded, and free the input. The input is freed even if there is no memory for its
- * result. */
-static rill_status fail_queued(rill_engine *e, queued_input *in, rill_status status, const char *message)
-{
-    status = input_queue_put_failed(e->queue, &e->taker, in, status, message);
-    engine_free_input(e, in);
-    return status;
-}
-
-/* Return an input that has no slot (index of an item) to the queue. */
-static rill_status give_back(rill_engine *e, queued_input *in)
-{
-    request_close(in->request);
-    rill_text_clear(&in->note);
-    if (input_queue_give_back(e->queue, &e->taker, in)) return RILL_OK;
-    return fail_queued(e, in, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
-}
-
-rill_status engine_give_back_item(rill_engine *e, int32_t slot)
-{
-    free_item(e, slot);
-    engine_free_nodes(e);
-    return give_back(e, e->items.item[slot].input);
-}
 
 /* --- white space -------------------------------------------------------------------------------------------------- */
 
@@ -177,19 +104,19 @@ static rill_status process_encoded(rill_engine *e, rill_input *input, queued_inp
     if (input->status < 0 || input->status == RILL_EMPTY) {
         items_free_slot(&e->items, input->slot);
     } else if ((status = admit_encoded(e, input, in)) != RILL_OK) {
-        free_slot(e, input->slot);
+        engine_free_slot(e, input->slot);
     } else {
         status = start_item(e, input, in);
         if (status >= 0) {
             items_push_ready(&e->items, input->slot);
             return RILL_OK;
         }
-        free_slot(e, input->slot); /* the run is over, but the domain still has this slot: call drop() */
+        engine_free_slot(e, input->slot); /* the run is over, but the domain still has this slot: call drop() */
         engine_free_input(e, in);
         return status;
     }
-    if (status == RILL_AGAIN) return give_back(e, in);
-    return input->status < 0 ? fail_queued(e, in, input->status, input->message) : finish_empty(e, in);
+    if (status == RILL_AGAIN) return engine_give_back(e, in);
+    return input->status < 0 ? engine_fail_input(e, in, input->status, input->message) : finish_empty(e, in);
 }
 
 /* Process all inputs that the domain has encoded. A failure ends the run: the remaining inputs are then not processed, and only their slots
@@ -210,7 +137,7 @@ static rill_status process_all_encoded(rill_engine *e)
         if (input->status < 0 || input->status == RILL_EMPTY)
             items_free_slot(&e->items, input->slot);
         else
-            free_slot(e, input->slot);
+            engine_free_slot(e, input->slot);
     }
     a->n = 0;
     return status;
@@ -220,20 +147,20 @@ static rill_status process_all_encoded(rill_engine *e)
  * its deadline has passed, it failed when it was submitted, or it is white space alone. Returns RILL_AGAIN if the input must be encoded. */
 static rill_status prepare_input(rill_engine *e, queued_input *in)
 {
-    if (in->failed < 0) return fail_queued(e, in, in->failed, in->text);
+    if (in->failed < 0) return engine_fail_input(e, in, in->failed, in->text);
     if (in->request != NULL) {
         rill_error_clear(e->ctx);
         const rill_status status = request_open(e, in->request);
         if (status == RILL_ERR_MEMORY) engine_free_input(e, in);
         if (status == RILL_ERR_MEMORY) return status;
-        if (status < 0) return fail_queued(e, in, status, rill_error(e->ctx));
+        if (status < 0) return engine_fail_input(e, in, status, rill_error(e->ctx));
         const int is_late = in->request->deadline < INFINITY && in->request->deadline <= requests_now(&e->requests);
         if (is_late && in->saved_result != NULL) {
             engine_deliver_saved(e, in);
             engine_free_input(e, in);
             return RILL_OK;
         }
-        if (is_late) return fail_queued(e, in, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
+        if (is_late) return engine_fail_input(e, in, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
         if (in->request->deadline < e->requests.next_deadline) e->requests.next_deadline = in->request->deadline;
     }
     return has_only_spaces(in->text, in->length) ? finish_empty(e, in) : RILL_AGAIN;

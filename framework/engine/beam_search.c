@@ -86,14 +86,6 @@ static rill_status begin_timestep(rill_engine *e, timestep *t)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-rill_status engine_fail_choices(rill_engine *e, const timestep *t)
-{
-    const topk *last = &t->rounds[t->round].topk, *s = last->error != NULL ? last : &t->rounds[0].topk;
-    const item *it = &e->items.item[t->rows.slot[s->error_row]];
-    return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
-                     (long long)it->id, t->rows.depth[s->error_row], s->error);
-}
-
 /* Have the domain score the next rows, as many as topk.c requests in one call. Returns RILL_AGAIN if a device is still computing the call's
  * result. */
 static rill_status score_part(rill_engine *e, timestep *t)

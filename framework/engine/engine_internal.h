@@ -2,8 +2,8 @@
  * files call each other.
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
- *                    ^                         ^---------| preempted when there are too few states (memory_limit.c)
- *                    '-----------------------------------' exceeds the engine's part of the memory limit
+ *                    ^                         ^---------| preempted when there are too few states (preempt.c)
+ *                    '-----------------------------------' exceeds the engine's share of the memory limit
  *
  * Words used below. An *item* is an input that is being decoded, with its beam; a *slot* is the index of an item and of its encoder memory.
  * A *row* is a live hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain*
@@ -245,14 +245,20 @@ rill_status engine_encode_ahead(rill_engine *e);
 /* Update how many inputs the engine may take (input_taker.n_offered). Returns how many inputs could be admitted, including inputs that were
  * encoded in advance. */
 int64_t engine_n_waiting(rill_engine *e);
-/* Free an item with its hypotheses, slot and input, without making a result. */
-void engine_free_item(rill_engine *e, int32_t slot);
-/* Free an item and return its input to the queue, because the item needs more than this engine's part of the memory limit. */
-rill_status engine_give_back_item(rill_engine *e, int32_t slot);
-/* Free an input that was taken from the queue. */
-void engine_free_input(rill_engine *e, queued_input *in);
-/* Call the domain's reserve() if the engine now has more state ids or slots than the domain has reserved. */
+
+/* item.c: call the domain's reserve() if the engine now has more state ids or slots than the domain has reserved. */
 rill_status engine_reserve_domain(rill_engine *e);
+/* Pass the nodes (state ids) that are no longer needed to the domain's free(). Afterwards the ids can be reused. */
+void engine_free_nodes(rill_engine *e);
+/* Mark an item that is in a timestep in progress, so that it is removed when the timestep is over. */
+void engine_mark_cancelled(rill_engine *e, item *it);
+/* Fail one item of a timestep in progress. The rest of the timestep skips the item, and its input's result will have this status and
+ * message. Other items are unaffected. */
+rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
+/* Return 1 if a failure with this status, caused by one input, fails only that input. Return 0 if it ends the run: out of memory, a
+ * requested stop, or a failure of the setting `check`. */
+int engine_is_input_error(rill_status status);
+
 /* expand.c: begin a phase of the timestep. Make a row for each live hypothesis of the selected items, have the domain compute the rows'
  * states, and collect the bonuses and masks of scorers and settings (modifiers). */
 rill_status engine_expand(rill_engine *e, timestep *t);
@@ -263,6 +269,10 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 rill_status engine_step_rows(rill_engine *e, timestep *t);
 /* Subtract n from the number of nodes (state ids) reserved for the timestep, because n nodes are now in use, or are not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
+/* Called before the next part of the rows is scored; the part begins at t->next_row. Items of the timestep that are cancelled or late leave
+ * it (item.leaves): the rest of the timestep skips them, and they are finished afterwards. t->next_row moves past rows of such items.
+ *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
+rill_status engine_leave_midway(rill_engine *e, timestep *t);
 /* Return rows [from, from + n) of the timestep in the form that the domain's functions take. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
 
@@ -270,14 +280,14 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
  * frees its memory. */
 void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group);
 void timestep_finish(timestep *t);
-/* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
-rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Wait for the score calls that a device still computes, and discard their results. */
 void engine_collect_pending(rill_engine *e);
 
 /* merge.c: list the best children of each selected item as candidates, best first. `last`: 1: this is the last phase of the timestep (most
  * domains have one phase), in which ended children can become outputs. */
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
+/* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
+rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Reserve memory for all candidates and outputs that the rows' choices can become, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
 /* For cube pruning: count, among the best children of selected item i, the children of each beam entry. The number for the entry at `rank`
@@ -373,8 +383,8 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
 const char *engine_scorer_label(const rill_engine *e);
 /* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
-/* Call found() of the scorers, with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requested another
- * search; the item has then been restarted. */
+/* Call found() of the scorers, with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requests another
+ * search. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
 /* Call done() of the scorers for an item that leaves the engine. */
 void engine_scorers_done(rill_engine *e, const item *it);
@@ -386,36 +396,40 @@ rill_status progress_report(rill_engine *e, const timestep *t);
 /* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item stays in flight, because
  * it continues with exact search or because a scorer restarted its search. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
-/* Save the result that an item with a deadline has so far, before a scorer restarts its search. If the deadline passes during the second
- * search, engine_deliver_saved() delivers the saved result. */
-rill_status engine_save_result(rill_engine *e, int32_t slot);
+/* Deliver the result of an input's first search, because its deadline has passed during a second one. */
 void engine_deliver_saved(rill_engine *e, queued_input *in);
 /* Make the result of an input with nothing to decode: one empty output. */
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
+/* Free a slot that the domain has filled. */
+void engine_free_slot(rill_engine *e, int32_t slot);
+/* Free an item with its hypotheses, slot and input, without making a result. */
+void engine_free_item(rill_engine *e, int32_t slot);
+/* Free an input that was taken from the queue. */
+void engine_free_input(rill_engine *e, queued_input *in);
+/* Make the failed result of an input that cannot be decoded, and free the input. The input is freed even if there is no memory for its
+ * result. */
+rill_status engine_fail_input(rill_engine *e, queued_input *in, rill_status status, const char *message);
+/* Return an input that has no slot (index of an item) to the queue. */
+rill_status engine_give_back(rill_engine *e, queued_input *in);
+/* Free an item and return its input to the queue, because the item needs more than this engine's share of the memory limit. */
+rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 
-/* Defined in requests.c. engine_drop_inputs() finishes the inputs that are cancelled or late: inputs in the queue, and items of this engine
+/* preempt.c. */
+/* Free states by preempting items until the oldest item in flight can be expanded; no timestep may be in progress. If preemption does not
+ * suffice, the oldest item is given back to the queue, finished or failed, and nothing is left in flight. */
+rill_status engine_preempt(rill_engine *e);
+
+/* Defined in leave.c. engine_drop_inputs() finishes the inputs that are cancelled or late: inputs in the queue, and items of this engine
  * that are not in a timestep. engine_finish_cancelled() finishes items of the timestep that have failed, or were cancelled while they were
  * in it. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
-/* Called before the next part of the rows is scored; the part begins at t->next_row. Items of the timestep that are cancelled or late leave
- * it (item.leaves): the rest of the timestep skips them, and they are finished afterwards. t->next_row moves past rows of such items.
- *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
-rill_status engine_leave_midway(rill_engine *e, timestep *t);
-/* Fail one item of a timestep in progress. The rest of the timestep skips the item, and its input's result will have this status and
- * message. Other items are unaffected. */
-rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
-/* Return 1 if a failure with this status, caused by one input, fails only that input. Return 0 if it ends the run: out of memory, a
- * requested stop, or a failure of the setting `check`. */
-int engine_is_input_error(rill_status status);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
 
 /* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
  * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.
  *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
-/* Pass the nodes (state ids) that are no longer needed to the domain's free(). Afterwards the ids can be reused. */
-void engine_free_nodes(rill_engine *e);
 
 /* Copy a caller's setup. A program built against an older version has shorter structs.
  *   RILL_OK · RILL_ERR_ABI */

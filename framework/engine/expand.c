@@ -170,13 +170,6 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
     r->path_score[i] = entry->path_score;
 }
 
-void engine_free_nodes(rill_engine *e)
-{
-    if (e->hyps.n_freed_nodes > 0 && e->domain->free != NULL)
-        e->domain->free(e->self, e->hyps.n_freed_nodes, e->hyps.freed_nodes);
-    hyp_pool_recycle_nodes(&e->hyps);
-}
-
 void engine_use_reserved_nodes(timestep *t, int64_t n)
 {
     t->reserved_nodes -= t->reserved_nodes < n ? t->reserved_nodes : n;
@@ -194,6 +187,29 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .slot = r->slot + from,
                        .depth = r->depth + from,
                        .group = t->group};
+}
+
+/* Mark the cancelled and late items that leave the timestep midway. No item leaves midway if the model has several phases, because beams
+ * have changed after the first phase, or with cube pruning, where hypotheses share rows. Items in exact search do not leave midway
+ * either. */
+static rill_status mark_leaving(rill_engine *e, const timestep *t)
+{
+    const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;
+    if (atomic_load(&e->queue->stopped)) return rill_fail(e->ctx, RILL_ERR_STOPPED, "the run was stopped");
+    if (e->info.phases > 1 || t->row_of != NULL) return RILL_OK;
+    if (now < e->requests.next_deadline && e->queue->n_cancelled == 0 && e->items.n_cancelled == 0) return RILL_OK;
+    for (int32_t i = 0; i < t->n; i++) {
+        item *it = &e->items.item[t->selected[i]];
+        it->leaves |= it->owner == NULL && (it->cancelled || input_reason_to_leave(it->input, now) < 0);
+    }
+    return RILL_OK;
+}
+
+rill_status engine_leave_midway(rill_engine *e, timestep *t)
+{
+    RILL__TRY(mark_leaving(e, t));
+    while (t->next_row < t->rows.n && e->items.item[t->rows.slot[t->next_row]].leaves) t->next_row++;
+    return RILL_OK;
 }
 
 /* Remove the rows of items that have left the timestep from the row table. */

@@ -1,13 +1,71 @@
 /* Makes the result of an input whose search has stopped.
  *
  * Outputs are ordered by final score (stop_criteria.c); outputs with equal scores keep the order in which they were found. Only the n best
- * are made into texts. With the setting `distinct`, duplicates of these are made into texts too and then dropped (output_writer.h). */
+ * are made into texts. With the setting `distinct`, duplicates of these are made into texts too and then dropped (output_writer.h).
+ *
+ * Sections: freeing · results. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine_internal.h"
+
+/* --- freeing ------------------------------------------------------------------------------------------------------ */
+
+void engine_free_slot(rill_engine *e, int32_t slot)
+{
+    if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
+    items_free_slot(&e->items, slot);
+}
+
+void engine_free_input(rill_engine *e, queued_input *in)
+{
+    request_free(in->request);
+    in->request = NULL;
+    rill_text_clear(&in->note);
+    input_queue_free(e->queue, &e->taker, in);
+}
+
+/* Free an item, but not its input. */
+static void free_item(rill_engine *e, int32_t slot)
+{
+    engine_scorers_done(e, &e->items.item[slot]);
+    items_clear(&e->items, &e->hyps, slot);
+    memory_limit_remove_input(e, slot);
+    engine_free_slot(e, slot);
+    e->items.item[slot].request = NULL; /* loops over a timestep's items check for NULL */
+}
+
+void engine_free_item(rill_engine *e, int32_t slot)
+{
+    free_item(e, slot);
+    engine_free_input(e, e->items.item[slot].input);
+}
+
+rill_status engine_fail_input(rill_engine *e, queued_input *in, rill_status status, const char *message)
+{
+    status = input_queue_put_failed(e->queue, &e->taker, in, status, message);
+    engine_free_input(e, in);
+    return status;
+}
+
+rill_status engine_give_back(rill_engine *e, queued_input *in)
+{
+    request_close(in->request);
+    rill_text_clear(&in->note);
+    if (input_queue_give_back(e->queue, &e->taker, in)) return RILL_OK;
+    return engine_fail_input(e, in, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
+}
+
+rill_status engine_give_back_item(rill_engine *e, int32_t slot)
+{
+    free_item(e, slot);
+    engine_free_nodes(e);
+    return engine_give_back(e, e->items.item[slot].input);
+}
+
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {
@@ -158,7 +216,9 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     return RILL_OK;
 }
 
-rill_status engine_save_result(rill_engine *e, int32_t slot)
+/* Save the result that an item with a deadline has so far, before a scorer restarts its search. If the deadline passes during the second
+ * search, engine_deliver_saved() delivers the saved result. */
+static rill_status save_result(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
     if (it->request == NULL || isinf(it->request->deadline)) return RILL_OK;
@@ -209,6 +269,18 @@ static void write_no_output_reason(const rill_engine *e, const item *it, char *o
                  it->timestep);
 }
 
+/* Restart an item's search, because a scorer requested it. */
+static rill_status search_again(rill_engine *e, int32_t slot)
+{
+    item *it = &e->items.item[slot];
+    if (it->request != NULL) it->request->last_reported = 0;
+    RILL__TRY(save_result(e, slot));
+    statistics_remove_item(&e->statistics, it);
+    items_clear(&e->items, &e->hyps, slot);
+    RILL__TRY(items_begin(&e->items, &e->hyps, slot));
+    return RILL_AGAIN;
+}
+
 rill_status engine_finish_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
@@ -220,8 +292,8 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;
     if (status >= 0 && !it->timed_out) {
         const rill_status scorer_status = engine_scorers_review(e, slot);
-        if (scorer_status == RILL_AGAIN || (scorer_status < 0 && !engine_is_input_error(scorer_status)))
-            return scorer_status;
+        if (scorer_status == RILL_AGAIN) return search_again(e, slot);
+        if (scorer_status < 0 && !engine_is_input_error(scorer_status)) return scorer_status;
         status = scorer_status;
     }
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);

@@ -38,6 +38,13 @@ typedef struct queued_input {
     int held, exclusive;
 } queued_input;
 
+/* Return why an input must leave: RILL_ERR_CANCELLED or RILL_ERR_DEADLINE. RILL_OK means that it stays. */
+static inline rill_status input_reason_to_leave(const queued_input *in, double now)
+{
+    if (in->cancelled) return RILL_ERR_CANCELLED;
+    return in->request != NULL && in->request->deadline <= now ? RILL_ERR_DEADLINE : RILL_OK;
+}
+
 /* The queue's data about one engine that takes inputs. */
 typedef struct input_taker {
     int64_t n_held;      /* number of inputs that the engine holds */

@@ -1,9 +1,8 @@
-/* Keeps the items of a run (its inputs that are being decoded) and their slots; declared in item.h.
+/* Keeps the items of a run (its inputs that are being decoded), their slots, and the domain's memory for slots and states; declared in
+ * item.h and engine_internal.h.
  *
- * Sections: slots · beams · ready items · running items. */
-#include "item.h"
-
-#include "search_variant.h"
+ * Sections: slots · beams · ready items · running items · the engine's items. */
+#include "engine_internal.h"
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
@@ -197,4 +196,51 @@ void running_move(running_items *f, items *all, int32_t to, int32_t from)
     f->timestep[to] = f->timestep[from];
     f->width[to] = f->width[from];
     all->running_index[f->slot[to]] = to;
+}
+
+/* --- the engine's items ------------------------------------------------------------------------------------------- */
+
+rill_status engine_reserve_domain(rill_engine *e)
+{
+    int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
+    rill__reserved *reserved = e->runner.reserved;
+    if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
+    /* A domain's capacities must not shrink: keep what an earlier engine on the same model reserved. */
+    if (nodes < reserved->nodes) nodes = reserved->nodes;
+    if (slots < reserved->slots) slots = reserved->slots;
+    statistics_end_stage(&e->statistics, &e->statistics.current.choose);
+    rill_error_clear(e->ctx);
+    RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->reserve(e->self, nodes, slots), "reserve"));
+    statistics_end_stage(&e->statistics, &e->statistics.current.encode);
+    *reserved = (rill__reserved){nodes, slots};
+    return RILL_OK;
+}
+
+void engine_free_nodes(rill_engine *e)
+{
+    if (e->hyps.n_freed_nodes > 0 && e->domain->free != NULL)
+        e->domain->free(e->self, e->hyps.n_freed_nodes, e->hyps.freed_nodes);
+    hyp_pool_recycle_nodes(&e->hyps);
+}
+
+int engine_is_input_error(rill_status status)
+{
+    return status < 0 && status != RILL_ERR_MEMORY && status != RILL_ERR_STOPPED && status != RILL_ERR_CHECK;
+}
+
+void engine_mark_cancelled(rill_engine *e, item *it)
+{
+    e->items.n_cancelled += !it->cancelled;
+    it->cancelled = 1;
+}
+
+rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message)
+{
+    item *it = &e->items.item[slot];
+    if (it->failed < 0) return RILL_OK;
+    rill_text_reset(&it->fail_reason);
+    RILL__TRY(rill_text_append(&it->fail_reason, message, strlen(message)));
+    it->failed = status;
+    engine_mark_cancelled(e, it);
+    return RILL_OK;
 }

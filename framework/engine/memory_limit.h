@@ -1,4 +1,4 @@
-/* Limits how many model states may exist at once; memory_limit.c preempts items when the limit leaves too few. */
+/* Limits how many model states may exist at once; preempt.c preempts items when the limit leaves too few. */
 #ifndef RILL_MEMORY_LIMIT_H
 #define RILL_MEMORY_LIMIT_H
 
@@ -42,11 +42,7 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
 int64_t memory_limit_free_nodes(const rill_engine *e);
 /* Return an upper bound on the number of states that one more timestep of the item in this slot makes. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
-/* Free states by preempting items until the oldest item in flight can be expanded; no timestep may be in progress. If preemption does not
- * suffice, the oldest item is given back to the queue, finished or failed, and nothing is left in flight. */
-rill_status memory_limit_preempt(rill_engine *e);
-/* Lower running_window (the estimated number of items that fit in memory), because the states of the items that the scheduler chose did not
- * fit. */
+/* Lower running_window, because the states of the scheduler's choice did not fit. */
 void memory_limit_shrink_window(rill_engine *e);
 /* Check that one item's full beam fits in the limit on rows, with the settings of request r; NULL: with the engine's settings.
  *   RILL_OK · RILL_ERR_OPTION */

@@ -383,11 +383,19 @@ void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t 
     }
 }
 
+rill_status engine_fail_choices(rill_engine *e, const timestep *t)
+{
+    const topk *last = &t->rounds[t->round].topk, *s = last->error != NULL ? last : &t->rounds[0].topk;
+    const item *it = &e->items.item[t->rows.slot[s->error_row]];
+    return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
+                     (long long)it->id, t->rows.depth[s->error_row], s->error);
+}
+
 rill_status engine_merge(rill_engine *e, timestep *t, int last)
 {
     merge m = {.e = e, .t = t, .certify = e->settings.certify};
     int32_t row = 0, base = 0;
-    engine_use_reserved_nodes(t, t->spare_nodes);
+    if (t->spare_nodes > 0) engine_use_reserved_nodes(t, t->spare_nodes);
     RILL__TRY(engine_reserve_children(e, t));
     FOR_VARIANTS (v, t->variants, before_merge) RILL__TRY(v->before_merge(e, t, last));
     if (e->tracer.with_hypotheses) RILL__TRY(tracer_reserve(t));

@@ -7,7 +7,7 @@
  *
  * With overdue_first (scheduler.h) an item passed over RUNNING_MAX_SKIPS times, or not expanded for RUNNING_MAX_ROUNDS rounds, goes first.
  *
- * Under a limit on states the oldest items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
+ * Under a limit on states the oldest items are taken when the selection does not fit; preempt.c explains why runs still end. */
 #include <string.h>
 
 #include "engine_internal.h"
@@ -240,13 +240,13 @@ static void commit_selection(selection *p)
 }
 
 /* If the selected items need too many states, select the oldest items instead, as many as fit in the free states and the budget. The oldest
- * item in flight is among them, unless it has failed (memory_limit.c). */
+ * item in flight is among them, unless it has failed (preempt.c). */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
     clear_marks_of(p);
     memory_limit_shrink_window(e);
-    RILL__TRY(memory_limit_preempt(e));
+    RILL__TRY(engine_preempt(e));
     p->t->n = 0;
     *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy, .budget_left = budget};
     int64_t free_nodes = memory_limit_free_nodes(e);

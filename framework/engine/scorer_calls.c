@@ -468,7 +468,7 @@ static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
 
 rill_status engine_scorers_review(rill_engine *e, int32_t slot)
 {
-    item *it = &e->items.item[slot];
+    const item *it = &e->items.item[slot];
     rill_found found = {0};
     int wanted = 0;
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
@@ -481,11 +481,5 @@ rill_status engine_scorers_review(rill_engine *e, int32_t slot)
         if (status < 0) return status;
         wanted |= status == RILL_AGAIN;
     }
-    if (!wanted) return RILL_OK;
-    if (it->request != NULL) it->request->last_reported = 0;
-    RILL__TRY(engine_save_result(e, slot));
-    statistics_remove_item(&e->statistics, it);
-    items_clear(&e->items, &e->hyps, slot);
-    RILL__TRY(items_begin(&e->items, &e->hyps, slot));
-    return RILL_AGAIN;
+    return wanted ? RILL_AGAIN : RILL_OK;
 }
