@@ -17,11 +17,6 @@ enum { STATE_ALIGNMENT = 16 };
 
 /* --- instances ---------------------------------------------------------------------------------------------------- */
 
-static rill_status refuse_arguments(rill_context *ctx, const char *what, const char *name, const char *arguments)
-{
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, found \"%s\"", what, name, arguments);
-}
-
 static rill_status create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
 {
     const rill_heuristic *h = link->heuristic;
@@ -35,7 +30,7 @@ static rill_status create_instance(rill_context *ctx, const chain_link *link, co
     else if (s != NULL && s->create != NULL)
         status = s->create(s, ctx, arguments, self);
     else if (arguments[0] != '\0')
-        return refuse_arguments(ctx, what, name, arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, found \"%s\"", what, name, arguments);
     status = rill__method_status(ctx, status, what, name, "create");
     return status < 0 ? status : RILL_OK;
 }
@@ -279,8 +274,7 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
                                   RILL_ARRAY(c->checked_keep)};
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     /* reserve at least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes */
-    return rill_columns_grow(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns,
-                             sizeof columns / sizeof *columns, "checked marks");
+    return RILL__GROW_COLUMNS(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns, "checked marks");
 }
 
 /* Call heuristic number `link` for each item alone. Fail the run if these calls mark other candidates than the call for all items did,

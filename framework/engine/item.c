@@ -31,8 +31,8 @@ rill_status items_reserve(items *all, int32_t need)
                                   RILL_ARRAY(all->running_index), RILL_ARRAY(all->free_slots)};
     size_t old = all->memory.capacity;
     if (all->n_free_slots >= need) return RILL_OK;
-    RILL__TRY(rill_columns_grow(all->ctx, &all->memory, old - (size_t)all->n_free_slots + (size_t)need, columns,
-                                sizeof columns / sizeof *columns, "slots"));
+    RILL__TRY(
+        RILL__GROW_COLUMNS(all->ctx, &all->memory, old - (size_t)all->n_free_slots + (size_t)need, columns, "slots"));
     for (size_t slot = all->memory.capacity; slot > old; slot--)
         all->free_slots[all->n_free_slots++] = (int32_t)slot - 1;
     return RILL_OK;
@@ -152,7 +152,7 @@ rill_status running_reserve(running_items *f, size_t n)
         RILL_ARRAY(f->id),    RILL_ARRAY(f->size),     RILL_ARRAY(f->refill_index),
         RILL_ARRAY(f->marks), RILL_ARRAY(f->order),    RILL_ARRAY(f->skipped_index),
     };
-    return rill_columns_grow(f->ctx, &f->memory, n, columns, sizeof columns / sizeof *columns, "items in flight");
+    return RILL__GROW_COLUMNS(f->ctx, &f->memory, n, columns, "items in flight");
 }
 
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index)

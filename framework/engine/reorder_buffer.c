@@ -33,7 +33,7 @@ rill_status result_record_reserve(rill_context *ctx, result_record *record, size
 {
     const rill_array columns[] = {RILL_ARRAY(record->actions), RILL_ARRAY(record->logps)};
     if (need <= record->action_memory.capacity) return RILL_OK;
-    return rill_columns_grow(ctx, &record->action_memory, need, columns, sizeof columns / sizeof *columns, "a result");
+    return RILL__GROW_COLUMNS(ctx, &record->action_memory, need, columns, "a result");
 }
 
 static void destroy_records(result_record *record)

@@ -73,8 +73,7 @@ static rill_status view_idle(rill_engine *e, rill_sched_view *view)
     const rill_array columns[] = {RILL_ARRAY(s->running_index), RILL_ARRAY(s->timestep),
                                   RILL_ARRAY(s->width),         RILL_ARRAY(s->id),
                                   RILL_ARRAY(s->size),          RILL_ARRAY(s->refill_index)};
-    RILL__TRY(rill_columns_grow(e->ctx, &s->memory, (size_t)f->n, columns, sizeof columns / sizeof *columns,
-                                "items in flight"));
+    RILL__TRY(RILL__GROW_COLUMNS(e->ctx, &s->memory, (size_t)f->n, columns, "items in flight"));
     view->n = 0;
     for (int32_t i = 0; i < f->n; i++) {
         if (e->items.busy[f->slot[i]]) continue;

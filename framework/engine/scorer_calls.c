@@ -36,7 +36,7 @@ rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes,
                                 const items *all)
 {
     const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
-    RILL__TRY(rill_columns_grow(s->ctx, &s->memory, (size_t)rows->n, columns, 2, "what scorers see"));
+    RILL__TRY(RILL__GROW_COLUMNS(s->ctx, &s->memory, (size_t)rows->n, columns, "what scorers see"));
     for (int32_t i = 0; i < rows->n; i++) {
         const queued_input *in = all->item[rows->slot[i]].input;
         s->text[i] = in->text;

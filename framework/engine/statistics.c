@@ -39,18 +39,9 @@ rill_status statistics_count_rows(statistics *s, const items *all, timestep *ste
 
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more)
 {
-    sum->encode += more->encode;
-    sum->step += more->step;
-    sum->score += more->score;
-    sum->scorers += more->scorers;
-    sum->choose += more->choose;
-    sum->select += more->select;
-    sum->prune += more->prune;
-    sum->commit += more->commit;
-    sum->finalize += more->finalize;
-    sum->total += more->total;
-    sum->waited += more->waited;
-    sum->hidden += more->hidden;
+    double *to = &sum->encode; /* all members are doubles */
+    const double *from = &more->encode;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) to[i] += from[i];
 }
 
 void statistics_count_output(statistics *s, const item_output *output, int change)
@@ -64,40 +55,41 @@ void statistics_remove_item(statistics *s, const item *it)
     for (int32_t i = 0; i < it->n_outputs; i++) statistics_count_output(s, &it->outputs[i], -1);
 }
 
-static int64_t max_int64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+#define COUNTER(name) offsetof(rill_stats, name)
+/* The counters whose sum over all engines has a meaning. */
+static const size_t summed[] = {COUNTER(timesteps),
+                                COUNTER(expansions),
+                                COUNTER(refills),
+                                COUNTER(candidates),
+                                COUNTER(pruned),
+                                COUNTER(outputs),
+                                COUNTER(truncated),
+                                COUNTER(passed_over_first),
+                                COUNTER(depth_bound),
+                                COUNTER(nodes_in_use),
+                                COUNTER(nodes_peak),
+                                COUNTER(nodes_capacity),
+                                COUNTER(histories_in_use),
+                                COUNTER(histories_peak),
+                                COUNTER(histories_capacity),
+                                COUNTER(items_peak),
+                                COUNTER(restarted),
+                                COUNTER(cube_hypotheses),
+                                COUNTER(cube_classes),
+                                COUNTER(certified),
+                                COUNTER(exact_rows),
+                                COUNTER(cube_rescored),
+                                COUNTER(graph_runs.direct),
+                                COUNTER(graph_runs.captured),
+                                COUNTER(graph_runs.replayed),
+                                COUNTER(graph_runs.evicted)};
 
 void statistics_add(rill_stats *sum, const rill_stats *s)
 {
-    sum->timesteps += s->timesteps;
-    sum->expansions += s->expansions;
-    sum->refills += s->refills;
-    sum->longest_item_timesteps = max_int64(sum->longest_item_timesteps, s->longest_item_timesteps);
-    sum->candidates += s->candidates;
-    sum->pruned += s->pruned;
-    sum->outputs += s->outputs;
-    sum->truncated += s->truncated;
-    sum->passed_over_first += s->passed_over_first;
-    sum->depth_bound += s->depth_bound;
-    sum->nodes_in_use += s->nodes_in_use;
-    sum->nodes_peak += s->nodes_peak;
-    sum->nodes_capacity += s->nodes_capacity;
-    sum->histories_in_use += s->histories_in_use;
-    sum->histories_peak += s->histories_peak;
-    sum->histories_capacity += s->histories_capacity;
-    sum->items_peak += s->items_peak;
-    sum->restarted += s->restarted;
-    sum->cube_hypotheses += s->cube_hypotheses;
-    sum->cube_classes += s->cube_classes;
-    sum->certified += s->certified;
-    sum->exact_rows += s->exact_rows;
-    sum->cube_rescored += s->cube_rescored;
-    sum->graph_runs.direct += s->graph_runs.direct;
-    sum->graph_runs.captured += s->graph_runs.captured;
-    sum->graph_runs.replayed += s->graph_runs.replayed;
-    sum->graph_runs.evicted += s->graph_runs.evicted;
+    for (size_t i = 0; i < sizeof summed / sizeof *summed; i++)
+        *(int64_t *)((char *)sum + summed[i]) += *(const int64_t *)((const char *)s + summed[i]);
+    if (s->longest_item_timesteps > sum->longest_item_timesteps)
+        sum->longest_item_timesteps = s->longest_item_timesteps;
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 

@@ -193,7 +193,7 @@ static rill_status make_graph(lattice *l)
     for (size_t i = 0; i < g->n_edges; i++)
         if (g->edge[i].to >= l->nodes) l->nodes = g->edge[i].to + 1;
     const size_t n = (size_t)l->nodes;
-    RILL__TRY(rill_columns_grow(g->ctx, &l->memory, n + 1, columns, sizeof columns / sizeof *columns, "a lattice"));
+    RILL__TRY(RILL__GROW_COLUMNS(g->ctx, &l->memory, n + 1, columns, "a lattice"));
     qsort(g->edge, g->n_edges, sizeof *g->edge, compare_edges);
     for (size_t i = 0; i < g->n_edges; i++) l->first[g->edge[i].from + 1]++;
     for (size_t i = 0; i < n; i++) l->first[i + 1] += l->first[i];
@@ -475,18 +475,11 @@ int ngrams_set_levels(rill_ngrams *g)
 
 /* --- lookup --------------------------------------------------------------------------------------------------------- */
 
-/* Binary search in a range of a level: index of the n-gram whose last action is `action`, or -1. */
+/* Return the index of the n-gram in a range of a level whose last action is `action`, or -1. */
 static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)
 {
-    while (in.begin < in.end) {
-        const int32_t middle = in.begin + (in.end - in.begin) / 2;
-        if (level->action[middle] == action) return middle;
-        if (level->action[middle] < action)
-            in.begin = middle + 1;
-        else
-            in.end = middle;
-    }
-    return -1;
+    const int32_t found = rill__find_sorted(level->action + in.begin, in.end - in.begin, action);
+    return found < 0 ? -1 : in.begin + found;
 }
 
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m)

@@ -58,7 +58,7 @@ static rill_status reserve_classes(rill_engine *e, timestep *t)
         entries += width;
         while (widest < 2 * width) widest *= 2;
     }
-    RILL__TRY(rill_columns_grow(e->ctx, &c->memory, entries, columns, sizeof columns / sizeof *columns, "classes"));
+    RILL__TRY(RILL__GROW_COLUMNS(e->ctx, &c->memory, entries, columns, "classes"));
     return rill_columns_grow(e->ctx, &c->table_memory, widest, places, 1, "classes");
 }
 
