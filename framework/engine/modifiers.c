@@ -53,8 +53,9 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
     b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
     b->has_factor = b->has_banks = b->has_blocked_by = 0;
     rill_text_reset(&b->reasons);
-    return rill_columns_grow(b->ctx, &b->row_memory, (size_t)n, columns, sizeof columns / sizeof *columns,
-                             "what scorers say");
+    RILL__TRY(RILL__GROW_COLUMNS(b->ctx, &b->row_memory, (size_t)n, columns, "what scorers say"));
+    if (n > 0) memset(b->row_memory.block, 0, b->row_memory.bytes);
+    return RILL_OK;
 }
 
 /* --- scorer interface --------------------------------------------------------------------------------------------- */
@@ -112,7 +113,6 @@ rill_status rill_modifiers_scale(rill_modifiers *b, int32_t row, int32_t action,
 static void note_blocked_by(rill_modifiers *b, int32_t row)
 {
     if (b->current_scorer < 0) return;
-    if (!b->has_blocked_by) memset(b->blocked_by, 0, (size_t)b->n * sizeof *b->blocked_by);
     b->has_blocked_by = 1;
     b->blocked_by[row] = b->current_scorer + 1;
 }
@@ -129,11 +129,7 @@ static rill_status restrict_row(rill_modifiers *b, int32_t *row)
 {
     RILL__TRY(check_row(b, row, 0));
     note_blocked_by(b, *row);
-    if (!b->has_allow) {
-        memset(b->n_restrictions, 0, (size_t)b->n * sizeof *b->n_restrictions);
-        memset(b->last_restriction, 0, (size_t)b->n * sizeof *b->last_restriction);
-        b->has_allow = 1;
-    }
+    b->has_allow = 1;
     if (b->last_restriction[*row] != b->current_scorer + 1) {
         b->last_restriction[*row] = b->current_scorer + 1;
         b->n_restrictions[*row]++;
@@ -175,8 +171,7 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
     if (banks < 1 || banks > RILL_MAX_BANKS || rest < 0 || rest >= banks)
         return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d of %d: expected 1 to %d banks", b->scorer_name,
                          rest, banks, RILL_MAX_BANKS);
-    if (!b->has_banks) memset(b->n_banks, 0, (size_t)b->n * sizeof *b->n_banks);
-    if (b->has_banks && b->n_banks[row] != 0)
+    if (b->n_banks[row] != 0)
         return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: another scorer has divided the row into banks already",
                          b->scorer_name);
     b->has_banks = 1;
@@ -191,9 +186,9 @@ rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t a
 {
     int32_t index = row;
     RILL__TRY(check_row(b, &index, action));
-    if (!b->has_banks || bank < 0 || bank >= b->n_banks[index])
+    if (bank < 0 || bank >= b->n_banks[index])
         return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d does not exist: the row has %d", b->scorer_name,
-                         bank, b->has_banks ? b->n_banks[index] : 0);
+                         bank, b->n_banks[index]);
     RILL__TRY(append_entry(b, &b->add, row, action, 0));
     return append_entry(b, &b->bank, row, action, (float)bank);
 }
@@ -203,26 +198,17 @@ rill_status rill_modifiers_end_rule(rill_modifiers *b, int32_t row, rill_end_rul
     RILL__TRY(check_row(b, &row, 0));
     if (rule == RILL_END_ALLOWED) return RILL_OK;
     if ((rule & ~END_RULE_KEEPS_ENDED) != 0) note_blocked_by(b, row);
-    if (!b->has_end_rule) {
-        memset(b->end_rule, RILL_END_ALLOWED, (size_t)b->n);
-        b->has_end_rule = 1;
-    }
+    b->has_end_rule = 1;
     b->end_rule[row] |= (uint8_t)rule;
     return RILL_OK;
-}
-
-static void add_reward(float *rewards, int *has, int32_t n, int32_t row, float value)
-{
-    if (!*has) memset(rewards, 0, (size_t)n * sizeof *rewards);
-    *has = 1;
-    rewards[row] += value;
 }
 
 rill_status rill_modifiers_reward(rill_modifiers *b, int32_t row, float value)
 {
     RILL__TRY(check_value(b, "reward", value));
     RILL__TRY(check_row(b, &row, 0));
-    add_reward(b->reward, &b->has_reward, b->n, row, value);
+    b->has_reward = 1;
+    b->reward[row] += value;
     return RILL_OK;
 }
 
@@ -230,7 +216,8 @@ rill_status rill_modifiers_end_reward(rill_modifiers *b, int32_t row, float valu
 {
     RILL__TRY(check_value(b, "reward of the end", value));
     RILL__TRY(check_row(b, &row, 0));
-    add_reward(b->end_reward, &b->has_end_reward, b->n, row, value);
+    b->has_end_reward = 1;
+    b->end_reward[row] += value;
     return RILL_OK;
 }
 
@@ -295,7 +282,7 @@ static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
     /* one element more per row, for the RILL_NO_ACTION that stands for "no action is allowed" */
     size_t capacity = list->n + (size_t)b->n;
     RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
-    return rill_columns_grow(b->ctx, &list->memory, capacity, columns, 3, "what scorers say");
+    return RILL__GROW_COLUMNS(b->ctx, &list->memory, capacity, columns, "what scorers say");
 }
 
 /* How several entries for one action are combined. SUM: their values are added. INTERSECT: the action stays only if all scorers that

@@ -122,7 +122,7 @@ struct rill_modifiers {
     modifier_refusal *refusals; /* [n_refusals] inputs that scorers have refused */
     size_t n_refusals, refusals_capacity;
     rill_text reasons;
-    /* Arrays with one element per row. Each is valid only if its flag below (has_...) is 1. */
+    /* Arrays with one element per row, all 0 at first, where that stands for no modifier; `limit` is valid only if has_limit is 1. */
     uint8_t *end_rule;
     float *reward, *end_reward;
     int32_t *n_restrictions;   /* number of scorers that restricted the row to a set of actions */
