@@ -10,7 +10,7 @@
  * So the model's best M + bans + lowered actions + kept actions + 1 include everything that can be chosen, except actions that may rise
  * from below: actions with a bonus, and the end action. The log-probabilities of these are requested by name, as picks. A short list of
  * allowed actions is requested entirely as picks. A long list of allowed actions, or of bans, becomes a set of legal actions, to which the
- * domain restricts the row's best. Sets are deduplicated by content, since many rows share few sets. If any number of actions may be
+ * domain restricts the row's best. Adjacent rows with equal sets, such as those of one item, share a set. If any number of actions may be
  * terminal and only the domain knows which, all actions are requested. A small vocabulary alone is no reason to request all: the best 197
  * of 197 cost a semantic parser more time than its network.
  *
@@ -38,18 +38,9 @@ enum {
 
 /* --- a row's rules ------------------------------------------------------------------------------------------------ */
 
-/* Return the index of `action` in a span sorted by action, or -1. */
 static int32_t span_find(span s, int32_t action)
 {
-    int32_t low = 0, high = s.n;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (s.action[middle] < action)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s.n && s.action[low] == action ? low : -1;
+    return rill__find_sorted(s.action, s.n, action);
 }
 
 /* Return 1 if the row has a short list of allowed actions, else 0. The actions of a short list are all requested as picks (named one by
@@ -95,49 +86,25 @@ static int may_score_end(const row_rules *r)
     return (r->end_rule & (RILL_END_FORBIDDEN | RILL_END_NOT_YET)) == 0;
 }
 
-/* Write the row's picks, the actions whose log-probability is requested by name, to `out`, ascending; NULL: only count them. Returns their
- * number. */
+/* Return the actions among which the row's picks are, the actions whose log-probability is requested by name. */
+static span named_actions(const row_rules *r)
+{
+    return has_only_picks(r) ? r->allowed : r->additions;
+}
+
+/* Write the row's picks, ascending, to out[named_actions().n + 1]. Returns their number. */
 static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
 {
-    span named = has_only_picks(r) ? r->allowed : r->additions;
+    const span named = named_actions(r);
     const int picks_end = may_move_end(s, r) && may_score_end(r) && !has_only_picks(r);
     int32_t n = 0, end = picks_end ? s->info->end_action : RILL_NO_ACTION;
-    for (int32_t i = 0; i <= named.n; i++) {
-        int32_t next = i < named.n ? named.action[i] : INT32_MAX;
-        if (end >= 0 && end < next) {
-            if (out != NULL) out[n] = end;
-            n++;
-        }
-        if (end <= next) end = RILL_NO_ACTION;
-        /* RILL_NO_ACTION: no action is allowed; INT32_MAX: the list has ended */
-        if (next < 0 || next == INT32_MAX) continue;
-        if (out != NULL) out[n] = next;
-        n++;
+    for (int32_t i = 0; i < named.n; i++) {
+        if (end >= 0 && end < named.action[i]) out[n++] = end;
+        if (end <= named.action[i]) end = RILL_NO_ACTION;
+        if (named.action[i] >= 0) out[n++] = named.action[i]; /* RILL_NO_ACTION: no action is allowed */
     }
+    if (end >= 0) out[n++] = end;
     return n;
-}
-
-static void make_picks(topk *s)
-{
-    int32_t n = 0;
-    for (int32_t r = 0; r < s->n; r++) {
-        row_rules rules = make_row_rules(s->modifiers, r);
-        s->pick_offset[r] = n;
-        n += list_picks(s, &rules, s->pick_action + n);
-        for (int32_t i = s->pick_offset[r]; i < n; i++) s->pick_row[i] = r;
-    }
-    s->pick_offset[s->n] = s->request.n_picks = n;
-    s->request.pick_row = s->pick_row;
-    s->request.pick_action = s->pick_action;
-}
-
-static void make_max_choices(topk *s)
-{
-    s->request.row_max_choices = s->row_max_choices;
-    for (int32_t r = 0; r < s->n; r++) {
-        row_rules rules = make_row_rules(s->modifiers, r);
-        s->row_max_choices[r] = s->modifiers->limits_only ? rules.max_choices : row_max_choices(s, &rules);
-    }
 }
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -159,45 +126,38 @@ static void write_set(const topk *s, const row_rules *r, uint64_t *set)
     for (int32_t i = 0; i < r->bans.n; i++) set_bit(set, r->bans.action[i], 0);
 }
 
-static size_t hash_set(const uint64_t *set, size_t words)
+/* Write the row's set after the last one of `sets`, unless it equals that one, as sets of adjacent rows often do. */
+static void make_set(topk *s, const row_rules *r, int32_t row)
 {
-    uint64_t hash = 0;
-    for (size_t w = 0; w < words; w++) hash = (hash ^ set[w] ^ hash >> 29) * UINT64_C(0x9E3779B97F4A7C15);
-    return (size_t)(hash >> 32);
+    const size_t words = s->request.legal_words;
+    uint64_t *fresh = s->sets + (size_t)s->n_sets * words;
+    write_set(s, r, fresh);
+    if (s->n_sets == 0 || memcmp(fresh - words, fresh, words * sizeof *fresh) != 0) s->n_sets++;
+    s->row_set[row] = s->n_sets - 1;
 }
 
-/* A set was written after the last one of `sets`. If an equal set exists, return the number of that set; otherwise keep the new set and
- * return its number. set_table is an open-addressed hash table of set numbers with `size` entries (a power of two); -1 marks a free
- * entry. */
-static int32_t intern_set(topk *s, size_t size)
+/* Write the request for all rows: numbers of choices, picks, and sets of legal actions. */
+static void make_request(topk *s, const topk_sizes *sizes)
 {
-    const uint64_t *sets = s->sets;
-    int32_t *place = s->set_table;
-    size_t words = s->request.legal_words, index = hash_set(sets + (size_t)s->n_sets * words, words) & (size - 1);
-    for (; place[index] >= 0; index = (index + 1) & (size - 1))
-        if (memcmp(sets + (size_t)place[index] * words, sets + (size_t)s->n_sets * words, words * sizeof *sets) == 0)
-            return place[index];
-    return place[index] = s->n_sets++;
-}
-
-static void make_sets(topk *s, const topk_sizes *sizes)
-{
-    size_t words = s->request.legal_words;
-    int32_t other = -1; /* number of the set for rows without allowed or banned actions; -1: such rows need no set */
-    s->n_sets = 0;
-    if (sizes->sets == 0) return;
-    memset(s->set_table, 0xFF, sizes->table_size * sizeof *s->set_table);
-    if (s->info->legal != NULL) {
-        memcpy(s->sets, s->info->legal, words * sizeof *s->sets);
-        other = intern_set(s, sizes->table_size);
-    }
+    int32_t n = 0;
+    s->n_sets = sizes->sets > 0 && s->info->legal != NULL; /* the first set is for rows without a set of their own */
+    if (s->n_sets > 0) memcpy(s->sets, s->info->legal, s->request.legal_words * sizeof *s->sets);
+    const int32_t other = s->n_sets - 1; /* -1: such rows need no set */
     for (int32_t r = 0; r < s->n; r++) {
-        row_rules rules = make_row_rules(s->modifiers, r);
+        const row_rules rules = make_row_rules(s->modifiers, r);
+        s->row_max_choices[r] = row_max_choices(s, &rules);
+        s->pick_offset[r] = n;
+        n += list_picks(s, &rules, s->pick_action + n);
+        for (int32_t i = s->pick_offset[r]; i < n; i++) s->pick_row[i] = r;
         s->row_set[r] = other;
-        if (!needs_set(&rules)) continue;
-        write_set(s, &rules, s->sets + (size_t)s->n_sets * words);
-        s->row_set[r] = intern_set(s, sizes->table_size);
+        if (needs_set(&rules)) make_set(s, &rules, r);
     }
+    s->pick_offset[s->n] = n;
+    s->request.row_max_choices = s->row_max_choices;
+    s->request.n_picks = n;
+    s->request.pick_row = s->pick_row;
+    s->request.pick_action = s->pick_action;
+    if (sizes->sets == 0) return;
     s->request.legal = s->sets;
     s->request.legal_set = s->row_set;
 }
@@ -237,16 +197,12 @@ static topk_sizes measure_sizes(topk *s)
         row_rules rules = make_row_rules(s->modifiers, r);
         int32_t wanted = row_max_choices(s, &rules);
         if (wanted > s->request.max_choices) s->request.max_choices = wanted;
-        sizes.picks += (size_t)list_picks(s, &rules, NULL);
+        sizes.picks += (size_t)named_actions(&rules).n + 1;
         sizes.sets += (size_t)needs_set(&rules);
     }
     sizes.raw_rows = (size_t)part_rows(s);
     sizes.raw_entries = sizes.raw_rows * (size_t)s->request.max_choices;
-    if (sizes.sets == 0) return sizes;
-    /* Count info.legal as one more set. carve_arrays() reserves memory for yet another set: each set is written there first, and is
-     * discarded if it equals an earlier one. */
-    sizes.sets++;
-    for (sizes.table_size = 4; sizes.table_size < 2 * (sizes.sets + 1);) sizes.table_size *= 2;
+    if (sizes.sets > 0) sizes.sets++; /* info.legal */
     return sizes;
 }
 
@@ -277,8 +233,7 @@ static void carve_arrays(topk *s, rill_carver *c, const topk_sizes *sizes)
     CARVE(s->pick_action, sizes->picks);
     CARVE(raw->pick_logp, sizes->picks);
     CARVE(s->row_set, sizes->rows);
-    CARVE(s->sets, (sizes->sets + 1) * words);
-    CARVE(s->set_table, sizes->table_size);
+    CARVE(s->sets, sizes->sets * words);
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
@@ -540,11 +495,11 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t 
     s->raw.stride = s->request.max_choices;
     if (rules->limits_only) { /* no modifiers change scores: the domain writes its result directly to s->choices */
         s->raw = (rill_score_result){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};
-        if (rules->limit != NULL) make_max_choices(s);
+        if (rules->limit == NULL) return RILL_OK;
+        for (int32_t r = 0; r < n; r++) s->row_max_choices[r] = make_row_rules(rules, r).max_choices;
+        s->request.row_max_choices = s->row_max_choices;
     } else if (!s->all_actions) {
-        make_max_choices(s);
-        make_sets(s, &sizes);
-        make_picks(s);
+        make_request(s, &sizes);
     }
     return RILL_OK;
 }
