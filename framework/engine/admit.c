@@ -54,15 +54,6 @@ static rill_status start_item(rill_engine *e, const rill_input *input, queued_in
     return items_begin(&e->items, &e->hyps, input->slot);
 }
 
-/* Make the result of an input with nothing to decode, one empty output, and free the input. The input is freed even if there is no memory
- * for its result. */
-static rill_status finish_empty(rill_engine *e, queued_input *in)
-{
-    const rill_status status = engine_finish_empty(e, in);
-    engine_free_input(e, in);
-    return status;
-}
-
 /* Check what the domain's encode() wrote to an input, and restore the members that encode() must not change. */
 static rill_status check_input(rill_engine *e, int32_t i)
 {
@@ -116,7 +107,7 @@ static rill_status process_encoded(rill_engine *e, rill_input *input, queued_inp
         return status;
     }
     if (status == RILL_AGAIN) return engine_give_back(e, in);
-    return input->status < 0 ? engine_fail_input(e, in, input->status, input->message) : finish_empty(e, in);
+    return input->status < 0 ? engine_fail_input(e, in, input->status, input->message) : engine_finish_empty(e, in);
 }
 
 /* Process all inputs that the domain has encoded. A failure ends the run: the remaining inputs are then not processed, and only their slots
@@ -163,7 +154,7 @@ static rill_status prepare_input(rill_engine *e, queued_input *in)
         if (is_late) return engine_fail_input(e, in, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
         if (in->request->deadline < e->requests.next_deadline) e->requests.next_deadline = in->request->deadline;
     }
-    return has_only_spaces(in->text, in->length) ? finish_empty(e, in) : RILL_AGAIN;
+    return has_only_spaces(in->text, in->length) ? engine_finish_empty(e, in) : RILL_AGAIN;
 }
 
 /* Call prepare_input() for all inputs taken from the queue, and give each input that must be encoded a slot. */
@@ -258,8 +249,8 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->queued), RILL_ARRAY(a->slot)};
     const int32_t max = wanted < e->taker.n_offered ? (int32_t)wanted : e->taker.n_offered;
     if (max <= 0) return RILL_OK;
-    RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)max, columns, 3, "inputs"));
-    pthread_mutex_lock(&q->lock);
+    RILL__TRY(RILL__GROW_COLUMNS(e->ctx, &a->memory, (size_t)max, columns, "inputs"));
+    input_queue_lock(q);
     update_offer(e);
     double free_bytes = memory_limit_free_bytes(e);
     int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered;
@@ -271,7 +262,7 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     }
     e->taker.n_offered -= a->n;
     input_queue_wake_reader(q);
-    pthread_mutex_unlock(&q->lock);
+    input_queue_unlock(&q);
     for (int32_t i = 0; i < a->n; i++) measure(e, a->queued[i]);
     return status;
 }
@@ -282,9 +273,8 @@ int64_t engine_n_waiting(rill_engine *e)
 {
     e->taker.n_offered = 0;
     if (e->queue->n + e->queue->n_exclusive > 0) {
-        pthread_mutex_lock(&e->queue->lock);
+        LOCK_TO_END_OF_BLOCK(e->queue);
         update_offer(e);
-        pthread_mutex_unlock(&e->queue->lock);
     }
     return (int64_t)e->taker.n_offered + e->items.n_ready;
 }

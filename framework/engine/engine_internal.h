@@ -398,8 +398,9 @@ rill_status progress_report(rill_engine *e, const timestep *t);
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Deliver the result of an input's first search, because its deadline has passed during a second one. */
 void engine_deliver_saved(rill_engine *e, queued_input *in);
-/* Make the result of an input with nothing to decode: one empty output. */
-rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
+/* Make the result of an input with nothing to decode, one empty output, and free the input. The input is freed even if there is no memory
+ * for its result. */
+rill_status engine_finish_empty(rill_engine *e, queued_input *in);
 /* Free a slot that the domain has filled. */
 void engine_free_slot(rill_engine *e, int32_t slot);
 /* Free an item with its hypotheses, slot and input, without making a result. */
@@ -425,6 +426,10 @@ rill_status engine_preempt(rill_engine *e);
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
+/* End an item without new outputs. `place`: its index among the running items; IS_READY: it is not running, but ready. If `status` is
+ * RILL_OK, the saved result of an earlier search is delivered; else a failed result with this status. */
+enum { IS_READY = -1 };
+rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
 
 /* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
  * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.

@@ -80,20 +80,21 @@ static rill_status fill_empty(rill_engine *e, result_record *record)
     return RILL_OK;
 }
 
-rill_status engine_finish_empty(rill_engine *e, const queued_input *in)
+rill_status engine_finish_empty(rill_engine *e, queued_input *in)
 {
-    result_record *record;
-    RILL__TRY(input_queue_get_record(e->queue, &e->taker, in->id, &record));
-    rill_status status = fill_empty(e, record);
-    if (status < 0) {
+    result_record *record = NULL;
+    rill_status status = input_queue_get_record(e->queue, &e->taker, in->id, &record);
+    if (status >= 0) status = fill_empty(e, record);
+    if (status >= 0) {
+        record->result.user = in->request != NULL ? in->request->user : NULL;
+        input_queue_put(e->queue, record);
+        e->statistics.total.certified += e->settings.certify;
+        e->statistics.total.outputs++;
+    } else if (record != NULL) {
         input_queue_free_record(e->queue, record);
-        return status;
     }
-    record->result.user = in->request != NULL ? in->request->user : NULL;
-    input_queue_put(e->queue, record);
-    e->statistics.total.certified += e->settings.certify;
-    e->statistics.total.outputs++;
-    return RILL_OK;
+    engine_free_input(e, in);
+    return status;
 }
 
 const char *rill_finish_reason_name(rill_finish_reason reason)

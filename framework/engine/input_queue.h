@@ -82,6 +82,19 @@ typedef struct input_queue {
     reorder_buffer results;
 } input_queue;
 
+/* Lock the queue until the enclosing block ends. */
+static inline void input_queue_unlock(input_queue *const *q)
+{
+    pthread_mutex_unlock(&(*q)->lock);
+}
+static inline input_queue *input_queue_lock(input_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    return q;
+}
+#define LOCK_TO_END_OF_BLOCK(q) \
+    input_queue *const locked_queue __attribute__((cleanup(input_queue_unlock))) = input_queue_lock(q)
+
 /* Make a queue for n_engines engines. threaded: 1: each engine runs in its own thread. RILL_OK · RILL_ERR_MEMORY (recorded;
  * input_queue_finish() is allowed) */
 rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_settings *settings, int32_t n_engines,

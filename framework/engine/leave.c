@@ -17,12 +17,7 @@ static void remove_running(rill_engine *e, int32_t place)
     f->n--;
 }
 
-/* used instead of an index among the running items (`place`): the item is not running, but ready */
-enum { IS_READY = -1 };
-
-/* End an item without new outputs. If `status` is RILL_OK, the saved result of an earlier search is delivered; else a failed result with
- * this status. */
-static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
+rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
 {
     item *it = &e->items.item[slot];
     if (status < 0)
@@ -43,7 +38,7 @@ static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_s
 
 static rill_status cancel_item(rill_engine *e, int32_t slot, int32_t place)
 {
-    return fail_item(e, slot, place, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
+    return engine_fail_item(e, slot, place, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
 }
 
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t)
@@ -54,7 +49,7 @@ rill_status engine_finish_cancelled(rill_engine *e, const timestep *t)
         if (!it->cancelled) continue;
         e->items.n_cancelled--;
         if (it->failed < 0)
-            RILL__TRY(fail_item(e, slot, e->items.running_index[slot], it->failed, it->fail_reason.data));
+            RILL__TRY(engine_fail_item(e, slot, e->items.running_index[slot], it->failed, it->fail_reason.data));
         else
             RILL__TRY(cancel_item(e, slot, e->items.running_index[slot]));
     }
@@ -64,11 +59,11 @@ rill_status engine_finish_cancelled(rill_engine *e, const timestep *t)
 static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
 {
     char message[120];
-    if (e->items.item[slot].input->saved_result != NULL) return fail_item(e, slot, place, RILL_OK, "");
+    if (e->items.item[slot].input->saved_result != NULL) return engine_fail_item(e, slot, place, RILL_OK, "");
     snprintf(message, sizeof message, "the deadline passed at timestep %d, before there was any %s",
              e->items.item[slot].timestep,
              e->items.item[slot].dropped_truncated ? "complete output, which require-end requires" : "hypothesis");
-    return fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
+    return engine_fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
 }
 
 /* Make outputs of a timed-out item's beam: of its ended entries; if the item still has no output, of its best ended hypothesis (setting

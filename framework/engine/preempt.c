@@ -75,13 +75,7 @@ static rill_status handle_alone(rill_engine *e)
              : by_device ? "the device's free memory"
                          : "memory",
              e->memory_limit.max_nodes, by_device ? "lower" : "raise it, or lower");
-    RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, RILL_ERR_INPUT, message));
-    running_pop_last(&e->running, &e->items);
-    tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, RILL_ERR_INPUT);
-    statistics_remove_item(&e->statistics, it);
-    engine_free_item(e, slot);
-    engine_free_nodes(e);
-    return RILL_OK;
+    return engine_fail_item(e, slot, 0, RILL_ERR_INPUT, message);
 }
 
 rill_status engine_preempt(rill_engine *e)

@@ -107,20 +107,12 @@ static size_t alloc_size(int32_t n)
     return sizeof(rill_workers) + (size_t)n * sizeof(worker);
 }
 
-/* Determine and check the number of workers. */
-static rill_status check_count(rill_context *ctx, const devices *list, const rill_workers_options *options, int32_t *n)
-{
-    *n = options->workers == 0 ? list->n : options->workers;
-    if (*n < 1 || *n > MAX_WORKERS)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: expected 1 to %d", *n, MAX_WORKERS);
-    return RILL_OK;
-}
-
 static rill_status open_all(rill_workers **out, rill_context *ctx, const char *domain, devices *list,
                             const rill_workers_options *options)
 {
-    int32_t n;
-    RILL__TRY(check_count(ctx, list, options, &n));
+    const int32_t n = options->workers == 0 ? list->n : options->workers;
+    if (n < 1 || n > MAX_WORKERS)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: expected 1 to %d", n, MAX_WORKERS);
     rill_workers *all = rill_calloc(ctx, 1, alloc_size(n));
     if (all == NULL) return rill_fail_memory(ctx, alloc_size(n), "workers");
     all->ctx = ctx;
@@ -323,13 +315,11 @@ static rill_status await_work(worker *w)
 {
     input_queue *q = &w->all->queue;
     input_taker *taker = &w->engine->taker;
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     report(w);
     while (!q->done && taker->n_held == 0 && input_queue_offer(q, taker) == 0)
         pthread_cond_wait(&q->engine_cond, &q->lock);
-    const int done = q->done;
-    pthread_mutex_unlock(&q->lock);
-    return done ? RILL_END_OF_INPUT : RILL_OK;
+    return q->done ? RILL_END_OF_INPUT : RILL_OK;
 }
 
 /* End the run, because the worker's engine has failed. */
@@ -337,7 +327,7 @@ static void fail_run(worker *w, rill_status status)
 {
     rill_workers *all = w->all;
     input_queue *q = &all->queue;
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     report(w);
     if (all->failed >= 0) {
         all->failed = status;
@@ -346,7 +336,6 @@ static void fail_run(worker *w, rill_status status)
     q->done = 1;
     pthread_cond_broadcast(&q->engine_cond);
     pthread_cond_signal(&q->reader_cond);
-    pthread_mutex_unlock(&q->lock);
 }
 
 static void *run_worker(void *user)
@@ -431,10 +420,9 @@ static rill_status read_input(run *r)
  * whenever the window is empty. filling = 0 ends it. */
 static void set_filling(input_queue *q, int filling)
 {
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     q->filling = filling && (q->results.next_id == 0 || (q->sort != RILL_SORT_NONE && q->n == 0));
     if (!filling) pthread_cond_broadcast(&q->engine_cond);
-    pthread_mutex_unlock(&q->lock);
 }
 
 /* Read inputs while the queue accepts them and the reader has some. */
@@ -493,7 +481,7 @@ static int can_continue(const run *r)
 static int await_workers(const run *r)
 {
     input_queue *q = r->queue;
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     for (int late = 0; !late && q->n + q->n_exclusive + q->n_held > 0 && !can_continue(r);) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -502,9 +490,7 @@ static int await_workers(const run *r)
         until.tv_nsec %= 1000000000L;
         late = pthread_cond_timedwait(&q->reader_cond, &q->lock, &until) != 0 && r->reader_paused;
     }
-    const int failed = r->workers->failed < 0;
-    pthread_mutex_unlock(&q->lock);
-    return failed;
+    return r->workers->failed < 0;
 }
 
 /* Read inputs and write results until everything is delivered, or a worker has failed. */
@@ -599,9 +585,8 @@ static void remove_workers(rill_workers *all, int32_t n)
              "the system starts no more threads: %d of %d workers run (ulimit -u, or the container's limit, "
              "allows more)",
              (int)(all->n - n), (int)all->n);
-    pthread_mutex_lock(&all->queue.lock);
+    LOCK_TO_END_OF_BLOCK(&all->queue);
     all->queue.n_engines -= n;
-    pthread_mutex_unlock(&all->queue.lock);
 }
 
 static void stop_threads(rill_workers *all, int32_t started)
@@ -662,12 +647,11 @@ void rill_workers_stop(rill_workers *all)
 static void sum_stats(rill_workers *all, rill_stats *sum)
 {
     const input_queue *q = &all->queue;
-    pthread_mutex_lock(&all->queue.lock);
+    LOCK_TO_END_OF_BLOCK(&all->queue);
     for (int32_t i = 0; i < all->n; i++) statistics_add(sum, &all->workers[i].stats);
     sum->inputs = q->results.n_results;
     sum->failed = q->results.n_failed;
     sum->waiting_peak = q->results.waiting_peak;
-    pthread_mutex_unlock(&all->queue.lock);
     sum->nodes_bound = all->workers[0].engine->memory_limit.total_nodes;
     sum->seconds.finalize += all->write_seconds;
     sum->seconds.total += all->write_seconds;
