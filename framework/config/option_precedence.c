@@ -324,29 +324,30 @@ int rill_option_source_sets_search(const rill_option_source *source)
     return sets_search;
 }
 
+/* Write the values of domain options to `out`; NULL: only count them. Returns their number. */
+static int32_t list_domain_values(const rill_option_source *const *sources, int n, rill_pair *out)
+{
+    int32_t count = 0;
+    for (int i = 0; i < n; i++)
+        for (size_t j = 0; sources[i] != NULL && j < sources[i]->n_values; j++) {
+            const option_value *v = &sources[i]->value[j];
+            if (v->row->kind != RILL_OPTION_MODEL || rill_option_sources_get(sources, i, v->row->name) != NULL)
+                continue;
+            if (out != NULL) out[count] = (rill_pair){v->row->name, v->text};
+            count++;
+        }
+    return count;
+}
+
 rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *sources, int n,
                                               rill_pair **out, int32_t *n_out)
 {
-    rill_pair *pair = NULL;
-    int32_t count = 0;
+    *n_out = list_domain_values(sources, n, NULL);
     *out = NULL;
-    *n_out = 0;
-    for (int filling = 0; filling < 2; filling++) {
-        count = 0;
-        for (int i = 0; i < n; i++)
-            for (size_t j = 0; sources[i] != NULL && j < sources[i]->n_values; j++) {
-                const option_value *v = &sources[i]->value[j];
-                if (v->row->kind != RILL_OPTION_MODEL || rill_option_sources_get(sources, i, v->row->name) != NULL)
-                    continue;
-                if (filling) pair[count] = (rill_pair){v->row->name, v->text};
-                count++;
-            }
-        if (count == 0) return RILL_OK;
-        if (!filling && (pair = rill_calloc(ctx, (size_t)count, sizeof *pair)) == NULL)
-            return rill_fail_memory(ctx, (size_t)count * sizeof *pair, "options of a model");
-    }
-    *out = pair;
-    *n_out = count;
+    if (*n_out == 0) return RILL_OK;
+    *out = rill_calloc(ctx, (size_t)*n_out, sizeof **out);
+    if (*out == NULL) return rill_fail_memory(ctx, (size_t)*n_out * sizeof **out, "options of a model");
+    list_domain_values(sources, n, *out);
     return RILL_OK;
 }
 
@@ -471,16 +472,6 @@ static int is_for_other_method(const search_config *c, const rill_option_source 
     return row == setting_row("finish") && own != NULL && strcmp(own, c->setup.settings.method) != 0;
 }
 
-/* Set the source's settings whose bits are in `wanted`. */
-static rill_status set_wanted(search_config *c, const rill_option_source *source, uint64_t wanted)
-{
-    const rill_option *const table = rill_setting_table();
-    for (int i = 0; table[i].name != NULL; i++)
-        if (wanted >> i & 1)
-            RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, table[i].name, find_value(source, &table[i])));
-    return RILL_OK;
-}
-
 static void use_domains(const search_config *c, rill_settings *settings)
 {
     for (int i = 0; i < c->n; i++)
@@ -508,7 +499,7 @@ static rill_status apply_source(search_config *c, int index)
     const rill_option *const table = rill_setting_table();
     const rill_settings before = c->setup.settings;
     const int is_firm = index < c->n_firm;
-    uint64_t wanted = 0, left_out = 0, victim;
+    uint64_t wanted = 0, left_out = 0, victim = 0;
     for (int i = 0; table[i].name != NULL; i++) {
         const rill_option *row = &table[i];
         if (find_value(source, row) == NULL || first_value(c, index, row) != NULL || row == setting_row("method"))
@@ -519,13 +510,14 @@ static rill_status apply_source(search_config *c, int index)
         else
             wanted |= UINT64_C(1) << i;
     }
-    RILL__TRY(set_wanted(c, source, wanted));
-    if (is_firm) return RILL_OK;
-    while ((victim = find_default_to_leave_out(c, wanted & ~left_out)) != 0) {
+    do {
         left_out |= victim;
         c->setup.settings = before;
-        RILL__TRY(set_wanted(c, source, wanted & ~left_out));
-    }
+        for (int i = 0; table[i].name != NULL; i++)
+            if ((wanted & ~left_out) >> i & 1)
+                RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, table[i].name, find_value(source, &table[i])));
+    } while (!is_firm && (victim = find_default_to_leave_out(c, wanted & ~left_out)) != 0);
+    if (is_firm) return RILL_OK;
     for (int i = 0; table[i].name != NULL; i++)
         if (left_out >> i & 1) note_setting(c, source, &table[i]);
     rill_error_clear(c->ctx);
