@@ -146,6 +146,9 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
     return rill__method_status(ctx, status, "domain", domain->name, method);
 }
 
+/* Return the row of rill_method_table() with this name; NULL: there is none. */
+const rill_method_info *rill__find_method(const char *name);
+
 /* Maximum number of children that merging considers, per parent and per item: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 

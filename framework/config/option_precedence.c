@@ -527,11 +527,9 @@ static rill_status apply_source(search_config *c, int index)
 static rill_status combine(search_config *c)
 {
     const char *method = first_value(c, c->n, setting_row("method"));
-    const rill_method_info *info = rill_method_table();
     if (method == NULL) method = c->setup.settings.method;
     RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, "method", method));
-    while (strcmp(info->name, c->setup.settings.method) != 0) info++;
-    select_heuristics(c, info);
+    select_heuristics(c, rill__find_method(method));
     select_others(c);
     for (int i = 0; i < c->n; i++) RILL__TRY(apply_source(c, i));
     use_domains(c, &c->setup.settings);

@@ -61,11 +61,18 @@ const rill_method_info *rill_method_table(void)
     return methods;
 }
 
+const rill_method_info *rill__find_method(const char *name)
+{
+    const rill_method_info *m = methods;
+    while (m->name != NULL && strcmp(m->name, name) != 0) m++;
+    return m->name != NULL ? m : NULL;
+}
+
 static rill_status find_method(rill_context *ctx, const char *name, const rill_method_info **out)
 {
     rill_option_near near = {0};
-    for (*out = methods; (*out)->name != NULL; ++*out)
-        if (strcmp((*out)->name, name) == 0) return RILL_OK;
+    *out = rill__find_method(name);
+    if (*out != NULL) return RILL_OK;
     for (const rill_method_info *m = methods; m->name != NULL; m++)
         rill_option_nearer(&(rill_option){.name = m->name}, name, &near);
     return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "method", name, NULL, &near, "`rill list methods` shows all");

@@ -155,28 +155,22 @@ static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, re
     return result_record_reserve(e->ctx, record, actions);
 }
 
-static int is_pruned(const rill_settings *s)
-{
-    const rill_method_info *m = rill_method_table();
-    while (m->name != NULL && strcmp(m->name, s->method) != 0) m++;
-    return m->name != NULL && m->pruned;
-}
-
 static const char timed_out_reason[] = "the deadline passed first";
 
 /* Return why the result has fewer than n_best outputs, naming the setting that a user would change. */
 static const char *fewer_outputs_reason(const rill_settings *s)
 {
+    const int is_pruned = rill__find_method(s->method)->pruned;
     if (s->k < s->n_best && strcmp(s->method, "greedy") == 0)
         return "greedy search has one (other methods have up to beam-size)";
     if (s->k < s->n_best) return "beam-size is smaller than n-best";
     if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (stop-after)";
     if (s->sample > 0 && s->distinct) return "samples are alike (a larger num-samples, with n-best, draws more)";
     if (s->sample > 0) return "some samples reached max-length without an end";
-    if (s->distinct && is_pruned(s) && s->min_width < s->k)
+    if (s->distinct && is_pruned && s->min_width < s->k)
         return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
     if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
-    if (s->groups <= 1 && is_pruned(s) && s->min_width < s->k) /* with beam groups heuristics do not prune */
+    if (s->groups <= 1 && is_pruned && s->min_width < s->k) /* with beam groups heuristics do not prune */
         return "the search found no more (a larger min-width, or without pruning a larger beam-size, finds more, and may change the best "
                "output)";
     return "the search found no more (a larger beam-size finds more, and may change the best output)";
@@ -251,13 +245,10 @@ static void write_no_output_reason(const rill_engine *e, const item *it, char *o
         snprintf(out, size, "%s", it->fail_reason.data);
     else if (it->dropped_truncated)
         snprintf(out, size,
-                 "no hypothesis had ended by timestep %d, the length limit, and require-end gives no truncated "
-                 "output",
+                 "no hypothesis had ended by timestep %d, the length limit, and require-end gives no truncated output",
                  it->timestep);
     else if (it->blocked_by > 0)
-        snprintf(out, size,
-                 "no hypothesis is left at timestep %d: scorer %s masks all actions that the model "
-                 "allows",
+        snprintf(out, size, "no hypothesis is left at timestep %d: scorer %s masks all actions that the model allows",
                  it->timestep, e->chain.link[e->chain.n_heuristics + it->blocked_by - 1].scorer->name);
     else if (it->settings->no_repeat_ngram > 0)
         snprintf(out, size,

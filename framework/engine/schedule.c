@@ -14,17 +14,9 @@
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
 
-/* Return the name of the scheduler that the method (setting `method`) prescribes. */
-static const char *method_scheduler(const char *method)
-{
-    const rill_method_info *m = rill_method_table();
-    while (strcmp(m->name, method) != 0) m++;
-    return m->scheduler;
-}
-
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 {
-    const char *name = wanted != NULL ? wanted->name : method_scheduler(e->settings.method);
+    const char *name = wanted != NULL ? wanted->name : rill__find_method(e->settings.method)->scheduler;
     const char *arguments = wanted != NULL && wanted->arguments != NULL ? wanted->arguments : "";
     const rill_scheduler *scheduler = rill_find_scheduler(e->ctx, name);
     if (scheduler == NULL) return rill__fail_unknown(e->ctx, RILL__SCHEDULER, name);
@@ -243,11 +235,9 @@ static void commit_selection(selection *p)
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
-    clear_marks_of(p);
     memory_limit_shrink_window(e);
     RILL__TRY(engine_preempt(e));
-    p->t->n = 0;
-    *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy, .budget_left = budget};
+    p->budget_left = budget;
     int64_t free_nodes = memory_limit_free_nodes(e);
     for (int32_t i = 0; i < e->running.n && p->budget_left > 0; i++) {
         int64_t need = memory_limit_max_nodes(e, e->running.slot[i]);
@@ -264,12 +254,10 @@ static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
     if (max_nodes_needed(p) > memory_limit_free_nodes(e)) {
-        if (p->any_busy) {
-            clear_marks_of(p);
-            *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy};
-            p->t->n = 0;
-            return RILL_OK;
-        }
+        clear_marks_of(p);
+        p->t->n = 0;
+        *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy};
+        if (p->any_busy) return RILL_OK;
         RILL__TRY(select_oldest(p, budget));
     }
     p->t->reserved_nodes = max_nodes_needed(p);
