@@ -47,8 +47,12 @@ void timestep_finish(timestep *t)
     rill_free(t->ctx, t->trace.dropped, t->trace.dropped_capacity * sizeof *t->trace.dropped);
     rill_free(t->ctx, t->trace.hypotheses, t->trace.hypotheses_capacity * sizeof *t->trace.hypotheses);
     rill_free(t->ctx, t->selected, t->selected_capacity * sizeof *t->selected);
-    rill_free(t->ctx, t->row_block, t->row_bytes);
-    rill_free(t->ctx, t->child_block, t->child_bytes);
+    rill_free(t->ctx, t->released, t->released_capacity * sizeof *t->released);
+    rill_free(t->ctx, t->scratch, t->scratch_bytes);
+    rill_columns_free(t->ctx, &t->row_memory);
+    rill_columns_free(t->ctx, &t->item_memory);
+    rill_columns_free(t->ctx, &t->candidate_memory);
+    rill_columns_free(t->ctx, &t->width_memory);
 }
 
 /* --- select ------------------------------------------------------------------------------------------------------- */
@@ -95,9 +99,7 @@ static rill_status score_part(rill_engine *e, timestep *t)
     rill_error_clear(e->ctx);
     const rill_status status = e->domain->score(e->self, &t->part_rows, &t->request, &t->result);
     if (status == RILL_AGAIN && e->domain->collect == NULL)
-        return rill_fail(e->ctx, RILL_ERR_PLUGIN,
-                         "domain %s: score() is asynchronous, but the domain has no "
-                         "collect()",
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: score() is asynchronous, but the domain has no collect()",
                          e->domain->name);
     if (status == RILL_AGAIN) t->state = TIMESTEP_SUBMITTED;
     return status >= 0 ? status : rill__domain_status(e->ctx, e->domain, status, "score");
@@ -135,10 +137,8 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
         const item *it = &e->items.item[t->rows.slot[i]];
         c->count[i] = 0;
         snprintf(message, sizeof message,
-                 "%s %s: the score of a choice of input %lld at timestep %d is infinite "
-                 "or NaN",
-                 engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id,
-                 t->rows.depth[i]);
+                 "%s %s: the score of a choice of input %lld at timestep %d is infinite or NaN", engine_scorer_label(e),
+                 e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id, t->rows.depth[i]);
         RILL__TRY(engine_fail_selected(e, t->rows.slot[i], RILL_ERR_PLUGIN, message));
     }
     return RILL_OK;

@@ -117,35 +117,15 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-#define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
-
-/* Lay out the columns of the row table in one memory block, timestep.row_block (carve.h). */
-static void lay_out_rows(row_table *r, rill_carver *c, size_t rows)
-{
-    CARVE(r->node, rows);
-    CARVE(r->parent, rows);
-    CARVE(r->state_parent, rows);
-    CARVE(r->action, rows);
-    CARVE(r->slot, rows);
-    CARVE(r->depth, rows);
-    CARVE(r->hyp, rows);
-    CARVE(r->rank, rows);
-    CARVE(r->item, rows);
-    CARVE(r->item_id, rows);
-    CARVE(r->path_score, rows);
-}
-
 static rill_status reserve_rows(timestep *t, size_t rows)
 {
-    rill_carver carver = {0};
-    if (rows <= t->rows_capacity) return RILL_OK;
-    rows = rill__grown(t->rows_capacity, rows);
-    t->rows_capacity = 0;
-    lay_out_rows(&t->rows, &carver, rows);
-    RILL__TRY(rill_carve_reserve(t->ctx, &t->row_block, &t->row_bytes, &carver));
-    lay_out_rows(&t->rows, &carver, rows);
-    t->rows_capacity = rows;
-    return RILL_OK;
+    row_table *r = &t->rows;
+    if (rows <= t->row_memory.capacity) return RILL_OK;
+    const rill_array columns[] = {RILL_ARRAY(r->node),    RILL_ARRAY(r->parent),    RILL_ARRAY(r->state_parent),
+                                  RILL_ARRAY(r->action),  RILL_ARRAY(r->slot),      RILL_ARRAY(r->depth),
+                                  RILL_ARRAY(r->hyp),     RILL_ARRAY(r->rank),      RILL_ARRAY(r->item),
+                                  RILL_ARRAY(r->item_id), RILL_ARRAY(r->path_score)};
+    return RILL__GROW_COLUMNS(t->ctx, &t->row_memory, rows, columns, "rows");
 }
 
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)

@@ -30,7 +30,7 @@ rill_status tracer_reserve(timestep *step)
 {
     trace_columns *c = &step->trace;
     return RILL__GROW(step->ctx, c->hypotheses, c->hypotheses_capacity,
-                      (size_t)c->n_hypotheses + step->capacity.candidates, "the trace");
+                      (size_t)c->n_hypotheses + step->candidate_memory.capacity, "the trace");
 }
 
 /* Record a candidate, or an output that was never one, of item number i of the selection. */
