@@ -309,24 +309,21 @@ rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now
     return RILL_OK;
 }
 
-static rill_status cancel_waiting(input_queue *q, const queued_input *in)
-{
-    queued_input **link = &q->first;
-    while (*link != in) link = &(*link)->next;
-    RILL__TRY(fail_waiting(q, link, &q->records, RILL_ERR_CANCELLED, MESSAGE_CANCELLED));
-    input_queue_wake_reader(q);
-    return RILL_OK;
-}
-
 rill_status input_queue_cancel(input_queue *q, int64_t id)
 {
     LOCK_TO_END_OF_BLOCK(q);
     queued_input *in = q->done ? NULL : reorder_find_input(&q->results, id);
     if (in == NULL) return RILL_ERR_NOT_FOUND;
     if (in->cancelled) return RILL_AGAIN;
-    if (!in->held) return cancel_waiting(q, in);
-    in->cancelled = 1;
-    q->n_cancelled++;
+    if (in->held) {
+        in->cancelled = 1;
+        q->n_cancelled++;
+        return RILL_OK;
+    }
+    queued_input **link = &q->first;
+    while (*link != in) link = &(*link)->next;
+    RILL__TRY(fail_waiting(q, link, &q->records, RILL_ERR_CANCELLED, MESSAGE_CANCELLED));
+    input_queue_wake_reader(q);
     return RILL_OK;
 }
 

@@ -39,8 +39,8 @@ rill_status statistics_count_rows(statistics *s, const items *all, timestep *ste
 
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more)
 {
-    double *to = &sum->encode; /* all members are doubles */
-    const double *from = &more->encode;
+    double *to = (double *)sum; /* all members are doubles */
+    const double *from = (const double *)more;
     for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) to[i] += from[i];
 }
 
@@ -55,39 +55,24 @@ void statistics_remove_item(statistics *s, const item *it)
     for (int32_t i = 0; i < it->n_outputs; i++) statistics_count_output(s, &it->outputs[i], -1);
 }
 
-#define COUNTER(name) offsetof(rill_stats, name)
+#define AT(name) offsetof(rill_stats, name)
 /* The counters whose sum over all engines has a meaning. */
-static const size_t summed[] = {COUNTER(timesteps),
-                                COUNTER(expansions),
-                                COUNTER(refills),
-                                COUNTER(candidates),
-                                COUNTER(pruned),
-                                COUNTER(outputs),
-                                COUNTER(truncated),
-                                COUNTER(passed_over_first),
-                                COUNTER(depth_bound),
-                                COUNTER(nodes_in_use),
-                                COUNTER(nodes_peak),
-                                COUNTER(nodes_capacity),
-                                COUNTER(histories_in_use),
-                                COUNTER(histories_peak),
-                                COUNTER(histories_capacity),
-                                COUNTER(items_peak),
-                                COUNTER(restarted),
-                                COUNTER(cube_hypotheses),
-                                COUNTER(cube_classes),
-                                COUNTER(certified),
-                                COUNTER(exact_rows),
-                                COUNTER(cube_rescored),
-                                COUNTER(graph_runs.direct),
-                                COUNTER(graph_runs.captured),
-                                COUNTER(graph_runs.replayed),
-                                COUNTER(graph_runs.evicted)};
+static const size_t summed[] = {AT(timesteps),        AT(expansions),     AT(refills),
+                                AT(candidates),       AT(pruned),         AT(outputs),
+                                AT(truncated),        AT(items_peak),     AT(restarted),
+                                AT(certified),        AT(exact_rows),     AT(depth_bound),
+                                AT(cube_classes),     AT(cube_rescored),  AT(cube_hypotheses),
+                                AT(nodes_in_use),     AT(nodes_peak),     AT(nodes_capacity),
+                                AT(histories_in_use), AT(histories_peak), AT(histories_capacity),
+                                AT(passed_over_first)};
 
 void statistics_add(rill_stats *sum, const rill_stats *s)
 {
+    int64_t *runs = (int64_t *)&sum->graph_runs; /* all members are counters */
+    const int64_t *more_runs = (const int64_t *)&s->graph_runs;
     for (size_t i = 0; i < sizeof summed / sizeof *summed; i++)
         *(int64_t *)((char *)sum + summed[i]) += *(const int64_t *)((const char *)s + summed[i]);
+    for (size_t i = 0; i < sizeof s->graph_runs / sizeof *runs; i++) runs[i] += more_runs[i];
     if (s->longest_item_timesteps > sum->longest_item_timesteps)
         sum->longest_item_timesteps = s->longest_item_timesteps;
     statistics_sum_seconds(&sum->seconds, &s->seconds);
