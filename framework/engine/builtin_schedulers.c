@@ -52,17 +52,12 @@ static int32_t clamp_key(int64_t key)
     return key < 0 ? 0 : key < MAX_KEYS ? (int32_t)key : MAX_KEYS - 1;
 }
 
-static void order_by_admission(const rill_sched_view *sched_view, int32_t *order)
-{
-    for (int32_t i = 0; i < sched_view->n; i++) order[i] = i;
-}
-
 /* --- orders ------------------------------------------------------------------------------------------------------- */
 
 static rill_status choose_all(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     (void)self;
-    order_by_admission(sched_view, order);
+    for (int32_t i = 0; i < sched_view->n; i++) order[i] = i;
     *count = sched_view->n;
     return RILL_OK;
 }

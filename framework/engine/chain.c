@@ -107,27 +107,20 @@ void chain_release(chain *c, chain_instance *const *instances)
 
 /* --- creating ----------------------------------------------------------------------------------------------------- */
 
-static rill_status add_link(chain *c, chain_link link, const char *arguments)
+static rill_status add_link(chain *c, const rill_chain_entry *entry, int is_scorer)
 {
-    c->link[c->n] = link;
-    RILL__TRY(acquire(c, &c->link[c->n], arguments != NULL ? arguments : "", &c->default_instances[c->n]));
+    chain_link *link = &c->link[c->n];
+    if (is_scorer)
+        *link = (chain_link){.scorer = rill_find_scorer(c->ctx, entry->name), .state_offset = c->state_bytes};
+    else
+        *link = (chain_link){.heuristic = rill_find_heuristic(c->ctx, entry->name)};
+    if (link->heuristic == NULL && link->scorer == NULL)
+        return rill__fail_unknown(c->ctx, is_scorer ? RILL__SCORER : RILL__HEURISTIC, entry->name);
+    const char *arguments = entry->arguments != NULL ? entry->arguments : "";
+    RILL__TRY(acquire(c, link, arguments, &c->default_instances[c->n]));
     c->n++;
-    return RILL_OK;
-}
-
-static rill_status add_heuristic(chain *c, const rill_chain_entry *entry)
-{
-    const rill_heuristic *table = rill_find_heuristic(c->ctx, entry->name);
-    if (table == NULL) return rill__fail_unknown(c->ctx, RILL__HEURISTIC, entry->name);
-    return add_link(c, (chain_link){.heuristic = table}, entry->arguments);
-}
-
-static rill_status add_scorer(chain *c, const rill_chain_entry *entry)
-{
-    const rill_scorer *table = rill_find_scorer(c->ctx, entry->name);
-    if (table == NULL) return rill__fail_unknown(c->ctx, RILL__SCORER, entry->name);
-    RILL__TRY(add_link(c, (chain_link){.scorer = table, .state_offset = c->state_bytes}, entry->arguments));
-    c->state_bytes += (table->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
+    if (is_scorer)
+        c->state_bytes += (link->scorer->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
     return RILL_OK;
 }
 
@@ -141,8 +134,8 @@ rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *s
     if (c->link == NULL || c->default_instances == NULL)
         return rill_fail_memory(ctx, n * sizeof *c->link, "heuristics and scorers");
     rill_status status = RILL_OK;
-    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = add_heuristic(c, &setup->heuristics[i]);
-    for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = add_scorer(c, &setup->scorers[i]);
+    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = add_link(c, &setup->heuristics[i], 0);
+    for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = add_link(c, &setup->scorers[i], 1);
     return status;
 }
 

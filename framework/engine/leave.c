@@ -170,9 +170,7 @@ rill_status engine_drop_inputs(rill_engine *e)
 
 rill_status cancel_not_found(rill_context *ctx, int64_t id)
 {
-    return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                     "input %lld cannot be cancelled: it has finished, or was never "
-                     "submitted",
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "input %lld cannot be cancelled: it has finished, or was never submitted",
                      (long long)id);
 }
 

@@ -30,17 +30,6 @@ static int32_t pop_last(rill_engine *e)
     return slot;
 }
 
-/* Preempt the item that was admitted last: free its states, reset it to its initial beam, and make it the first item in the list of ready
- * items. */
-static rill_status preempt_last(rill_engine *e)
-{
-    int32_t slot = pop_last(e);
-    items_clear(&e->items, &e->hyps, slot);
-    engine_free_nodes(e);
-    items_push_ready_front(&e->items, slot);
-    return items_begin(&e->items, &e->hyps, slot);
-}
-
 /* No more states fit, and only one item is in flight: finish this item with the outputs that a search variant, such as exact search, has
  * found so far. */
 static rill_status finish_with_found(rill_engine *e)
@@ -82,7 +71,12 @@ rill_status engine_preempt(rill_engine *e)
 {
     while (memory_limit_free_nodes(e) < memory_limit_max_nodes(e, e->running.slot[0])) {
         if (e->running.n == 1) return handle_alone(e);
-        RILL__TRY(preempt_last(e));
+        /* free the states of the item that was admitted last, and make it the first ready item, with its initial beam */
+        const int32_t slot = pop_last(e);
+        items_clear(&e->items, &e->hyps, slot);
+        engine_free_nodes(e);
+        items_push_ready_front(&e->items, slot);
+        RILL__TRY(items_begin(&e->items, &e->hyps, slot));
     }
     return RILL_OK;
 }

@@ -154,14 +154,11 @@ static rill_status resolve_settings(rill_engine *e, request *r)
 static rill_status fill_request(rill_context *ctx, const rill_engine *e, const rill_request *req, request *r)
 {
     if (req->timeout < 0 || isnan(req->timeout))
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "timeout: %g is not a number of seconds above 0, or 0 for no "
-                         "limit",
+        return rill_fail(ctx, RILL_ERR_OPTION, "timeout: %g is not a number of seconds above 0, or 0 for no limit",
                          req->timeout);
     if (req->number < 0)
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "the number of a request is %lld: expected a number from 1, or "
-                         "0 for its id",
+                         "the number of a request is %lld: expected a number from 1, or 0 for its id",
                          (long long)req->number);
     r->user = req->user;
     r->progress = req->progress;

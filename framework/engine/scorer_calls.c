@@ -339,13 +339,6 @@ double engine_max_bonus(const chain *c, const item *it, double *end)
     return action;
 }
 
-/* Return 0 if some action of the row certainly has no modifier of its own and gets only the row's reward. Return 1 if there may be no such
- * action: bonuses, bans and the end action cover all actions, or the row has a list of allowed actions. */
-static int names_all_actions(const row_rules *r, const rill_domain_info *info)
-{
-    return info->has_end_action + r->additions.n + r->bans.n >= info->actions || r->allowed.n > 0;
-}
-
 /* Return 1 if no action of the row gets more than the sum of the scorers' max_bonus, or if some scorer declares no max_bonus; else 0. */
 static int is_within_max_bonus(const chain *c, const item *it, const row_rules *r, const rill_domain_info *info)
 {
@@ -355,20 +348,15 @@ static int is_within_max_bonus(const chain *c, const item *it, const row_rules *
     const double total = engine_max_bonus(c, it, &total_end);
     const double slack = 1e-5, reward = (double)r->reward, end = (double)r->end_reward,
                  action = total + slack * (1 + fabs(total)), last = total_end + slack * (1 + fabs(total_end));
-    if (reward > action && !names_all_actions(r, info)) return 0;
+    /* Whether each action may have a modifier of its own. Else some action certainly gets only the row's reward. */
+    const int names_all = info->has_end_action + r->additions.n + r->bans.n >= info->actions || r->allowed.n > 0;
+    if (reward > action && !names_all) return 0;
     if (info->has_end_action && end > last) return 0;
     for (int32_t i = 0; i < r->additions.n; i++) {
         const int ends = info->has_end_action && r->additions.action[i] == info->end_action;
         if ((double)r->additions.value[i] + (ends ? end : reward) > (ends ? last : action)) return 0;
     }
     return 1;
-}
-
-static rill_status fail_max_bonus(rill_engine *e, const timestep *t, int32_t row)
-{
-    return rill_fail(e->ctx, RILL_ERR_CHECK, "%s %s adds more to an action of input %lld than its declared max_bonus",
-                     engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name,
-                     (long long)t->rows.item_id[row]);
 }
 
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices)
@@ -384,7 +372,10 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
             const row_rules rules = make_row_rules(all, first + i), alone = make_row_rules(&one, i);
             if (!same_rules(&rules, &alone)) return fail_not_independent(e, t, first);
             if (!is_within_max_bonus(&e->chain, &e->items.item[r->slot[first]], &rules, &e->info))
-                return fail_max_bonus(e, t, first + i);
+                return rill_fail(e->ctx, RILL_ERR_CHECK,
+                                 "%s %s adds more to an action of input %lld than its declared max_bonus",
+                                 engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name,
+                                 (long long)r->item_id[first]);
         }
     }
     return RILL_OK;

@@ -375,12 +375,6 @@ static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
     return !s->all_actions && s->request.row_max_choices[row] < n ? s->request.row_max_choices[row] : n;
 }
 
-static rill_terminal pick_terminal(const topk *s, uint8_t ends, int32_t action)
-{
-    if (ends == RILL_ENDS_LAST) return RILL_LAST;
-    return action == s->info->end_action ? RILL_END : RILL_LIVE;
-}
-
 /* Select a row's best choices among its picks (actions requested by name) and the choices that the domain returned for it. only_kept: 1:
  * consider only actions kept for constraint banks (rules->kept); 0: consider only the other actions. `r`: index of the row in its part of
  * the call. */
@@ -395,10 +389,14 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
             consider_choice(s, rules, row, action, raw->logp[base + (size_t)i],
                             (rill_terminal)raw->terminal[base + (size_t)i]);
     }
-    for (int32_t i = 0; i < picks.n; i++)
-        if ((span_find(rules->kept, picks.action[i]) >= 0) == only_kept)
-            consider_choice(s, rules, row, picks.action[i], raw->pick_logp[s->pick_offset[row] + i],
-                            pick_terminal(s, raw->ends[r], picks.action[i]));
+    for (int32_t i = 0; i < picks.n; i++) {
+        const int32_t action = picks.action[i];
+        const rill_terminal terminal = raw->ends[r] == RILL_ENDS_LAST  ? RILL_LAST
+                                       : action == s->info->end_action ? RILL_END
+                                                                       : RILL_LIVE;
+        if ((span_find(rules->kept, action) >= 0) == only_kept)
+            consider_choice(s, rules, row, action, raw->pick_logp[s->pick_offset[row] + i], terminal);
+    }
 }
 
 /* Return 1 if the rules change no score, and remove choices only by the end rule and by the limit M; else 0. */
@@ -442,15 +440,6 @@ static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const
     return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
 }
 
-/* Call bound_unreturned() for row `row` of the call; r is the index of this row in the current part, whose result is s->raw. */
-static double unreturned_logp(const topk *s, int32_t row, int32_t r)
-{
-    const rill_score_result *raw = &s->raw;
-    if (s->all_actions) return RILL_SCORE_DEAD;
-    return bound_unreturned(n_raw_choices(s, row, r), s->request.row_max_choices[row], s->info->actions,
-                            raw->logp + (size_t)r * (size_t)raw->stride);
-}
-
 /* Select the best choices of row `row`, which is row r of the current part. Actions that constraint banks keep in addition to the best M
  * come last, and evict no other choice. */
 static void choose_row(topk *s, int32_t row, int32_t r)
@@ -461,7 +450,11 @@ static void choose_row(topk *s, int32_t row, int32_t r)
                                                .n = s->pick_offset[row + 1] - s->pick_offset[row]};
     s->choices.count[row] = 0;
     s->ended[row] = (ended_choices){0};
-    if (s->bounds_rest) s->max_rest[row] = unreturned_logp(s, row, r);
+    if (s->bounds_rest)
+        s->max_rest[row] = s->all_actions
+                               ? RILL_SCORE_DEAD
+                               : bound_unreturned(n_raw_choices(s, row, r), s->request.row_max_choices[row],
+                                                  s->info->actions, s->raw.logp + (size_t)r * (size_t)s->raw.stride);
     if (!check_picks(s, row, picks)) return;
     if (only_filters(&rules) && picks.n == 0 && !s->bounds_rest) {
         filter_row(s, &rules, row, r);

@@ -93,15 +93,6 @@ static rill_status open_model(rill_workers *all, worker *w, const char *domain, 
     return copy_error(all, w, rill_model_open(&w->model, w->ctx, domain, devices_options(list, entry)));
 }
 
-static rill_status open_models(rill_workers *all, const char *domain, devices *list)
-{
-    const rill_domain *table = rill_find_domain(all->workers[0].ctx, domain);
-    rill_status status = RILL_OK;
-    all->shared = table != NULL && all->threaded && rill_domain_has_runners(table);
-    for (int32_t i = 0; i < all->n && status >= 0; i++) status = open_model(all, &all->workers[i], domain, list);
-    return status;
-}
-
 static size_t alloc_size(int32_t n)
 {
     return sizeof(rill_workers) + (size_t)n * sizeof(worker);
@@ -121,7 +112,9 @@ static rill_status open_all(rill_workers **out, rill_context *ctx, const char *d
     all->threaded = n > 1 || options->apart;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n && status >= 0; i++) status = init_worker(all, i, options);
-    if (status >= 0) status = open_models(all, domain, list);
+    const rill_domain *table = status >= 0 ? rill_find_domain(all->workers[0].ctx, domain) : NULL;
+    all->shared = table != NULL && all->threaded && rill_domain_has_runners(table);
+    for (int32_t i = 0; i < n && status >= 0; i++) status = open_model(all, &all->workers[i], domain, list);
     if (status < 0)
         rill_workers_close(all);
     else
@@ -266,8 +259,7 @@ rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const
 {
     if (all->has_engines)
         return rill_fail(all->ctx, RILL_ERR_ARGUMENT,
-                         "the workers have engines already: call "
-                         "rill_workers_finish() first");
+                         "the workers have engines already: call rill_workers_finish() first");
     const rill_status status = make_engines(all, setups);
     if (status < 0 || !all->threaded || can_start_thread(all)) return status;
     rill_log(
@@ -605,8 +597,7 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
         return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have no engines: call rill_workers_begin() first");
     if (all->has_run)
         return rill_fail(all->ctx, RILL_ERR_ARGUMENT,
-                         "the workers have run: call rill_workers_finish() and "
-                         "rill_workers_begin() again");
+                         "the workers have run: call rill_workers_finish() and rill_workers_begin() again");
     all->has_run = 1;
     if (!all->threaded) return run_in_caller(all, read, read_user, write, write_user);
     run r = {.ctx = all->ctx,

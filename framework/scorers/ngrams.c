@@ -100,8 +100,7 @@ rill_status rill_ngrams_entry(rill_ngrams *g, const int32_t *action, int32_t n, 
     rill_status status = check_ngram_entry(g, action, n, score);
     if (status >= 0 && g->n_edges > 0)
         status = rill_fail(g->ctx, RILL_ERR_INPUT,
-                           "a list entry follows edges of a lattice: an input has one or "
-                           "the other");
+                           "a list entry follows edges of a lattice: an input has one or the other");
     if (status >= 0) status = RILL__GROW(g->ctx, g->score, g->scores_capacity, g->n_entries + 1, "n-grams");
     for (int32_t i = 0; status >= 0 && i < n; i++) status = add_entry_ngrams(g, action, n, i, (int32_t)g->n_entries);
     if (status < 0) {

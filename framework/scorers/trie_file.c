@@ -323,8 +323,7 @@ static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_mod
     if (t == NULL) return RILL_OK;
     if ((uint32_t)rows->info->actions != t->header.actions)
         return rill_fail(s->ctx, RILL_ERR_OPTION,
-                         "trie: the file was made for a model with %u actions, and this "
-                         "model has %d",
+                         "trie: the file was made for a model with %u actions, and this model has %d",
                          t->header.actions, rows->info->actions);
     for (int32_t row = 0; row < rows->n; row++) {
         const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
