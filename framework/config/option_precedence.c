@@ -426,13 +426,10 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
                          (groups != NULL && rill_read_number(groups, NULL) > 1);
     const int index = first_with_chain(c, RILL_CHAIN_HEURISTICS);
     if (index == c->n || is_overridden_by_preset(c, index)) return;
-    const chain *list = &c->source[index]->chain[RILL_CHAIN_HEURISTICS];
-    if (index >= c->n_firm && (!method->pruned || is_fixed)) {
-        note_chain(c, c->source[index], "heuristics", list);
-        return;
-    }
-    c->setup.heuristics = list->entry;
-    c->setup.n_heuristics = (int32_t)list->n;
+    if (index >= c->n_firm && (!method->pruned || is_fixed))
+        note_chain(c, c->source[index], "heuristics", &c->source[index]->chain[RILL_CHAIN_HEURISTICS]);
+    else
+        c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
 /* Choose scorers, scheduler and user functions, each from the first source that sets them. A source's scheduler is dropped if a source with
@@ -441,10 +438,8 @@ static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
     const int with_scorers = first_with_chain(c, RILL_CHAIN_SCORERS);
-    if (with_scorers < c->n) {
-        c->setup.scorers = c->source[with_scorers]->chain[RILL_CHAIN_SCORERS].entry;
-        c->setup.n_scorers = (int32_t)c->source[with_scorers]->chain[RILL_CHAIN_SCORERS].n;
-    }
+    if (with_scorers < c->n)
+        c->setup.scorers = rill_option_source_chain(c->source[with_scorers], RILL_CHAIN_SCORERS, &c->setup.n_scorers);
     for (int i = 0; i < c->n; i++) {
         const rill_option_source *source = c->source[i];
         if (source == NULL) continue;
