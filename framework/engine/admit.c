@@ -296,7 +296,7 @@ static int flush_in_progress(rill_engine *e)
  * in the memory limit. If nothing is in flight and the scheduler admits no input, inputs are admitted nevertheless. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
-    rill_sched_view view = schedule_view(e);
+    rill_sched_view view = schedule_view(e, &e->running);
     *admit = *ahead = 0;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.scheduler->refill(e->schedule.self, &view, admit);
@@ -328,14 +328,6 @@ static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
     return hyp_pool_reserve_nodes(&e->hyps, expected < max_nodes ? expected : max_nodes, &grew);
 }
 
-static void start_running(rill_engine *e)
-{
-    int32_t slot = items_pop_ready(&e->items);
-    e->items.item[slot].last_expansion = e->statistics.total.expansions;
-    running_append(&e->running, &e->items, slot, e->schedule.refill_index);
-    tracer_item(&e->tracer, RILL_TRACE_ADMITTED, e->statistics.total.timesteps, slot, &e->items.item[slot], RILL_OK);
-}
-
 rill_status engine_admit(rill_engine *e)
 {
     int32_t admit, ahead, admitted = 0;
@@ -350,7 +342,13 @@ rill_status engine_admit(rill_engine *e)
             if (e->admission.n == 0) break; /* no memory for more inputs, or other workers took them */
             RILL__TRY(encode_inputs(e));
         }
-        for (; admitted < admit && e->items.n_ready > 0; admitted++) start_running(e);
+        for (; admitted < admit && e->items.n_ready > 0; admitted++) {
+            const int32_t slot = items_pop_ready(&e->items);
+            item *it = &e->items.item[slot];
+            it->last_expansion = e->statistics.total.expansions;
+            running_append(&e->running, &e->items, slot, e->schedule.refill_index);
+            tracer_item(&e->tracer, RILL_TRACE_ADMITTED, e->statistics.total.timesteps, slot, it, RILL_OK);
+        }
     }
     if (admitted > 0) {
         /* Pass the nodes that reserve_expected_nodes() reserved to the domain. Encoding does this too, so here it matters only if all

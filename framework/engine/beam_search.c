@@ -17,7 +17,7 @@
  * most half of all live hypotheses. So micro-batches stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the
  * same code.
  *
- * Sections: memory · select · score · prune · finish · the timestep · turns of two timesteps. */
+ * Sections: memory · select · score · finish · the timestep · turns of two timesteps. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -178,42 +178,6 @@ void engine_collect_pending(rill_engine *e)
     if (failed < 0) rill_fail(e->ctx, failed, "%s", why);
 }
 
-/* --- prune -------------------------------------------------------------------------------------------------------- */
-
-typedef struct pruning_context {
-    rill_engine *e;
-    timestep *t;
-} pruning_context;
-
-static void on_candidate_dropped(void *user, int32_t link, int32_t i, int32_t j)
-{
-    const pruning_context *l = user;
-    if (l->e->tracer.fn != NULL) tracer_dropped(&l->e->tracer, l->t, link, i, j);
-    if (!l->e->settings.certify) return;
-    stop_abandon_candidate(&l->t->candidates, &l->e->items.item[l->t->selected[i]], j);
-}
-
-static rill_status on_heuristic_failed(void *user, int32_t i, rill_status status)
-{
-    const pruning_context *l = user;
-    if (!engine_is_input_error(status)) return status;
-    return engine_fail_selected(l->e, l->t->selected[i], status, rill_error(l->e->ctx));
-}
-
-/* Let the heuristics drop candidates. */
-static rill_status prune(rill_engine *e, timestep *t)
-{
-    int64_t pruned;
-    pruning_context context = {e, t};
-    t->candidates.on_dropped = e->settings.certify || e->tracer.fn != NULL ? on_candidate_dropped : NULL;
-    t->candidates.on_failed = on_heuristic_failed;
-    t->candidates.user = &context;
-    RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
-    e->statistics.total.pruned += pruned;
-    statistics_end_stage(&e->statistics, &e->statistics.current.prune);
-    return RILL_OK;
-}
-
 /* --- finish ------------------------------------------------------------------------------------------------------- */
 
 /* Make results for the items whose search has stopped. The other items in flight keep their order. */
@@ -299,7 +263,7 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
         case TIMESTEP_SCORED: { /* next: merge, prune, commit; after the last phase finish */
             const int last = t->phase == e->info.phases - 1;
             RILL__TRY(engine_merge(e, t, last));
-            if (e->chain.n_heuristics > 0) RILL__TRY(prune(e, t));
+            if (e->chain.n_heuristics > 0) RILL__TRY(engine_prune(e, t));
             RILL__TRY(engine_commit(e, t, last));
             t->phase++;
             t->state = TIMESTEP_SELECTED;

@@ -155,27 +155,32 @@ void chain_destroy(chain *c)
 
 /* --- one call ----------------------------------------------------------------------------------------------------- */
 
-static rill_candidates candidates_view(const candidates *cands, int32_t phase)
+/* Return the items [i, end) as a heuristic sees them: pointers into the columns, and offsets from 0, which are written to `offset` unless
+ * i is 0. */
+static rill_candidates view_items(const timestep *t, int32_t i, int32_t end, int32_t *offset)
 {
+    const candidates *c = &t->candidates;
+    const int32_t first = c->offset[i];
+    for (int32_t j = i; i > 0 && j <= end; j++) offset[j - i] = c->offset[j] - first;
     return (rill_candidates){
         .struct_size = sizeof(rill_candidates),
-        .n = cands->n,
-        .phase = phase,
-        .offset = cands->offset,
-        .item_id = cands->item_id,
-        .k = cands->k,
-        .timestep = cands->timestep,
-        .outputs = cands->n_outputs,
-        .best_output_score = cands->best_output_score,
-        .best_path_score = cands->best_path_score,
-        .path_score = cands->path_score,
-        .action_logp = cands->action_logp,
-        .parent_rank = cands->parent_rank,
-        .action = cands->action,
-        .ended = cands->ended,
-        .keep = cands->keep,
-        .width = cands->marked_width,
-        .stop = cands->marked_stop,
+        .n = end - i,
+        .phase = t->phase,
+        .offset = i > 0 ? offset : c->offset,
+        .item_id = c->item_id + i,
+        .k = c->k + i,
+        .timestep = c->timestep + i,
+        .outputs = c->n_outputs + i,
+        .best_output_score = c->best_output_score + i,
+        .best_path_score = c->best_path_score + i,
+        .path_score = c->path_score + first,
+        .action_logp = c->action_logp + first,
+        .parent_rank = c->parent_rank + first,
+        .action = c->action + first,
+        .ended = c->ended + first,
+        .keep = c->keep + first,
+        .width = c->marked_width + i,
+        .stop = c->marked_stop + i,
     };
 }
 
@@ -197,46 +202,29 @@ static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self,
     return status < 0 ? status : RILL_OK;
 }
 
-/* Return a view of items [i, end) of `all`: pointers into the same arrays, and offsets from 0, which are written to `offset`. */
-static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t end, int32_t *offset)
+/* A heuristic has failed for selected item i, whose request sets arguments of it: the item fails alone. */
+static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_status status)
 {
-    rill_candidates part = *all;
-    int32_t first = all->offset[i];
-    for (int32_t j = i; j <= end; j++) offset[j - i] = all->offset[j] - first;
-    part.n = end - i;
-    part.offset = offset;
-    part.item_id += i;
-    part.k += i;
-    part.timestep += i;
-    part.outputs += i;
-    part.best_output_score += i;
-    part.best_path_score += i;
-    part.path_score += first;
-    part.action_logp += first;
-    part.parent_rank += first;
-    part.action += first;
-    part.ended += first;
-    part.keep += first;
-    part.width += i;
-    part.stop += i;
-    return part;
+    if (!engine_is_input_error(status)) return status;
+    return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
 /* Heuristic number `link` has failed for the items [i, end), which share an instance of it. If the instance's arguments come from a
  * request, call it for each item alone, and fail only the items for which it fails again; otherwise return the failure, which ends the
  * run. */
-static rill_status fail_custom_items(chain *c, int32_t link, const candidates *cands, rill_candidates *all, int32_t i,
-                                     int32_t end, rill_status status)
+static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
+                                     rill_status status)
 {
-    const chain_instance *instance = cands->instances[i][link];
+    chain *c = &e->chain;
+    const chain_instance *instance = t->candidates.instances[i][link];
     const int alone = end == i + 1;
     int any = 0;
     if (instance == c->default_instances[link]) return status;
     for (; i < end; i++) {
-        rill_candidates one = view_part(all, i, i + 1, cands->part_offset);
+        rill_candidates one = view_items(t, i, i + 1, t->candidates.part_offset);
         const rill_status own = alone ? status : call_heuristic(c, c->link[link].heuristic, instance->self, &one);
         if (own >= 0) continue;
-        RILL__TRY(cands->on_failed(cands->user, i, own));
+        RILL__TRY(fail_item(e, t, i, own));
         clear_marks(&one);
         any = 1;
     }
@@ -245,16 +233,19 @@ static rill_status fail_custom_items(chain *c, int32_t link, const candidates *c
 
 /* Call heuristic number `link` for all items. Adjacent items that share an instance, because their arguments are equal, are passed in one
  * call. */
-static rill_status call_for_all(chain *c, int32_t link, const candidates *cands, rill_candidates *all)
+static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 {
+    chain *c = &e->chain;
+    const candidates *cands = &t->candidates;
     const rill_heuristic *h = c->link[link].heuristic;
-    if (c->n_custom == 0) return call_heuristic(c, h, c->default_instances[link]->self, all);
-    for (int32_t i = 0, end; i < all->n; i = end) {
+    rill_candidates all = view_items(t, 0, cands->n, NULL);
+    if (c->n_custom == 0) return call_heuristic(c, h, c->default_instances[link]->self, &all);
+    for (int32_t i = 0, end; i < cands->n; i = end) {
         const chain_instance *instance = cands->instances[i][link];
-        for (end = i + 1; end < all->n && cands->instances[end][link] == instance;) end++;
-        rill_candidates part = view_part(all, i, end, cands->part_offset);
+        for (end = i + 1; end < cands->n && cands->instances[end][link] == instance;) end++;
+        rill_candidates part = view_items(t, i, end, cands->part_offset);
         const rill_status status = call_heuristic(c, h, instance->self, &part);
-        if (status < 0) RILL__TRY(fail_custom_items(c, link, cands, all, i, end, status));
+        if (status < 0) RILL__TRY(fail_custom_items(e, t, link, i, end, status));
     }
     return RILL_OK;
 }
@@ -271,29 +262,32 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
 }
 
 /* Call heuristic number `link` for each item alone. Fail the run if these calls mark other candidates than the call for all items did,
- * whose marks are in `view`. The marks in `view` stay as they are. */
-static rill_status check_independence(chain *c, int32_t link, const candidates *cands, rill_candidates *view)
+ * whose marks stay as they are. */
+static rill_status check_independence(rill_engine *e, const timestep *t, int32_t link)
 {
+    chain *c = &e->chain;
+    const candidates *cands = &t->candidates;
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     RILL__TRY(reserve_checks(c, cands));
-    memcpy(c->checked_width, view->width, n * sizeof *view->width);
-    memcpy(c->checked_stop, view->stop, n);
-    memcpy(c->checked_keep, view->keep, total);
+    memcpy(c->checked_width, cands->marked_width, n * sizeof *cands->marked_width);
+    memcpy(c->checked_stop, cands->marked_stop, n);
+    memcpy(c->checked_keep, cands->keep, total);
     for (int32_t i = 0; i < cands->n; i++) {
         int32_t offset[2], first = cands->offset[i];
-        rill_candidates one = view_part(view, i, i + 1, offset);
+        const size_t n_own = (size_t)(cands->offset[i + 1] - first);
+        rill_candidates one = view_items(t, i, i + 1, offset);
         void *fresh;
         RILL__TRY(chain_create_fresh(c, link, cands->instances[i][link], &fresh));
         rill_status status = call_heuristic(c, c->link[link].heuristic, fresh, &one);
         chain_destroy_fresh(c, link, fresh);
         if (status < 0 && cands->instances[i][link] != c->default_instances[link]) {
-            RILL__TRY(cands->on_failed(cands->user, i, status));
-            memcpy(one.keep, c->checked_keep + first, (size_t)offset[1]);
+            RILL__TRY(fail_item(e, t, i, status));
+            memcpy(one.keep, c->checked_keep + first, n_own);
             continue;
         }
         RILL__TRY(status);
-        int same = memcmp(one.keep, c->checked_keep + first, (size_t)offset[1]) == 0 &&
-                   *one.width == c->checked_width[i] && *one.stop == c->checked_stop[i];
+        int same = memcmp(one.keep, c->checked_keep + first, n_own) == 0 && *one.width == c->checked_width[i] &&
+                   *one.stop == c->checked_stop[i];
         if (!same)
             return rill_fail(
                 c->ctx, RILL_ERR_CHECK,
@@ -336,11 +330,20 @@ static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t en
     c->marked_width[i] = INT32_MAX;
 }
 
+/* Record for the trace and for certificates that heuristic number `link` drops candidate j of item i. */
+static void note_dropped(rill_engine *e, timestep *t, int32_t link, int32_t i, int32_t j)
+{
+    if (e->tracer.fn != NULL) tracer_dropped(&e->tracer, t, link, i, j);
+    if (e->settings.certify) stop_abandon_candidate(&t->candidates, &e->items.item[t->selected[i]], j);
+}
+
 /* Remove the candidates that a heuristic dropped: those not marked in `keep`, and those after the best marked_width[i] marked ones of item
  * i. If fewer than min_kept[i] would remain, the best of the others stay too. `link`: index of the heuristic that wrote `keep`. Returns the
  * number of removed candidates. */
-static int64_t drop_candidates(candidates *c, int32_t link)
+static int64_t drop_candidates(rill_engine *e, timestep *t, int32_t link)
 {
+    candidates *c = &t->candidates;
+    const int is_watched = e->settings.certify || e->tracer.fn != NULL;
     int32_t to = 0, from = 0, old_n = c->n > 0 ? c->offset[c->n] : 0;
     for (int32_t i = 0; i < c->n; i++) {
         int32_t start = to, end = c->offset[i + 1];
@@ -349,8 +352,8 @@ static int64_t drop_candidates(candidates *c, int32_t link)
             if (c->keep[from] && to - start < c->marked_width[i]) {
                 if (to < from) copy_candidate(c, to, from);
                 to++;
-            } else if (c->on_dropped != NULL) {
-                c->on_dropped(c->user, link, i, from);
+            } else if (is_watched) {
+                note_dropped(e, t, link, i, from);
             }
         c->offset[i] = start;
     }
@@ -360,15 +363,15 @@ static int64_t drop_candidates(candidates *c, int32_t link)
 
 /* --- all heuristics ----------------------------------------------------------------------------------------------- */
 
-rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned)
+rill_status engine_prune(rill_engine *e, timestep *t)
 {
-    *pruned = 0;
-    for (int32_t i = 0; i < c->n_heuristics; i++) {
-        rill_candidates view = candidates_view(cands, phase);
-        RILL__TRY(call_for_all(c, i, cands, &view));
-        if (c->check) RILL__TRY(check_independence(c, i, cands, &view));
+    candidates *cands = &t->candidates;
+    for (int32_t i = 0; i < e->chain.n_heuristics; i++) {
+        RILL__TRY(call_for_all(e, t, i));
+        if (e->chain.check) RILL__TRY(check_independence(e, t, i));
         for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->marked_stop[j];
-        *pruned += drop_candidates(cands, i);
+        e->statistics.total.pruned += drop_candidates(e, t, i);
     }
+    statistics_end_stage(&e->statistics, &e->statistics.current.prune);
     return RILL_OK;
 }

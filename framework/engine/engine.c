@@ -89,7 +89,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
                          .user = setup->trace_user,
                          .n_heuristics = setup->n_heuristics,
                          .with_hypotheses = setup->trace != NULL && setup->trace_hypotheses};
-    e->schedule = (schedule){.ctx = ctx,
+    e->schedule = (schedule){.idle.ctx = ctx,
                              .budget = setup->budget,
                              .budget_user = setup->budget_user,
                              .overdue_first = setup->overdue_first != 0};
@@ -225,14 +225,6 @@ const rill_output *rill_result_output(const rill_result *result, int32_t i)
 rill_status rill_engine_next(rill_engine *e, const rill_result **out)
 {
     return input_queue_next(e->queue, e->failed < 0, out);
-}
-
-void rill_engine_stats(const rill_engine *e, rill_stats *out)
-{
-    int64_t budget = e->schedule.budget == NULL ? e->settings.budget : 0;
-    rill_graph_runs runs = {0};
-    if (e->domain->graph_runs != NULL) e->domain->graph_runs(e->self, &runs);
-    statistics_write(&e->statistics, &e->hyps, &e->memory_limit, &e->queue->results, budget, &runs, out);
 }
 
 /* --- profiles of operations, measured by the domain (rill/profile.h) ------------------------------------------------ */

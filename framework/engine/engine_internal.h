@@ -24,19 +24,9 @@
 #include "search_variant.h"
 #include "timestep.h"
 
-/* The idle items: items that no timestep in progress is expanding. While the device computes one timestep, the next one is selected from
- * them. The arrays are columns of rill_sched_view, restricted to idle items; running_index is each idle item's index in
- * rill_engine.running. */
-typedef struct idle_columns {
-    rill_columns memory;
-    int32_t *running_index, *timestep, *width;
-    int64_t *id, *size, *refill_index;
-} idle_columns;
-
 /* The scheduler (a plugin), the user's budget function, and the state of admission. They decide which items a timestep expands, and when
  * inputs are admitted. */
 typedef struct schedule {
-    rill_context *ctx;
     const rill_scheduler *scheduler;
     void *self; /* the scheduler's instance */
     /* the user's function that sets the budget of each timestep; NULL: settings.budget applies */
@@ -49,14 +39,16 @@ typedef struct schedule {
     int overdue_first; /* 1: items that were passed over or omitted too long go first (scheduler.h) */
     /* the next check for starving items is due when rill_stats.expansions reaches this value */
     int64_t next_check;
-    idle_columns idle;
+    /* the items that no timestep in progress is expanding; `slot` is here an item's index in rill_engine.running. While the device computes
+     * one timestep, the next one is selected from them */
+    running_items idle;
 } schedule;
 
 /* Create the scheduler that `scheduler` names; NULL: the method's default scheduler. */
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
-/* Return the items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
-rill_sched_view schedule_view(const rill_engine *e);
+/* Return a list of items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
+rill_sched_view schedule_view(const rill_engine *e, const running_items *list);
 /* Select the items that timestep t expands, among idle items: at least one, and further ones while their live hypotheses fit in the budget
  * and in max_rows. Selects none if no item is idle, if the other timestep in progress leaves too few states under the memory limit, or if
  * the only item has failed. */
@@ -91,11 +83,6 @@ void statistics_add(rill_stats *sum, const rill_stats *s);
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Write the statistics to *out, of which only out->struct_size bytes are written: the caller's rill_stats may be shorter. `budget`: the
- * budget of every timestep; 0: there is none, or it varies. */
-void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
-                      int64_t budget, const rill_graph_runs *graph_runs, rill_stats *out);
-
 /* Tracing: records what a timestep does with each item, and passes it to the user's trace function. If there is none, only tracer_item()
  * may be called. tracer_candidate() and tracer_output() are called only if with_hypotheses is 1. */
 typedef struct tracer {
@@ -146,9 +133,8 @@ typedef struct scorer_states {
 } scorer_states;
 
 void scorer_states_finish(scorer_states *s);
-/* Reserve memory for the scorer states of `nodes` nodes and of the rows, and look up the input texts of the rows. */
-rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
-                                const items *all);
+/* Reserve memory for the scorer states of all nodes and of the rows, and look up the input texts of the rows. */
+rill_status scorer_states_begin(rill_engine *e, const row_table *rows);
 
 /* The domain's capacities: it has reserved memory for this many states and slots. Ids of nodes (states) and slots must be smaller. */
 typedef struct rill__reserved {
@@ -296,8 +282,8 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t);
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
 
 /* Defined in chain.c. Each heuristic of the run, in order, drops candidates; the arrays are then compacted. If a heuristic stops item i,
- * cands->stop[i] is set to 1. *pruned: number of dropped candidates. */
-rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned);
+ * t->candidates.stop[i] is set to 1. */
+rill_status engine_prune(rill_engine *e, timestep *t);
 
 /* stop_criteria.c: when a hypothesis may end, when it leaves the beam as an output, and when an item stops, by the item's settings. The
  * rules are steps 4, 6 and 7 of "One timestep of one item, exactly" in docs/algorithms.md, and docs/search.md. */

@@ -187,14 +187,19 @@ int32_t running_pop_last(running_items *f, items *all)
     return slot;
 }
 
+void running_copy(running_items *list, int32_t to, const running_items *other, int32_t from)
+{
+    list->slot[to] = other->slot[from];
+    list->id[to] = other->id[from];
+    list->size[to] = other->size[from];
+    list->refill_index[to] = other->refill_index[from];
+    list->timestep[to] = other->timestep[from];
+    list->width[to] = other->width[from];
+}
+
 void running_move(running_items *f, items *all, int32_t to, int32_t from)
 {
-    f->slot[to] = f->slot[from];
-    f->id[to] = f->id[from];
-    f->size[to] = f->size[from];
-    f->refill_index[to] = f->refill_index[from];
-    f->timestep[to] = f->timestep[from];
-    f->width[to] = f->width[from];
+    running_copy(f, to, f, from);
     all->running_index[f->slot[to]] = to;
 }
 

@@ -49,7 +49,7 @@ typedef struct item {
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
     uint32_t variants;                /* bit mask of the search variants that the settings select */
     beam_entry *beam;                 /* [width] the beam */
-    /* [n_outputs] in the order in which they were found; with keep "best" a heap with the worst output on top */
+    /* [n_outputs] in the order in which they were found; with keep "best" the worst one first */
     item_output *outputs;
     /* maximum number of children that merging takes, of one hypothesis and of the whole beam: k, or 2k with finish "immediate" */
     int32_t max_children;
@@ -190,6 +190,8 @@ void running_update(running_items *f, const items *all, int32_t slot);
 int32_t running_pop_last(running_items *f, items *all);
 /* Reset the number of times that an item was passed over, so that the item is not overdue. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
+/* Copy the properties of the item at index `from` of another list to index `to` of this one. */
+void running_copy(running_items *list, int32_t to, const running_items *other, int32_t from);
 /* Move the running item at index `from` to the lower or equal index `to`, whose item has left. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);
 

@@ -26,8 +26,8 @@
 static rill_status reserve_arrays(timestep *t, const children_size *need)
 {
     candidates *k = &t->candidates;
-    const size_t n_items = need->items + 1, n_heads = need->max_width + 1;
-    if (n_items <= t->item_memory.capacity && need->candidates <= t->candidate_memory.capacity &&
+    const size_t n_items = need->items + 1, n_heads = need->max_width + 1, n_candidates = need->candidates + 1;
+    if (n_items <= t->item_memory.capacity && n_candidates <= t->candidate_memory.capacity &&
         n_heads <= t->width_memory.capacity && need->entries <= t->released_capacity &&
         need->scratch <= t->scratch_bytes)
         return RILL_OK;
@@ -53,7 +53,7 @@ static rill_status reserve_arrays(timestep *t, const children_size *need)
     const rill_array per_head[] = {RILL_ARRAY(t->heads), RILL_ARRAY(t->heap), RILL_ARRAY(t->child_counts),
                                    RILL_ARRAY(t->old_beam)};
     RILL__TRY(RILL__GROW_COLUMNS(t->ctx, &t->item_memory, n_items, per_item, "candidates"));
-    RILL__TRY(RILL__GROW_COLUMNS(t->ctx, &t->candidate_memory, need->candidates, per_candidate, "candidates"));
+    RILL__TRY(RILL__GROW_COLUMNS(t->ctx, &t->candidate_memory, n_candidates, per_candidate, "candidates"));
     RILL__TRY(RILL__GROW_COLUMNS(t->ctx, &t->width_memory, n_heads, per_head, "candidates"));
     RILL__TRY(RILL__GROW(t->ctx, t->released, t->released_capacity, need->entries, "candidates"));
     return rill_grow(t->ctx, &t->scratch, &t->scratch_bytes, need->scratch, 1, "scratch memory");

@@ -32,20 +32,22 @@ static size_t max_state_bytes(const chain *c)
     return max_bytes;
 }
 
-rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
-                                const items *all)
+rill_status scorer_states_begin(rill_engine *e, const row_table *rows)
 {
+    scorer_states *s = &e->scorer_states;
+    const chain *c = &e->chain;
     const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
     RILL__TRY(RILL__GROW_COLUMNS(s->ctx, &s->memory, (size_t)rows->n, columns, "what scorers see"));
     for (int32_t i = 0; i < rows->n; i++) {
-        const queued_input *in = all->item[rows->slot[i]].input;
+        const queued_input *in = e->items.item[rows->slot[i]].input;
         s->text[i] = in->text;
         s->length[i] = in->length;
     }
     if (c->state_bytes == 0) return RILL_OK;
     RILL__TRY(RILL__GROW(s->ctx, s->row_states, s->row_states_bytes, (size_t)rows->n * max_state_bytes(c),
                          "scorers' states"));
-    return RILL__GROW(s->ctx, s->node_states, s->node_states_bytes, (size_t)nodes * c->state_bytes, "scorers' states");
+    return RILL__GROW(s->ctx, s->node_states, s->node_states_bytes, (size_t)e->hyps.node_capacity * c->state_bytes,
+                      "scorers' states");
 }
 
 /* Return the state that the scorer `link` has stored for the hypothesis with this node (state id). */
@@ -300,8 +302,7 @@ static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_m
 
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods)
 {
-    if (e->chain.n_scorers > 0)
-        RILL__TRY(scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, &t->rows, &e->items));
+    if (e->chain.n_scorers > 0) RILL__TRY(scorer_states_begin(e, &t->rows));
     RILL__TRY(run_scorers(e, t, mods, 0, t->rows.n));
     return mods->n_refusals > 0 ? note_refusals(e, t, mods) : RILL_OK;
 }

@@ -78,7 +78,8 @@ void statistics_add(rill_stats *sum, const rill_stats *s)
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 
-/* Return the lower bound on the number of timesteps, rill_stats.depth_bound; 0: there is no budget. */
+/* Return the lower bound on the number of timesteps, rill_stats.depth_bound. `budget`: the budget of every timestep; 0: there is none, or
+ * it varies. */
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
     int64_t min_timesteps = 0;
@@ -86,21 +87,22 @@ static int64_t depth_bound(const statistics *s, int64_t budget)
     return min_timesteps;
 }
 
-void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
-                      int64_t budget, const rill_graph_runs *graph_runs, rill_stats *out)
+void rill_engine_stats(const rill_engine *e, rill_stats *out)
 {
-    rill_stats all = s->total;
+    const hyp_pool *f = &e->hyps;
+    const reorder_buffer *o = &e->queue->results;
+    rill_stats all = e->statistics.total;
     size_t size = out->struct_size < sizeof all ? out->struct_size : sizeof all;
     all.struct_size = size;
-    all.depth_bound = depth_bound(s, budget);
+    all.depth_bound = depth_bound(&e->statistics, e->schedule.budget == NULL ? e->settings.budget : 0);
     all.nodes_in_use = f->n_nodes;
     all.nodes_peak = f->nodes_peak;
     all.nodes_capacity = f->node_capacity;
-    all.nodes_bound = b->max_nodes;
+    all.nodes_bound = e->memory_limit.max_nodes;
     all.histories_in_use = f->n_hyps;
     all.histories_peak = f->hyps_peak;
     all.histories_capacity = (int64_t)f->hyp_chunks * HYP_CHUNK;
-    all.graph_runs = *graph_runs;
+    if (e->domain->graph_runs != NULL) e->domain->graph_runs(e->self, &all.graph_runs);
     all.inputs = o->n_results;
     all.failed = o->n_failed;
     all.waiting_peak = o->waiting_peak;

@@ -42,12 +42,6 @@ typedef struct candidates {
     int32_t *hyp;
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
-    /* Called for each candidate j of item i that a heuristic drops; `link` is the index of this heuristic in the run. NULL: no calls. */
-    void (*on_dropped)(void *user, int32_t link, int32_t i, int32_t j);
-    /* Called when a heuristic fails for item i, whose request sets arguments of this heuristic: the item fails alone, with the context's
-     * error message. */
-    rill_status (*on_failed)(void *user, int32_t i, rill_status status);
-    void *user; /* passed to both functions */
 } candidates;
 
 /* The rows of a phase: the live hypotheses for which the domain computes states and scores. Each column is [n]. */
