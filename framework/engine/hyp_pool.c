@@ -82,16 +82,6 @@ void hyp_arena_init(hyp_arena *a)
     *a = (hyp_arena){.first_chunk = -1, .first_open_chunk = -1};
 }
 
-/* Take a chunk from the free list or, if that is empty, one that was never used. Returns the chunk's index. */
-static int32_t pop_free_chunk(hyp_pool *f)
-{
-    const int32_t chunk = f->first_free_chunk;
-    f->chunks_in_use++;
-    if (chunk < 0) return f->chunk_top++;
-    f->first_free_chunk = f->chunk[chunk].next;
-    return chunk;
-}
-
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a)
 {
     int32_t chunk = a->first_open_chunk;
@@ -99,7 +89,10 @@ void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a)
         a->first_open_chunk = f->chunk[chunk].next_open;
         a->unused = f->chunk[chunk].unused;
     } else {
-        chunk = pop_free_chunk(f);
+        /* a free chunk, or one that was never used */
+        chunk = f->first_free_chunk >= 0 ? f->first_free_chunk : f->chunk_top++;
+        if (chunk == f->first_free_chunk) f->first_free_chunk = f->chunk[chunk].next;
+        f->chunks_in_use++;
         f->chunk[chunk].next = a->first_chunk;
         a->first_chunk = chunk;
         a->unused = UINT32_MAX;

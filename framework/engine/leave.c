@@ -115,23 +115,32 @@ static rill_status drop_waiting(rill_engine *e, double now)
     return status;
 }
 
-static rill_status drop_ready(rill_engine *e, double now)
+static void lower_deadline(double *next, const item *it)
+{
+    if (it->request != NULL && it->request->deadline < *next) *next = it->request->deadline;
+}
+
+/* Remove the cancelled and late ready items. The deadlines of the others lower *next_deadline. */
+static rill_status drop_ready(rill_engine *e, double now, double *next_deadline)
 {
     for (int32_t slot = e->items.first_ready, next; slot >= 0; slot = next) {
         const rill_status reason = input_reason_to_leave(e->items.item[slot].input, now);
         next = e->items.item[slot].next_slot;
+        if (reason == RILL_OK) lower_deadline(next_deadline, &e->items.item[slot]);
         if (reason == RILL_ERR_CANCELLED) RILL__TRY(cancel_item(e, slot, IS_READY));
         if (reason == RILL_ERR_DEADLINE) RILL__TRY(fail_timed_out(e, slot, IS_READY));
     }
     return RILL_OK;
 }
 
-static rill_status drop_running(rill_engine *e, double now)
+/* Remove the cancelled and late items in flight. The deadlines of the others lower *next_deadline. */
+static rill_status drop_running(rill_engine *e, double now, double *next_deadline)
 {
     for (int32_t i = e->running.n - 1; i >= 0; i--) {
         const int32_t slot = e->running.slot[i];
         item *it = &e->items.item[slot];
         const rill_status reason = input_reason_to_leave(it->input, now);
+        if (reason == RILL_OK || e->items.busy[slot]) lower_deadline(next_deadline, it);
         if (reason == RILL_ERR_CANCELLED && e->items.busy[slot])
             engine_mark_cancelled(e, it);
         else if (reason == RILL_ERR_CANCELLED)
@@ -142,20 +151,12 @@ static rill_status drop_running(rill_engine *e, double now)
     return RILL_OK;
 }
 
-static double earlier_deadline(double next, const item *it)
-{
-    return it->request != NULL && it->request->deadline < next ? it->request->deadline : next;
-}
-
 /* Remove the cancelled and late items of this engine. */
 static rill_status drop_items(rill_engine *e, double now)
 {
     double next = INFINITY;
-    RILL__TRY(drop_ready(e, now));
-    RILL__TRY(drop_running(e, now));
-    for (int32_t slot = e->items.first_ready; slot >= 0; slot = e->items.item[slot].next_slot)
-        next = earlier_deadline(next, &e->items.item[slot]);
-    for (int32_t i = 0; i < e->running.n; i++) next = earlier_deadline(next, &e->items.item[e->running.slot[i]]);
+    RILL__TRY(drop_ready(e, now, &next));
+    RILL__TRY(drop_running(e, now, &next));
     e->requests.next_deadline = next;
     return RILL_OK;
 }

@@ -63,20 +63,13 @@ static int may_move_end(const topk *s, const row_rules *r)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Return how many choices more than M to request for a row: the number of actions that rules may move down, out of the best M, plus the
- * number of actions that constraint banks keep in addition to the best M. */
-static int32_t n_lowered(const row_rules *r)
-{
-    int32_t n = r->kept.n;
-    for (int32_t i = 0; i < r->additions.n; i++)
-        n += r->additions.value[i] < 0 || (r->additions.factor != NULL && r->additions.factor[i] > 1);
-    return n;
-}
-
 static int32_t row_max_choices(const topk *s, const row_rules *r)
 {
     if (has_only_picks(r)) return 0;
-    int64_t need = (int64_t)r->max_choices + (needs_set(r) ? 0 : r->bans.n) + n_lowered(r) + may_move_end(s, r);
+    /* more than M: actions that rules ban or may move down, out of the best M, and those that constraint banks keep in addition to these */
+    int64_t need = (int64_t)r->max_choices + (needs_set(r) ? 0 : r->bans.n) + r->kept.n + may_move_end(s, r);
+    for (int32_t i = 0; i < r->additions.n; i++)
+        need += r->additions.value[i] < 0 || (r->additions.factor != NULL && r->additions.factor[i] > 1);
     return need < s->info->actions ? (int32_t)need : s->info->actions;
 }
 

@@ -255,6 +255,14 @@ static rill_status make_engines(rill_workers *all, const rill_engine_setup *cons
     return status;
 }
 
+static void warn_of_threads(const rill_workers *all, int32_t n)
+{
+    rill_log(
+        all->ctx, RILL_LOG_WARNING,
+        "the system starts no more threads: %d of %d workers run%s (ulimit -u, or the container's limit, allows more)",
+        (int)n, (int)all->n, n == 1 ? "s" : "");
+}
+
 rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const *setups)
 {
     if (all->has_engines)
@@ -262,10 +270,7 @@ rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const
                          "the workers have engines already: call rill_workers_finish() first");
     const rill_status status = make_engines(all, setups);
     if (status < 0 || !all->threaded || can_start_thread(all)) return status;
-    rill_log(
-        all->ctx, RILL_LOG_WARNING,
-        "the system starts no more threads: 1 of %d workers runs (ulimit -u, or the container's limit, allows more)",
-        (int)all->n);
+    warn_of_threads(all, 1);
     rill_workers_finish(all);
     all->threaded = 0; /* decode with one engine in the caller's thread */
     return make_engines(all, setups);
@@ -570,26 +575,6 @@ static rill_status run_in_caller(rill_workers *all, rill_read_request_fn read, v
     return rill_error_status(all->ctx) == status ? status : copy_error(all, &all->workers[0], status);
 }
 
-/* Continue without workers, with a warning, because the system could not start threads for `n` of them. */
-static void remove_workers(rill_workers *all, int32_t n)
-{
-    rill_log(all->ctx, RILL_LOG_WARNING,
-             "the system starts no more threads: %d of %d workers run (ulimit -u, or the container's limit, "
-             "allows more)",
-             (int)(all->n - n), (int)all->n);
-    LOCK_TO_END_OF_BLOCK(&all->queue);
-    all->queue.n_engines -= n;
-}
-
-static void stop_threads(rill_workers *all, int32_t started)
-{
-    pthread_mutex_lock(&all->queue.lock);
-    all->queue.done = 1;
-    pthread_cond_broadcast(&all->queue.engine_cond);
-    pthread_mutex_unlock(&all->queue.lock);
-    for (int32_t i = 0; i < started; i++) pthread_join(all->workers[i].thread, NULL);
-}
-
 rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn read, void *read_user,
                                       rill_write_fn write, void *write_user)
 {
@@ -609,12 +594,21 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
              .write = write,
              .write_user = write_user};
     const int32_t started = start_threads(all);
-    if (started > 0 && started < all->n) remove_workers(all, all->n - started);
+    if (started > 0 && started < all->n) {
+        warn_of_threads(all, started);
+        LOCK_TO_END_OF_BLOCK(&all->queue);
+        all->queue.n_engines = started;
+    }
     const rill_status status = started > 0 ? run_loop(&r)
                                            : rill_fail(all->ctx, RILL_ERR_MEMORY,
                                                        "workers: cannot start a thread: use one worker, or raise the "
                                                        "limit of threads (ulimit -u, or the container's)");
-    stop_threads(all, started);
+    {
+        LOCK_TO_END_OF_BLOCK(&all->queue);
+        all->queue.done = 1;
+        pthread_cond_broadcast(&all->queue.engine_cond);
+    }
+    for (int32_t i = 0; i < started; i++) pthread_join(all->workers[i].thread, NULL);
     return end_run(&r, status);
 }
 

@@ -134,11 +134,6 @@ static int compare_occurrences(const void *left, const void *right)
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
-static int is_same_ngram(const ngram_occurrence *a, const ngram_occurrence *b)
-{
-    return a->phase == b->phase && memcmp(a->action, b->action, sizeof a->action) == 0;
-}
-
 /* Sort the occurrences by n-gram, and merge equal n-grams into one. Its mass is the sum of the probabilities of the n-best outputs that
  * contain it. */
 static void merge_duplicates(rill_ngrams *g)
@@ -150,7 +145,7 @@ static void merge_duplicates(rill_ngrams *g)
         const ngram_occurrence now = g->occurrence[i];
         /* lattices: 0, since their masses are computed later */
         const double mass = g->n_entries > 0 ? g->score[now.entry] : 0;
-        if (last == NULL || !is_same_ngram(last, &now)) {
+        if (last == NULL || last->phase != now.phase || memcmp(last->action, now.action, sizeof now.action) != 0) {
             g->occurrence[n] = now;
             g->occurrence[n++].mass = mass;
         } else if (last->entry != now.entry) {
