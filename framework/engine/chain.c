@@ -149,7 +149,7 @@ void chain_destroy(chain *c)
     }
     rill_free(c->ctx, c->link, capacity * sizeof *c->link);
     rill_free(c->ctx, c->default_instances, capacity * sizeof *c->default_instances);
-    rill_columns_free(c->ctx, &c->checked_memory);
+    rill_free(c->ctx, c->checked_keep, c->checked_capacity);
     *c = (chain){0};
 }
 
@@ -252,43 +252,32 @@ static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
-static rill_status reserve_checks(chain *c, const candidates *cands)
-{
-    const rill_array columns[] = {RILL_ARRAY(c->checked_width), RILL_ARRAY(c->checked_stop),
-                                  RILL_ARRAY(c->checked_keep)};
-    size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    /* reserve at least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes */
-    return RILL__GROW_COLUMNS(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns, "checked marks");
-}
-
-/* Call heuristic number `link` for each item alone. Fail the run if these calls mark other candidates than the call for all items did,
- * whose marks stay as they are. */
+/* Call heuristic number `link` for each item alone. Fail the run if such a call marks other candidates than the call for all items did. */
 static rill_status check_independence(rill_engine *e, const timestep *t, int32_t link)
 {
     chain *c = &e->chain;
     const candidates *cands = &t->candidates;
-    size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    RILL__TRY(reserve_checks(c, cands));
-    memcpy(c->checked_width, cands->marked_width, n * sizeof *cands->marked_width);
-    memcpy(c->checked_stop, cands->marked_stop, n);
-    memcpy(c->checked_keep, cands->keep, total);
+    RILL__TRY(
+        RILL__GROW(c->ctx, c->checked_keep, c->checked_capacity, (size_t)cands->offset[cands->n] + 1, "checked marks"));
     for (int32_t i = 0; i < cands->n; i++) {
-        int32_t offset[2], first = cands->offset[i];
-        const size_t n_own = (size_t)(cands->offset[i + 1] - first);
-        rill_candidates one = view_items(t, i, i + 1, offset);
+        int32_t offset[2], width;
+        uint8_t stop;
         void *fresh;
+        const int32_t first = cands->offset[i], n = cands->offset[i + 1] - first;
+        rill_candidates one = view_items(t, i, i + 1, offset);
+        one.keep = c->checked_keep;
+        one.width = &width;
+        one.stop = &stop;
         RILL__TRY(chain_create_fresh(c, link, cands->instances[i][link], &fresh));
-        rill_status status = call_heuristic(c, c->link[link].heuristic, fresh, &one);
+        const rill_status status = call_heuristic(c, c->link[link].heuristic, fresh, &one);
         chain_destroy_fresh(c, link, fresh);
         if (status < 0 && cands->instances[i][link] != c->default_instances[link]) {
             RILL__TRY(fail_item(e, t, i, status));
-            memcpy(one.keep, c->checked_keep + first, n_own);
             continue;
         }
         RILL__TRY(status);
-        int same = memcmp(one.keep, c->checked_keep + first, n_own) == 0 && *one.width == c->checked_width[i] &&
-                   *one.stop == c->checked_stop[i];
-        if (!same)
+        if (memcmp(c->checked_keep, cands->keep + first, (size_t)n) != 0 || width != cands->marked_width[i] ||
+            stop != cands->marked_stop[i])
             return rill_fail(
                 c->ctx, RILL_ERR_CHECK,
                 "heuristic %s gives input %lld another result alone than in a batch of %d: it must use one input "

@@ -36,11 +36,9 @@ typedef struct chain {
     size_t state_bytes; /* bytes of all scorers' states for one hypothesis */
     /* 1: the setting `check` is on */
     int check;
-    /* For the setting `check`: copies of the marks that a heuristic made when it was called for all items, to compare them with the marks
-     * of calls for each item alone. */
-    rill_columns checked_memory;
-    int32_t *checked_width;
-    uint8_t *checked_stop, *checked_keep;
+    /* for the setting `check`: which candidates a heuristic keeps when it is called for one item alone */
+    uint8_t *checked_keep;
+    size_t checked_capacity;
 } chain;
 
 /* Look up the heuristics and scorers that `setup` names, and create their instances. The caller must call chain_destroy() after a failure

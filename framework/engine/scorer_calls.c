@@ -24,14 +24,6 @@ void scorer_states_finish(scorer_states *s)
     rill_columns_free(s->ctx, &s->memory);
 }
 
-static size_t max_state_bytes(const chain *c)
-{
-    size_t max_bytes = 0;
-    for (int32_t i = c->n_heuristics; i < c->n; i++)
-        if (c->link[i].scorer->state_bytes > max_bytes) max_bytes = c->link[i].scorer->state_bytes;
-    return max_bytes;
-}
-
 rill_status scorer_states_begin(rill_engine *e, const row_table *rows)
 {
     scorer_states *s = &e->scorer_states;
@@ -44,8 +36,8 @@ rill_status scorer_states_begin(rill_engine *e, const row_table *rows)
         s->length[i] = in->length;
     }
     if (c->state_bytes == 0) return RILL_OK;
-    RILL__TRY(RILL__GROW(s->ctx, s->row_states, s->row_states_bytes, (size_t)rows->n * max_state_bytes(c),
-                         "scorers' states"));
+    RILL__TRY(
+        RILL__GROW(s->ctx, s->row_states, s->row_states_bytes, (size_t)rows->n * c->state_bytes, "scorers' states"));
     return RILL__GROW(s->ctx, s->node_states, s->node_states_bytes, (size_t)e->hyps.node_capacity * c->state_bytes,
                       "scorers' states");
 }
@@ -137,23 +129,6 @@ static const chain_instance *row_instance(const rill_engine *e, const timestep *
     return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
-/* Call an instance of scorer number i for some rows. For the setting `check`, `b` is check_modifiers and the rows belong to one item: then
- * a fresh instance is called, unless the scorer keeps data about inputs. */
-static rill_status call_scorer(rill_engine *e, rill_modifiers *b, int32_t i, const chain_instance *instance,
-                               const rill_scorer_rows *rows)
-{
-    const int32_t link = e->chain.n_heuristics + i;
-    const rill_scorer *table = e->chain.link[link].scorer;
-    const int checking = b == &e->check_modifiers && table->begin == NULL;
-    void *self = instance->self;
-    if (checking) RILL__TRY(chain_create_fresh(&e->chain, link, instance, &self));
-    rill_error_clear(e->ctx);
-    rill_status status = table->score(self, rows, b);
-    if (checking) chain_destroy_fresh(&e->chain, link, self);
-    status = rill__method_status(e->ctx, status, "scorer", table->name, "score");
-    return status < 0 ? status : RILL_OK;
-}
-
 static int row_has_failed(const rill_engine *e, const timestep *t, int32_t row)
 {
     return e->items.item[t->rows.slot[row]].failed < 0;
@@ -173,12 +148,22 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
                                       int32_t first, int32_t next)
 {
     const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
+    const rill_scorer *table = link->scorer;
+    const chain_instance *instance = row_instance(e, t, i, first);
+    const int checking = b == &e->check_modifiers;
+    /* for the setting `check` a fresh instance is called, unless the scorer keeps data about inputs */
+    const int is_fresh = checking && table->begin == NULL;
     rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
+    void *self = instance->self;
     rows.state = gather_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
     b->first_row = first - from;
     b->n_scorer_rows = next - first;
-    RILL__TRY(call_scorer(e, b, i, row_instance(e, t, i, first), &rows));
-    if (b != &e->check_modifiers)
+    if (is_fresh) RILL__TRY(chain_create_fresh(&e->chain, e->chain.n_heuristics + i, instance, &self));
+    rill_error_clear(e->ctx);
+    const rill_status status = table->score(self, &rows, b);
+    if (is_fresh) chain_destroy_fresh(&e->chain, e->chain.n_heuristics + i, self);
+    RILL__TRY(rill__method_status(e->ctx, status, "scorer", table->name, "score"));
+    if (!checking)
         keep_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
     else if (!same_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n))
         return fail_not_independent(e, t, first);

@@ -275,9 +275,8 @@ static int read_row(topk *s, int32_t r)
     int32_t i = 0;
     if (!check_row(s, r)) return 0;
     for (; i < raw->count[r]; i++) {
-        const size_t index = (size_t)r * (size_t)raw->stride + (size_t)i;
-        topk_choice c = {raw->action[index], raw->logp[index], raw->logp[index], (rill_terminal)raw->terminal[index]};
-        if (!topk_check_choice(s, r, i, index, &c)) break;
+        topk_choice c;
+        if (!topk_check_choice(s, r, i, (size_t)r * (size_t)raw->stride + (size_t)i, &c)) break;
     }
     s->raw.count[r] = i;
     return s->error == NULL;
@@ -490,17 +489,6 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t 
     return RILL_OK;
 }
 
-/* Restrict the request to the picks of rows [from, from + n), and number these rows from 0. */
-static void take_picks(topk *s, int32_t from, int32_t n, rill_score_request *req, rill_score_result *out)
-{
-    const int32_t first = s->pick_offset[from], end = s->pick_offset[from + n];
-    for (int32_t i = first; i < end; i++) s->pick_row[i] -= from;
-    req->n_picks = end - first;
-    req->pick_row += first;
-    req->pick_action += first;
-    out->pick_logp += first;
-}
-
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out)
 {
     int32_t n_left = s->n - from, max_n = part_rows(s), n = n_left < max_n ? n_left : max_n;
@@ -517,7 +505,13 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
         out->logp += first;
         out->terminal += first;
     } else if (!s->all_actions) {
-        take_picks(s, from, n, req, out);
+        /* the picks of these rows alone, whose rows are numbered from 0 */
+        const int32_t first = s->pick_offset[from], end = s->pick_offset[from + n];
+        for (int32_t i = first; i < end; i++) s->pick_row[i] -= from;
+        req->n_picks = end - first;
+        req->pick_row += first;
+        req->pick_action += first;
+        out->pick_logp += first;
     }
     memset(out->ends, RILL_ENDS_BY_ACTION, (size_t)n);
     return n;
