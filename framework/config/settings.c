@@ -85,21 +85,19 @@ static const char *const sort_names[] = {"none", "length", "longest-first"};
 static rill_status read_sort(rill_context *ctx, rill_settings *settings, const char *value)
 {
     static const rill_option window_row = {.name = "sort window", .type = RILL_OPTION_INT, .min = 1, .max = 1e9};
-    size_t length = strcspn(value, ":");
-    for (int i = 0; i < 3; i++) {
-        if (strlen(sort_names[i]) != length || strncmp(value, sort_names[i], length) != 0) continue;
-        int32_t window = 0;
-        if (value[length] == ':') {
-            if (i == RILL_SORT_NONE) break;
-            RILL__TRY(rill_option_read(ctx, &window_row, value + length + 1, &window));
-        }
-        settings->sort = (rill_sort)i;
-        settings->sort_window = window;
-        return RILL_OK;
-    }
+    const size_t length = strcspn(value, ":");
     char label[RILL_OPTION_MAX];
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not none, length, longest-first, length:W or longest-first:W",
-                     rill__option_label(ctx, "sort", label), value);
+    int i = 0;
+    int32_t window = 0;
+    while (i < 3 && (strlen(sort_names[i]) != length || memcmp(value, sort_names[i], length) != 0)) i++;
+    if (i == 3 || (i == RILL_SORT_NONE && value[length] == ':'))
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "%s: \"%s\" is not none, length, longest-first, length:W or longest-first:W",
+                         rill__option_label(ctx, "sort", label), value);
+    if (value[length] == ':') RILL__TRY(rill_option_read(ctx, &window_row, value + length + 1, &window));
+    settings->sort = (rill_sort)i;
+    settings->sort_window = window;
+    return RILL_OK;
 }
 
 static rill_status read_value(rill_context *ctx, rill_settings *settings, const rill_option *option, const char *value)

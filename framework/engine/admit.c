@@ -232,15 +232,6 @@ static void update_offer(rill_engine *e)
     if (has_all != e->memory_limit.has_all) memory_limit_use(e, has_all);
 }
 
-/* If inputs are sorted: close the current window of inputs and sort it, before its first input is taken. Called with the queue's lock
- * held. */
-static rill_status sort_window(rill_engine *e)
-{
-    if (!input_queue_needs_sort(e->queue)) return RILL_OK;
-    for (queued_input *in = e->queue->first; in != NULL; in = in->next) measure(e, in);
-    return input_queue_sort(e->queue, e->ctx);
-}
-
 /* Take up to `wanted` inputs from the queue, as many as the memory limit allows. */
 static rill_status take_inputs(rill_engine *e, int64_t wanted)
 {
@@ -254,7 +245,11 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     update_offer(e);
     double free_bytes = memory_limit_free_bytes(e);
     int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered;
-    const rill_status status = left > 0 ? sort_window(e) : RILL_OK;
+    rill_status status = RILL_OK;
+    if (left > 0 && input_queue_needs_sort(q)) { /* the window is closed and sorted before its first input is taken */
+        for (queued_input *in = q->first; in != NULL; in = in->next) measure(e, in);
+        status = input_queue_sort(q, e->ctx);
+    }
     for (; left > 0 && status >= 0; left--) {
         if (e->memory_limit.max_slot_bytes > 0) measure(e, q->first);
         if (!memory_limit_can_encode(e, q->first->size, a->n, &free_bytes)) break;

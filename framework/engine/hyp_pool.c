@@ -23,28 +23,20 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* Return the capacity to which an array grows to hold `need` elements; -1: `need` exceeds `limit`. If the growth after this one might
- * exceed the limit, the array grows to the limit at once: domains grow their tables by at least half (rill_grow()) and would then overshoot
- * the limit. */
-static int32_t grown_capacity(int32_t capacity, int64_t need, int32_t limit)
-{
-    int64_t new_capacity = 2 * (int64_t)capacity; /* doubled, since the domain copies its states at every growth */
-    if (new_capacity < need) new_capacity = need;
-    if (new_capacity < 64) new_capacity = 64;
-    if (new_capacity + new_capacity / 2 > limit) new_capacity = limit;
-    return new_capacity < need ? -1 : (int32_t)new_capacity;
-}
-
-/* Grow an array of *capacity elements to at least `need` elements. Used in place of rill_grow() because capacities here are int32_t, as ids
- * are. */
+/* Grow an array of *capacity elements to at least `need` elements, at most `limit`. Used in place of rill_grow() because capacities here
+ * are int32_t, as ids are. If the growth after this one might exceed the limit, the array grows to the limit at once: domains grow their
+ * tables by at least half (rill_grow()) and would then overshoot the limit. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {
-    int32_t new_capacity = grown_capacity(*capacity, need, limit);
-    if (new_capacity < 0) return rill_fail_memory(f->ctx, SIZE_MAX, what);
-    size_t bytes = (size_t)*capacity;
-    RILL__TRY(rill_grow(f->ctx, block, &bytes, (size_t)new_capacity, size, what));
-    *capacity = (int32_t)bytes;
+    int64_t new_capacity = 2 * (int64_t)*capacity; /* doubled, since the domain copies its states at every growth */
+    if (new_capacity < need) new_capacity = need;
+    if (new_capacity < 64) new_capacity = 64;
+    if (new_capacity + new_capacity / 2 > limit) new_capacity = limit;
+    if (new_capacity < need) return rill_fail_memory(f->ctx, SIZE_MAX, what);
+    size_t grown = (size_t)*capacity;
+    RILL__TRY(rill_grow(f->ctx, block, &grown, (size_t)new_capacity, size, what));
+    *capacity = (int32_t)grown;
     return RILL_OK;
 }
 

@@ -212,16 +212,13 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     return status < 0 ? copy_error(all, w, status) : RILL_OK;
 }
 
-static int can_defer_texts(const rill_workers *all)
-{
-    for (int32_t i = 0; i < all->n; i++)
-        if (all->workers[i].engine->output_writer.n_fields > 0) return 0;
-    return all->shared && all->workers[0].model->info.finalize_anywhere;
-}
-
+/* Let the caller's thread make the texts of outputs, if it can. */
 static rill_status defer_texts(rill_workers *all)
 {
     rill_model *model = all->workers[0].model;
+    int can_defer = all->shared && model->info.finalize_anywhere;
+    for (int32_t i = 0; i < all->n; i++) can_defer &= all->workers[i].engine->output_writer.n_fields == 0;
+    if (!can_defer) return RILL_OK;
     for (int32_t i = 0; i < all->n; i++) all->workers[i].engine->output_writer.is_deferred = 1;
     RILL__TRY(rill__runner_start(model, all->ctx, 1, &all->writer_runner));
     all->output_writer = (output_writer){.ctx = all->ctx, .domain = model->domain, .self = all->writer_runner.self};
@@ -250,7 +247,7 @@ static rill_status make_engines(rill_workers *all, const rill_engine_setup *cons
     for (int32_t i = 0; i < n && status >= 0; i++) status = make_engine(all, i, setups[i]);
     if (status >= 0 && all->threaded)
         status = input_queue_init(&all->queue, all->ctx, rill_workers_settings(all), all->n, 1);
-    if (status >= 0 && all->threaded && can_defer_texts(all)) status = defer_texts(all);
+    if (status >= 0 && all->threaded) status = defer_texts(all);
     if (status < 0) rill_workers_finish(all);
     return status;
 }

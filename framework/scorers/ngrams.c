@@ -97,11 +97,11 @@ static rill_status add_entry_ngrams(rill_ngrams *g, const int32_t *action, int32
 rill_status rill_ngrams_entry(rill_ngrams *g, const int32_t *action, int32_t n, double score)
 {
     const size_t old_n = g->n_occurrences;
-    rill_status status = check_ngram_entry(g, action, n, score);
-    if (status >= 0 && g->n_edges > 0)
-        status = rill_fail(g->ctx, RILL_ERR_INPUT,
-                           "a list entry follows edges of a lattice: an input has one or the other");
-    if (status >= 0) status = RILL__GROW(g->ctx, g->score, g->scores_capacity, g->n_entries + 1, "n-grams");
+    RILL__TRY(check_ngram_entry(g, action, n, score));
+    if (g->n_edges > 0)
+        return rill_fail(g->ctx, RILL_ERR_INPUT,
+                         "a list entry follows edges of a lattice: an input has one or the other");
+    rill_status status = RILL__GROW(g->ctx, g->score, g->scores_capacity, g->n_entries + 1, "n-grams");
     for (int32_t i = 0; status >= 0 && i < n; i++) status = add_entry_ngrams(g, action, n, i, (int32_t)g->n_entries);
     if (status < 0) {
         g->n_occurrences = old_n;
@@ -287,12 +287,18 @@ static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_
     return 0;
 }
 
+static int ngram_level_index(const ngram_occurrence *occurrence)
+{
+    int level = 0;
+    while (level + 1 < RILL_NGRAM_MAX && occurrence->action[level + 1] >= 0) level++;
+    return level;
+}
+
 static double ngram_mass(lattice *l, const ngram_occurrence *occurrence)
 {
     const rill_ngrams *g = l->g;
     double mass = 0;
-    int32_t m = 0;
-    while (m < RILL_NGRAM_MAX && occurrence->action[m] >= 0) m++;
+    const int32_t m = ngram_level_index(occurrence) + 1;
     memset(l->mass, 0, (size_t)l->nodes * sizeof *l->mass);
     l->mass[0][0] = 1;
     for (size_t i = 0; i < g->n_edges; i++) {
@@ -331,13 +337,6 @@ rill_status ngrams_reserve(rill_ngrams *g, size_t n_words)
     RILL__TRY(RILL__GROW(g->ctx, g->word, g->words_capacity, n_words, "n-grams"));
     g->n_words = n_words;
     return RILL_OK;
-}
-
-static int ngram_level_index(const ngram_occurrence *occurrence)
-{
-    int level = 0;
-    while (level + 1 < RILL_NGRAM_MAX && occurrence->action[level + 1] >= 0) level++;
-    return level;
 }
 
 static size_t level_words(int level, size_t n)
