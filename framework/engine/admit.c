@@ -246,7 +246,8 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     double free_bytes = memory_limit_free_bytes(e);
     int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered;
     rill_status status = RILL_OK;
-    if (left > 0 && input_queue_needs_sort(q)) { /* the window is closed and sorted before its first input is taken */
+    /* the window is closed and sorted before its first input is taken */
+    if (left > 0 && q->sort != RILL_SORT_NONE && !q->is_sorted && !q->filling && q->n > 0) {
         for (queued_input *in = q->first; in != NULL; in = in->next) measure(e, in);
         status = input_queue_sort(q, e->ctx);
     }

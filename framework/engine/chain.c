@@ -17,7 +17,7 @@ enum { STATE_ALIGNMENT = 16 };
 
 /* --- instances ---------------------------------------------------------------------------------------------------- */
 
-static rill_status create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
+rill_status chain_create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
 {
     const rill_heuristic *h = link->heuristic;
     const rill_scorer *s = link->scorer;
@@ -35,20 +35,10 @@ static rill_status create_instance(rill_context *ctx, const chain_link *link, co
     return status < 0 ? status : RILL_OK;
 }
 
-static void destroy_instance(const chain_link *link, void *self)
+void chain_destroy_instance(const chain_link *link, void *self)
 {
     if (link->heuristic != NULL && link->heuristic->destroy != NULL) link->heuristic->destroy(self);
     if (link->scorer != NULL && link->scorer->destroy != NULL) link->scorer->destroy(self);
-}
-
-rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self)
-{
-    return create_instance(c->ctx, &c->link[link], like->arguments, self);
-}
-
-void chain_destroy_fresh(chain *c, int32_t link, void *self)
-{
-    destroy_instance(&c->link[link], self);
 }
 
 /* Find the instance of the heuristic or scorer `link` that has these arguments, or create it, and count one more user of the instance. */
@@ -62,7 +52,7 @@ static rill_status acquire(chain *c, chain_link *link, const char *arguments, ch
         if (instance == NULL) return rill_fail_memory(c->ctx, sizeof *instance + length + 1, "arguments");
         *instance = (chain_instance){.next = link->instances, .length = length};
         memcpy(instance->arguments, arguments, length + 1);
-        rill_status status = create_instance(c->ctx, link, arguments, &instance->self);
+        rill_status status = chain_create_instance(c->ctx, link, arguments, &instance->self);
         if (status < 0) {
             rill_free(c->ctx, instance, sizeof *instance + length + 1);
             return status;
@@ -80,7 +70,7 @@ static void release_instance(chain *c, chain_link *link, chain_instance *instanc
     if (--instance->n_users > 0) return;
     while (*link_ptr != instance) link_ptr = &(*link_ptr)->next;
     *link_ptr = instance->next;
-    destroy_instance(link, instance->self);
+    chain_destroy_instance(link, instance->self);
     rill_free(c->ctx, instance, sizeof *instance + instance->length + 1);
 }
 
@@ -268,9 +258,9 @@ static rill_status check_independence(rill_engine *e, const timestep *t, int32_t
         one.keep = c->checked_keep;
         one.width = &width;
         one.stop = &stop;
-        RILL__TRY(chain_create_fresh(c, link, cands->instances[i][link], &fresh));
+        RILL__TRY(chain_create_instance(c->ctx, &c->link[link], cands->instances[i][link]->arguments, &fresh));
         const rill_status status = call_heuristic(c, c->link[link].heuristic, fresh, &one);
-        chain_destroy_fresh(c, link, fresh);
+        chain_destroy_instance(&c->link[link], fresh);
         if (status < 0 && cands->instances[i][link] != c->default_instances[link]) {
             RILL__TRY(fail_item(e, t, i, status));
             continue;

@@ -52,9 +52,8 @@ void chain_destroy(chain *c);
 rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 
-/* Create an unshared instance of heuristic or scorer number `link` of the chain, with the same arguments as the instance `like`. Free it
- * with chain_destroy_fresh(). */
-rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
-void chain_destroy_fresh(chain *c, int32_t link, void *self);
+/* Create an instance that is not shared, and destroy an instance. */
+rill_status chain_create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self);
+void chain_destroy_instance(const chain_link *link, void *self);
 
 #endif

@@ -16,9 +16,6 @@
 
 #include "chain.h"
 #include "input_queue.h"
-#include "memory_limit.h"
-#include "ngram_blocking.h"
-#include "output_writer.h"
 #include "reorder_buffer.h"
 #include "requests.h"
 #include "search_variant.h"
@@ -114,6 +111,50 @@ void tracer_timestep(const tracer *t, const timestep *step, int64_t number, cons
 /* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted in timestep `number`. */
 void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
                  rill_status status);
+
+/* Limits how many model states may exist at once; preempt.c preempts items when the limit leaves too few. */
+typedef struct memory_limit {
+    int64_t bytes; /* the setting `memory`, or what the device has free; 0: no limit in bytes */
+    /* limit on nodes (model states) of this engine; 0: there is no limit, and the other members are unused */
+    int32_t max_nodes;
+    int64_t max_rows;        /* limit on rows (live hypotheses) of a timestep; 0: no limit */
+    int64_t max_slot_bytes;  /* limit on bytes of encoder memory in use; 0: no limit */
+    int64_t used_slot_bytes; /* bytes of encoder memory in use */
+    /* total size of all inputs encoded so far: measured_size as estimated before encoding, encoded_size as reported by encode() */
+    double measured_size, encoded_size;
+    /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
+    int32_t running_window;
+    int32_t finished_in_window; /* number of items that finished since running_window changed */
+    /* For several workers that share the limit: each has one of n_shares equal shares of the total_* limits. To decode an input that
+     * exceeds a share, one engine gets the whole limit (input_queue.h). */
+    int32_t n_shares, total_nodes;
+    int64_t total_slot_bytes, total_rows;
+    int has_all; /* 1: the engine has the whole limit */
+} memory_limit;
+
+/* Memory for the actions, states and scores along one hypothesis, which domains get as a rill_hypothesis. */
+typedef struct backtrace_buffer {
+    rill_context *ctx;
+    rill_columns memory;
+    int32_t *action, *node;
+    float *logp, *score;
+} backtrace_buffer;
+
+/* Makes the texts of outputs (detokenized, or in the domain's own notation), with finalize() of the domain (the model's code).
+ *
+ * Normally the engine's thread makes the texts when an item finishes, while the item's states and slot still exist. If finalize() needs
+ * neither (rill_domain_info.finalize_anywhere) and results go to another thread anyway, that thread makes the texts (workers.c). A
+ * result record then leaves the engine with actions but no texts, and with extra outputs if the setting `distinct` may drop some. */
+typedef struct output_writer {
+    rill_context *ctx;
+    const rill_domain *domain;
+    void *self;                /* the runner (one thread's use of the model) to pass to the domain's functions */
+    const char *const *fields; /* [n_fields] names of output fields; borrowed from the setup */
+    int32_t n_fields;
+    /* 1: results leave the engine without texts, and another thread makes these; 0: the engine makes them */
+    int is_deferred;
+    backtrace_buffer backtrace;
+} output_writer;
 
 /* Data that scorers get about a row besides the columns of row_table: their own states, and the text of the row's input.
  *
@@ -416,6 +457,54 @@ rill_status cancel_not_found(rill_context *ctx, int64_t id);
  * RILL_OK, the saved result of an earlier search is delivered; else a failed result with this status. */
 enum { IS_READY = -1 };
 rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
+
+/* memory_limit.c */
+/* Compute one worker's share of the limit, from the settings and from the memory sizes that the domain declares. Nothing may be in flight.
+ * RILL_OK · RILL_ERR_OPTION */
+rill_status memory_limit_init(rill_engine *e, int32_t workers);
+/* Return how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
+int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
+/* Return the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
+double memory_limit_free_bytes(const rill_engine *e);
+/* Return 1 if an input may be encoded in addition to n others, else 0. `size`: its size as measured before encoding. The memory that it is
+ * expected to need is subtracted from *free_bytes. */
+int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
+/* Count the memory of an encoded input; `measured`: the input's size as measured before encoding. RILL_OK · RILL_AGAIN (the memory exceeds
+ * the engine's share, and is not counted) · RILL_ERR_INPUT, with a message in `input` (the memory exceeds the whole limit) */
+rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
+/* Return the number of states that the limit still allows. States that are reserved for a timestep in progress count as used. */
+int64_t memory_limit_free_nodes(const rill_engine *e);
+/* Return an upper bound on the number of states that one more timestep of the item in this slot makes. */
+int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
+/* Lower running_window, because the states of the scheduler's choice did not fit. */
+void memory_limit_shrink_window(rill_engine *e);
+/* Check that one item's full beam fits in the limit on rows, with the settings of request r; NULL: with the engine's settings.
+ *   RILL_OK · RILL_ERR_OPTION */
+rill_status memory_limit_check(const rill_engine *e, const request *r);
+/* Give the engine the whole limit (has_all = 1), or its share (0). The limit on rows always stays divided, since scratch memory is never
+ * freed. Nothing may be in flight. */
+void memory_limit_use(rill_engine *e, int has_all);
+/* An item has finished: subtract its encoder memory from used_slot_bytes. */
+void memory_limit_remove_input(rill_engine *e, int32_t slot);
+
+/* output_writer.c */
+void backtrace_finish(backtrace_buffer *u);
+/* Backtrace: write the actions of an output of the item in `slot`, oldest action first, to *hypothesis. `phases`: number of the domain's
+ * phases; a timestep adds one action per phase. The arrays of *hypothesis are in `u` and stay valid until the next call.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
+                             int32_t phases, rill_hypothesis *hypothesis);
+
+/* Append the text of a hypothesis, NUL-terminated, and the texts of its additional fields to `text`; set out->text_bytes. `text` already
+ * holds the texts of outputs[0, n). If `distinct` is 1 and one of these texts equals the new one, nothing is appended and *is_new is 0.
+ *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
+rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
+                                 const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
+/* Set the pointers of the record's outputs to their texts, actions and log-probabilities. Call this when all outputs have
+ * been added, since appending may move these arrays. */
+void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
+/* Make the texts of a record that left the engine without texts. They are stored in `text`, and are valid until `text` is used again. */
+rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
 
 /* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
  * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.

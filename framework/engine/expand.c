@@ -7,7 +7,7 @@
  *
  * A row stands for a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not
  * when the candidate was committed: states of candidates that heuristics drop are never computed. Modifiers come from scorers
- * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and n-gram blocking (ngram_blocking.h).
+ * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and n-gram blocking (ngram_blocking.c).
  *
  * Sections: modifiers · rows. */
 #include <math.h>
@@ -41,7 +41,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     for (int32_t i = 0; i < t->rows.n; i++) {
         const item *it = &e->items.item[t->rows.slot[i]];
         int32_t m = item_choices(e, it, t->phase);
-        if (it->owner != NULL) modifiers_unlimit(mods, i);
+        if (it->owner != NULL && mods->has_limit) mods->limit[i] = INT32_MAX; /* scorers' limits do not apply */
         if (m < max_m) RILL__TRY(rill_modifiers_limit_children(mods, i, m));
         if (last) RILL__TRY(rill_modifiers_end_rule(mods, i, stop_end_rule(it)));
         if (it->blocks_ngrams)

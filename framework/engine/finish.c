@@ -1,7 +1,7 @@
 /* Makes the result of an input whose search has stopped.
  *
  * Outputs are ordered by final score (stop_criteria.c); outputs with equal scores keep the order in which they were found. Only the n best
- * are made into texts. With the setting `distinct`, duplicates of these are made into texts too and then dropped (output_writer.h).
+ * are made into texts. With the setting `distinct`, duplicates of these are made into texts too and then dropped (output_writer.c).
  *
  * Sections: freeing · results. */
 #include <math.h>

@@ -127,10 +127,6 @@ rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out
 int32_t input_queue_offer(input_queue *q, input_taker *taker);
 /* With sorting, sort the window by the sizes of its inputs, which must have been measured. RILL_OK · RILL_ERR_MEMORY (recorded in `ctx`) */
 rill_status input_queue_sort(input_queue *q, rill_context *ctx);
-static inline int input_queue_needs_sort(const input_queue *q)
-{
-    return q->sort != RILL_SORT_NONE && !q->is_sorted && !q->filling && q->n > 0;
-}
 /* Take the first waiting input; there must be one. */
 queued_input *input_queue_pop(input_queue *q, input_taker *taker);
 /* Wake the reader if at least half of the queue is empty. */

@@ -49,7 +49,7 @@ typedef struct item {
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
     uint32_t variants;                /* bit mask of the search variants that the settings select */
     beam_entry *beam;                 /* [width] the beam */
-    /* [n_outputs] in the order in which they were found; with keep "best" the worst one first */
+    /* [n_outputs] in the order in which they were found; with keep "best" a heap with the worst output on top */
     item_output *outputs;
     /* maximum number of children that merging takes, of one hypothesis and of the whole beam: k, or 2k with finish "immediate" */
     int32_t max_children;

@@ -221,11 +221,6 @@ rill_status rill_modifiers_end_reward(rill_modifiers *b, int32_t row, float valu
     return RILL_OK;
 }
 
-void modifiers_unlimit(rill_modifiers *b, int32_t row)
-{
-    if (b->has_limit) b->limit[row] = INT32_MAX;
-}
-
 rill_status rill_modifiers_limit_children(rill_modifiers *b, int32_t row, int32_t m)
 {
     RILL__TRY(check_row(b, &row, 0));

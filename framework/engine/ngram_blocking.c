@@ -1,7 +1,7 @@
-/* Bans or penalises next actions that would repeat n-grams, and bans the last action of bad words; declared in ngram_blocking.h.
+/* Bans or penalises next actions that would repeat n-grams, and bans the last action of bad words; declared in modifiers.h.
  *
  * Sections: repetitions · bad words. */
-#include "ngram_blocking.h"
+#include "modifiers.h"
 
 #include <stdlib.h>
 #include <string.h>

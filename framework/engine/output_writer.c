@@ -1,5 +1,5 @@
-/* Makes the texts of outputs from finished hypotheses; declared in output_writer.h. */
-#include "output_writer.h"
+/* Makes the texts of outputs from finished hypotheses; declared in engine_internal.h. */
+#include "engine_internal.h"
 
 #include <string.h>
 

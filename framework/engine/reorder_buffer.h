@@ -19,7 +19,7 @@ typedef struct result_record {
     int32_t *actions;           /* outputs' actions, concatenated */
     float *logps;               /* log-probabilities of `actions` */
     rill_columns action_memory; /* memory of `actions` and `logps` */
-    int32_t n_unwritten; /* maximum number of outputs whose texts are still to be written (output_writer.h); 0: none */
+    int32_t n_unwritten; /* maximum number of outputs whose texts are still to be written (output_writer.c); 0: none */
     /* 1: an output whose text repeats an earlier output's text is dropped when the texts are written */
     int distinct;
     char message[300];

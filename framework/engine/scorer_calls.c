@@ -158,10 +158,10 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     rows.state = gather_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
     b->first_row = first - from;
     b->n_scorer_rows = next - first;
-    if (is_fresh) RILL__TRY(chain_create_fresh(&e->chain, e->chain.n_heuristics + i, instance, &self));
+    if (is_fresh) RILL__TRY(chain_create_instance(e->ctx, link, instance->arguments, &self));
     rill_error_clear(e->ctx);
     const rill_status status = table->score(self, &rows, b);
-    if (is_fresh) chain_destroy_fresh(&e->chain, e->chain.n_heuristics + i, self);
+    if (is_fresh) chain_destroy_instance(link, self);
     RILL__TRY(rill__method_status(e->ctx, status, "scorer", table->name, "score"));
     if (!checking)
         keep_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
