@@ -47,7 +47,7 @@ static rill_status start_item(rill_engine *e, const rill_input *input, queued_in
     it->request = in->request;
     it->settings = in->request != NULL ? &in->request->settings : &e->settings;
     it->instances = request_instances(&e->chain, in->request);
-    it->variants = variants_of_settings(it->settings);
+    it->variants = variants_of(it->settings, NULL);
     it->max_children = rill__max_children(it->settings);
     it->blocks_ngrams = ngram_blocking_is_on(it->settings);
     it->max_length = stop_max_length(it->settings, &e->info, input);
@@ -99,7 +99,7 @@ static rill_status process_encoded(rill_engine *e, rill_input *input, queued_inp
     } else {
         status = start_item(e, input, in);
         if (status >= 0) {
-            items_push_ready(&e->items, input->slot);
+            items_push_ready(&e->items, input->slot, 0);
             return RILL_OK;
         }
         engine_free_slot(e, input->slot); /* the run is over, but the domain still has this slot: call drop() */
@@ -343,7 +343,7 @@ rill_status engine_admit(rill_engine *e)
             item *it = &e->items.item[slot];
             it->last_expansion = e->statistics.total.expansions;
             running_append(&e->running, &e->items, slot, e->schedule.refill_index);
-            tracer_item(&e->tracer, RILL_TRACE_ADMITTED, e->statistics.total.timesteps, slot, it, RILL_OK);
+            tracer_item(e, RILL_TRACE_ADMITTED, slot, RILL_OK);
         }
     }
     if (admitted > 0) {

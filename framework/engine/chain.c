@@ -74,11 +74,10 @@ static void release_instance(chain *c, chain_link *link, chain_instance *instanc
     rill_free(c->ctx, instance, sizeof *instance + instance->length + 1);
 }
 
-rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out)
+rill_status chain_acquire(chain *c, const char *const *arguments, chain_instance **out)
 {
     for (int32_t i = 0; i < c->n; i++) {
-        const char *const *list = i < c->n_heuristics ? heuristics : scorers;
-        const char *own_arguments = list != NULL ? list[i < c->n_heuristics ? i : i - c->n_heuristics] : NULL;
+        const char *own_arguments = arguments[i];
         rill_status status = acquire(
             c, &c->link[i], own_arguments != NULL ? own_arguments : c->default_instances[i]->arguments, &out[i]);
         if (status >= 0) continue;

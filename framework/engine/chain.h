@@ -49,7 +49,7 @@ void chain_destroy(chain *c);
 /* Find or create an instance of each link with these arguments, write the instances to out[0, n), and count one more user of each. A NULL
  * instead of arguments means the arguments of the setup. Release the instances with chain_release(). After a failure no instance is
  * held. */
-rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
+rill_status chain_acquire(chain *c, const char *const *arguments, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 
 /* Create an instance that is not shared, and destroy an instance. */

@@ -37,6 +37,7 @@ void engine_release_beam(rill_engine *e, item *it)
         release_node(&e->hyps, &it->beam[rank], 0);
         hyp_pool_release(&e->hyps, &it->arena, it->beam[rank].hyp);
     }
+    it->width = it->n_live = 0;
 }
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
@@ -84,7 +85,6 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) stop_abandon_candidate(c, it, j);
     engine_release_beam(e, it);
-    it->width = it->n_live = 0;
 }
 
 /* Make candidate j the new beam entry at `rank`. The references that it adds to hypotheses of the old beam are collected in child_counts,

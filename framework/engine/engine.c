@@ -133,7 +133,7 @@ void rill_engine_destroy(rill_engine *e)
     chain_destroy(&e->chain);
     rill_columns_free(e->ctx, &e->admission.memory);
     items_finish(&e->items);
-    running_finish(&e->running);
+    rill_columns_free(e->ctx, &e->running.memory);
     for (int32_t group = 0; group < 2; group++) timestep_finish(&e->timesteps[group]);
     hyp_pool_finish(&e->hyps);
     bad_words_finish(&e->bad_words, e->ctx);
@@ -141,8 +141,8 @@ void rill_engine_destroy(rill_engine *e)
     scorer_states_finish(&e->scorer_states);
     rill_free(e->ctx, e->redecode.found, e->redecode.found_capacity * sizeof *e->redecode.found);
     rill_free(e->ctx, e->redecode.found_action, e->redecode.found_action_capacity * sizeof *e->redecode.found_action);
-    backtrace_finish(&e->output_writer.backtrace);
-    statistics_finish(&e->statistics);
+    rill_columns_free(e->ctx, &e->output_writer.backtrace.memory);
+    rill_free(e->ctx, e->statistics.depth_width, e->statistics.n_depths * sizeof *e->statistics.depth_width);
     rill__runner_stop(&e->runner);
     rill_free(e->ctx, e, sizeof *e);
 }

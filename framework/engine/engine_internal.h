@@ -16,7 +16,6 @@
 
 #include "chain.h"
 #include "input_queue.h"
-#include "reorder_buffer.h"
 #include "requests.h"
 #include "search_variant.h"
 #include "timestep.h"
@@ -69,7 +68,6 @@ double statistics_clock(void);
 /* End a stage of a timestep: add the seconds since the previous stage ended to *stage. The next stage starts now. (Reading the clock at
  * both ends of each stage took a tenth of the engine's time.) */
 void statistics_end_stage(statistics *s, double *stage);
-void statistics_finish(statistics *s);
 /* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
@@ -108,9 +106,6 @@ void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_
 void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
-/* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted in timestep `number`. */
-void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
-                 rill_status status);
 
 /* Limits how many model states may exist at once; preempt.c preempts items when the limit leaves too few. */
 typedef struct memory_limit {
@@ -392,7 +387,7 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last);
  * output, else 0. */
 int engine_before_outputs(rill_engine *e, item *it, int needs_output);
 /* Release all references to hypotheses that the item's old beam still holds. References that passed to new beam entries or to outputs are
- * not affected. */
+ * not affected. The beam is then empty. */
 void engine_release_beam(rill_engine *e, item *it);
 
 /* scorer_calls.c: call all scorers for the timestep's rows, and collect their bonuses, masks and limits in `mods`. */
@@ -413,8 +408,8 @@ rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const reques
 /* Call found() of the scorers, with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requests another
  * search. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
-/* Call done() of the scorers for an item that leaves the engine. */
-void engine_scorers_done(rill_engine *e, const item *it);
+/* Call done() of the first n scorers of the run for input `id`, which has these instances. */
+void engine_scorers_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n);
 
 /* request_progress.c: after timestep `t`, call the progress callbacks of its items that continue. Call it only if some request has one.
  *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
@@ -488,7 +483,6 @@ void memory_limit_use(rill_engine *e, int has_all);
 void memory_limit_remove_input(rill_engine *e, int32_t slot);
 
 /* output_writer.c */
-void backtrace_finish(backtrace_buffer *u);
 /* Backtrace: write the actions of an output of the item in `slot`, oldest action first, to *hypothesis. `phases`: number of the domain's
  * phases; a timestep adds one action per phase. The arrays of *hypothesis are in `u` and stay valid until the next call.
  *   RILL_OK · RILL_ERR_MEMORY */
@@ -505,6 +499,10 @@ rill_status output_writer_append(const output_writer *w, const rill_hypothesis *
 void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
 /* Make the texts of a record that left the engine without texts. They are stored in `text`, and are valid until `text` is used again. */
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
+
+/* tracer.c */
+/* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted. */
+void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status);
 
 /* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
  * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.

@@ -56,16 +56,6 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Return the set (bit mask) of search variants that the scorers' modifiers of these rows bring into this phase. */
-static uint32_t variants_of_modifiers(const modifier_table *rules)
-{
-    uint32_t set = 0;
-    for (int i = 0; search_variants[i] != NULL; i++)
-        if (search_variants[i]->has_modifiers != NULL && search_variants[i]->has_modifiers(rules))
-            set |= UINT32_C(1) << i;
-    return set;
-}
-
 /* Return 1 if settings restrict some row of the timestep, else 0. *max_m: the largest number of choices requested for a row. A row is
  * restricted by a smaller number of choices, by an end rule, by n-grams to block, or by an owner (item.owner), which lifts scorers' limits
  * on choices. */
@@ -110,8 +100,8 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
     mods->current_scorer = e->chain.n_scorers;
     FOR_VARIANTS (v, t->round > 0 ? t->variants : 0, restrict_rows) RILL__TRY(v->restrict_rows(t));
     RILL__TRY(modifiers_build(mods, max_m, rules));
-    /* merging reads the modifiers of the first scoring pass only */
-    t->modifier_variants = variants_of_modifiers(&t->rounds[0].modifier_table);
+    /* merging reads the modifiers of the first round of scoring only */
+    t->modifier_variants = variants_of(NULL, &t->rounds[0].modifier_table);
     return RILL_OK;
 }
 

@@ -30,7 +30,8 @@ void engine_free_input(rill_engine *e, queued_input *in)
 /* Free an item, but not its input. */
 static void free_item(rill_engine *e, int32_t slot)
 {
-    engine_scorers_done(e, &e->items.item[slot]);
+    const item *it = &e->items.item[slot];
+    engine_scorers_done(e, it->instances, it->id, e->chain.n_scorers);
     items_clear(&e->items, &e->hyps, slot);
     memory_limit_remove_input(e, slot);
     engine_free_slot(e, slot);
@@ -288,7 +289,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
         if (scorer_status < 0 && !engine_is_input_error(scorer_status)) return scorer_status;
         status = scorer_status;
     }
-    tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);
+    tracer_item(e, RILL_TRACE_FINISHED, slot, status);
     if (status < 0) {
         char message[300]; /* as large as result_record.message */
         if (it->n_outputs == 0)

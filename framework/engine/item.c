@@ -95,21 +95,13 @@ int item_output_compare(const void *left, const void *right)
 
 /* --- ready items -------------------------------------------------------------------------------------------------- */
 
-void items_push_ready(items *all, int32_t slot)
+void items_push_ready(items *all, int32_t slot, int first)
 {
-    all->item[slot].next_slot = -1;
-    if (all->n_ready++ == 0)
-        all->first_ready = slot;
-    else
-        all->item[all->last_ready].next_slot = slot;
-    all->last_ready = slot;
-}
-
-void items_push_ready_front(items *all, int32_t slot)
-{
-    all->item[slot].next_slot = all->first_ready;
-    if (all->n_ready++ == 0) all->last_ready = slot;
-    all->first_ready = slot;
+    all->item[slot].next_slot = first ? all->first_ready : -1;
+    if (all->n_ready > 0 && !first) all->item[all->last_ready].next_slot = slot;
+    if (all->n_ready == 0 || first) all->first_ready = slot;
+    if (all->n_ready == 0 || !first) all->last_ready = slot;
+    all->n_ready++;
 }
 
 void items_remove_ready(items *all, int32_t slot)
@@ -132,11 +124,6 @@ int32_t items_pop_ready(items *all)
 }
 
 /* --- running items ------------------------------------------------------------------------------------------------ */
-
-void running_finish(running_items *f)
-{
-    rill_columns_free(f->ctx, &f->memory);
-}
 
 int64_t running_n_live(const running_items *f)
 {
@@ -180,13 +167,6 @@ void running_clear_overdue(running_items *f, items *all, int32_t slot)
     all->passed_over[slot] = 0;
 }
 
-int32_t running_pop_last(running_items *f, items *all)
-{
-    int32_t slot = f->slot[--f->n];
-    running_clear_overdue(f, all, slot);
-    return slot;
-}
-
 void running_copy(running_items *list, int32_t to, const running_items *other, int32_t from)
 {
     list->slot[to] = other->slot[from];
@@ -201,6 +181,13 @@ void running_move(running_items *f, items *all, int32_t to, int32_t from)
 {
     running_copy(f, to, f, from);
     all->running_index[f->slot[to]] = to;
+}
+
+void running_remove(running_items *f, items *all, int32_t place)
+{
+    running_clear_overdue(f, all, f->slot[place]);
+    for (int32_t i = place + 1; i < f->n; i++) running_move(f, all, i - 1, i);
+    f->n--;
 }
 
 /* --- the engine's items ------------------------------------------------------------------------------------------- */

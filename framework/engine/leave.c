@@ -8,15 +8,6 @@
 
 #include "engine_internal.h"
 
-/* Remove the item with index `place` from the running items; the items after it move up by one. */
-static void remove_running(rill_engine *e, int32_t place)
-{
-    running_items *f = &e->running;
-    running_clear_overdue(f, &e->items, f->slot[place]);
-    for (int32_t i = place + 1; i < f->n; i++) running_move(f, &e->items, i - 1, i);
-    f->n--;
-}
-
 rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
 {
     item *it = &e->items.item[slot];
@@ -27,18 +18,13 @@ rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_s
     if (place == IS_READY) {
         items_remove_ready(&e->items, slot);
     } else {
-        remove_running(e, place);
-        tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);
+        running_remove(&e->running, &e->items, place);
+        tracer_item(e, RILL_TRACE_FINISHED, slot, status);
     }
     statistics_remove_item(&e->statistics, it);
     engine_free_item(e, slot);
     engine_free_nodes(e);
     return RILL_OK;
-}
-
-static rill_status cancel_item(rill_engine *e, int32_t slot, int32_t place)
-{
-    return engine_fail_item(e, slot, place, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
 }
 
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t)
@@ -48,10 +34,9 @@ rill_status engine_finish_cancelled(rill_engine *e, const timestep *t)
         const item *it = &e->items.item[slot];
         if (!it->cancelled) continue;
         e->items.n_cancelled--;
-        if (it->failed < 0)
-            RILL__TRY(engine_fail_item(e, slot, e->items.running_index[slot], it->failed, it->fail_reason.data));
-        else
-            RILL__TRY(cancel_item(e, slot, e->items.running_index[slot]));
+        const rill_status status = it->failed < 0 ? it->failed : RILL_ERR_CANCELLED;
+        const char *message = it->failed < 0 ? it->fail_reason.data : MESSAGE_CANCELLED;
+        RILL__TRY(engine_fail_item(e, slot, e->items.running_index[slot], status, message));
     }
     return RILL_OK;
 }
@@ -98,7 +83,7 @@ static rill_status finish_timed_out(rill_engine *e, int32_t place)
     if (it->n_outputs == 0) return fail_timed_out(e, slot, place);
     it->timed_out = 1;
     RILL__TRY(engine_finish_item(e, slot));
-    remove_running(e, place);
+    running_remove(&e->running, &e->items, place);
     engine_free_nodes(e);
     return RILL_OK;
 }
@@ -127,7 +112,7 @@ static rill_status drop_ready(rill_engine *e, double now, double *next_deadline)
         const rill_status reason = input_reason_to_leave(e->items.item[slot].input, now);
         next = e->items.item[slot].next_slot;
         if (reason == RILL_OK) lower_deadline(next_deadline, &e->items.item[slot]);
-        if (reason == RILL_ERR_CANCELLED) RILL__TRY(cancel_item(e, slot, IS_READY));
+        if (reason == RILL_ERR_CANCELLED) RILL__TRY(engine_fail_item(e, slot, IS_READY, reason, MESSAGE_CANCELLED));
         if (reason == RILL_ERR_DEADLINE) RILL__TRY(fail_timed_out(e, slot, IS_READY));
     }
     return RILL_OK;
@@ -144,7 +129,7 @@ static rill_status drop_running(rill_engine *e, double now, double *next_deadlin
         if (reason == RILL_ERR_CANCELLED && e->items.busy[slot])
             engine_mark_cancelled(e, it);
         else if (reason == RILL_ERR_CANCELLED)
-            RILL__TRY(cancel_item(e, slot, i));
+            RILL__TRY(engine_fail_item(e, slot, i, reason, MESSAGE_CANCELLED));
         else if (reason == RILL_ERR_DEADLINE && !e->items.busy[slot])
             RILL__TRY(finish_timed_out(e, i));
     }

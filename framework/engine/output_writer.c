@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-void backtrace_finish(backtrace_buffer *u)
-{
-    rill_columns_free(u->ctx, &u->memory);
-}
-
 /* Backtrace an output. The path from its last hypothesis to the root is walked only once, because each node on it is a cache miss. So the
  * arrays are filled from their end, and the hypothesis is their filled part. Their capacity is an upper bound on the path's length. */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,

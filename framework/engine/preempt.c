@@ -23,8 +23,9 @@
 /* Take the item that was admitted last out of flight. It will restart its search. */
 static int32_t pop_last(rill_engine *e)
 {
-    int32_t slot = running_pop_last(&e->running, &e->items);
-    tracer_item(&e->tracer, RILL_TRACE_RESTARTED, e->statistics.total.timesteps, slot, &e->items.item[slot], RILL_OK);
+    const int32_t place = e->running.n - 1, slot = e->running.slot[place];
+    running_remove(&e->running, &e->items, place);
+    tracer_item(e, RILL_TRACE_RESTARTED, slot, RILL_OK);
     e->statistics.total.restarted++;
     statistics_remove_item(&e->statistics, &e->items.item[slot]);
     return slot;
@@ -37,11 +38,11 @@ static rill_status finish_with_found(rill_engine *e)
     const int32_t slot = e->running.slot[e->running.n - 1];
     const rill_status status = engine_finish_item(e, slot);
     if (status < 0) return status; /* the run has failed; destroying the engine frees the item */
-    running_pop_last(&e->running, &e->items);
+    running_remove(&e->running, &e->items, e->running.n - 1);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
     /* the item stays, because a scorer requested another search of its input */
-    items_push_ready_front(&e->items, slot);
+    items_push_ready(&e->items, slot, 1);
     return RILL_OK;
 }
 
@@ -75,7 +76,7 @@ rill_status engine_preempt(rill_engine *e)
         const int32_t slot = pop_last(e);
         items_clear(&e->items, &e->hyps, slot);
         engine_free_nodes(e);
-        items_push_ready_front(&e->items, slot);
+        items_push_ready(&e->items, slot, 1);
         RILL__TRY(items_begin(&e->items, &e->hyps, slot));
     }
     return RILL_OK;

@@ -1,7 +1,7 @@
-/* Implements the reorder buffer, which delivers results in input order; declared in reorder_buffer.h. */
+/* Implements the reorder buffer, which delivers results in input order; declared in input_queue.h. */
 #include <string.h>
 
-#include "reorder_buffer.h"
+#include "input_queue.h"
 
 enum { SPAN_FACTOR = 4, MIN_SPAN = 4096, MIN_RING = 64 };
 

@@ -223,8 +223,7 @@ rill_status request_open(rill_engine *e, request *r)
 {
     if (r == NULL || r->engine != NULL) return RILL_OK;
     RILL__TRY(resolve_settings(e, r));
-    if (r->n_instances > 0)
-        RILL__TRY(chain_acquire(&e->chain, r->arguments, r->arguments + e->chain.n_heuristics, r->instances));
+    if (r->n_instances > 0) RILL__TRY(chain_acquire(&e->chain, r->arguments, r->instances));
     r->engine = e;
     e->requests.n_requests++;
     e->requests.n_watched += r->progress != NULL;

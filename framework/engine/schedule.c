@@ -33,7 +33,7 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 
 void schedule_destroy(schedule *s)
 {
-    running_finish(&s->idle);
+    rill_columns_free(s->idle.ctx, &s->idle.memory);
     if (s->scheduler != NULL && s->scheduler->destroy != NULL) s->scheduler->destroy(s->self);
 }
 

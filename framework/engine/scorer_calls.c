@@ -374,16 +374,10 @@ static const rill_scorer *get_scorer(const rill_engine *e, int32_t i)
     return e->chain.link[e->chain.n_heuristics + i].scorer;
 }
 
-static void *get_scorer_self(const rill_engine *e, chain_instance *const *instances, int32_t i)
-{
-    return instances[e->chain.n_heuristics + i]->self;
-}
-
-/* Call done() of the first n scorers of the run for input `id`. */
-static void notify_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n)
+void engine_scorers_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
-        if (get_scorer(e, i)->done != NULL) get_scorer(e, i)->done(get_scorer_self(e, instances, i), id);
+        if (get_scorer(e, i)->done != NULL) get_scorer(e, i)->done(instances[e->chain.n_heuristics + i]->self, id);
 }
 
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request)
@@ -393,18 +387,13 @@ rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const reques
         const rill_scorer *table = get_scorer(e, i);
         if (table->begin == NULL) continue;
         rill_error_clear(e->ctx);
-        rill_status status = table->begin(get_scorer_self(e, instances, i), input->id);
+        rill_status status = table->begin(instances[e->chain.n_heuristics + i]->self, input->id);
         status = rill__method_status(e->ctx, status, "scorer", table->name, "begin");
         if (status >= 0) continue;
-        notify_done(e, instances, input->id, i);
+        engine_scorers_done(e, instances, input->id, i);
         return rill_input_fail(input, status, "%s", rill_error(e->ctx));
     }
     return RILL_OK;
-}
-
-void engine_scorers_done(rill_engine *e, const item *it)
-{
-    notify_done(e, it->instances, it->id, e->chain.n_scorers);
 }
 
 const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i)
@@ -453,7 +442,7 @@ rill_status engine_scorers_review(rill_engine *e, int32_t slot)
         if (table->found == NULL) continue;
         if (found.n == 0) RILL__TRY(list_outputs(e, slot, &found));
         rill_error_clear(e->ctx);
-        rill_status status = table->found(get_scorer_self(e, it->instances, i), &found);
+        rill_status status = table->found(it->instances[e->chain.n_heuristics + i]->self, &found);
         status = rill__method_status(e->ctx, status, "scorer", table->name, "found");
         if (status < 0) return status;
         wanted |= status == RILL_AGAIN;

@@ -17,11 +17,6 @@ void statistics_end_stage(statistics *s, double *stage)
     s->stage_start = now;
 }
 
-void statistics_finish(statistics *s)
-{
-    rill_free(s->ctx, s->depth_width, s->n_depths * sizeof *s->depth_width);
-}
-
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step)
 {
     step->n_expanded = 0;

@@ -86,16 +86,16 @@ void tracer_timestep(const tracer *t, const timestep *step, int64_t number, cons
                                        .hypotheses = c->hypotheses});
 }
 
-void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
-                 rill_status status)
+void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status)
 {
-    if (t->fn == NULL) return;
-    t->fn(t->user, &(rill_trace_event){.kind = kind,
-                                       .timestep = number,
-                                       .item_id = it->id,
-                                       .slot = slot,
-                                       .item_timesteps = it->timestep,
-                                       .outputs = it->n_outputs,
-                                       .status = status,
-                                       .worker = t->worker});
+    const item *it = &e->items.item[slot];
+    if (e->tracer.fn == NULL) return;
+    e->tracer.fn(e->tracer.user, &(rill_trace_event){.kind = kind,
+                                                     .timestep = e->statistics.total.timesteps,
+                                                     .item_id = it->id,
+                                                     .slot = slot,
+                                                     .item_timesteps = it->timestep,
+                                                     .outputs = it->n_outputs,
+                                                     .status = status,
+                                                     .worker = e->tracer.worker});
 }

@@ -451,7 +451,6 @@ static rill_status advance(rill_engine *e, const timestep *t, int32_t slot, int 
     item *it = &e->items.item[slot];
     if (it->width > 0 && it->first_phase > t->phase) return RILL_OK;
     engine_release_beam(e, it);
-    it->width = it->n_live = 0;
     discard_below_threshold(e, it);
     RILL__TRY(load_batch(e, it, last ? -1 : t->phase + 1));
     if (!last || it->width > 0) return RILL_OK;
@@ -466,7 +465,6 @@ static int out_of_memory(rill_engine *e, item *it)
     if (it->owner != &exact) return 0;
     for (int32_t i = 0; i < it->width; i++) item_abandon_output(it, x->batch[i].bound);
     engine_release_beam(e, it);
-    it->width = it->n_live = 0;
     finish_search(it);
     return 1;
 }
