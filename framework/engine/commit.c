@@ -20,8 +20,8 @@ static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j
                         c->action_logp[j], c->action_score[j], 0);
 }
 
-/* A beam entry keeps the model state of its hypothesis alive by a hold (hyp_pool.h). Release the hold of an old beam entry. `holds`: number
- * of the entry's children in the new beam whose states will be computed from this state, so that they need holds. */
+/* A beam entry has a reference to the model state of its hypothesis (HYP_HOLDS in hyp_pool.h). Release that of an old beam entry. `holds`:
+ * number of the entry's children in the new beam whose states will be computed from this state, so that they need references to it. */
 static inline void release_node(hyp_pool *f, const beam_entry *entry, int32_t holds)
 {
     if (!entry->ended && f->hyp[entry->hyp].internal[HYP_NODE] == HYP_NOT_STEPPED)

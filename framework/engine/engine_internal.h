@@ -3,7 +3,7 @@
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
  *                    ^                         ^---------| preempted when there are too few states (preempt.c)
- *                    '-----------------------------------' exceeds the engine's share of the memory limit
+ *                    '-----------------------------------' exceeds the engine's part of the memory limit
  *
  * Words used below. An *item* is an input that is being decoded, with its beam; a *slot* is the index of an item and of its encoder memory.
  * A *row* is a live hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain*
@@ -120,8 +120,8 @@ typedef struct memory_limit {
     /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
     int32_t running_window;
     int32_t finished_in_window; /* number of items that finished since running_window changed */
-    /* For several workers that share the limit: each has one of n_shares equal shares of the total_* limits. To decode an input that
-     * exceeds a share, one engine gets the whole limit (input_queue.h). */
+    /* For several workers that share the limit: each has one of n_shares equal parts of the total_* limits. To decode an input that exceeds
+     * a part, one engine gets the whole limit (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
     int has_all; /* 1: the engine has the whole limit */
@@ -434,7 +434,7 @@ void engine_free_input(rill_engine *e, queued_input *in);
 rill_status engine_fail_input(rill_engine *e, queued_input *in, rill_status status, const char *message);
 /* Return an input that has no slot (index of an item) to the queue. */
 rill_status engine_give_back(rill_engine *e, queued_input *in);
-/* Free an item and return its input to the queue, because the item needs more than this engine's share of the memory limit. */
+/* Free an item and return its input to the queue, because the item needs more than this engine's part of the memory limit. */
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 
 /* preempt.c. */
@@ -454,7 +454,7 @@ enum { IS_READY = -1 };
 rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
 
 /* memory_limit.c */
-/* Compute one worker's share of the limit, from the settings and from the memory sizes that the domain declares. Nothing may be in flight.
+/* Compute one worker's part of the limit, from the settings and from the memory sizes that the domain declares. Nothing may be in flight.
  * RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_init(rill_engine *e, int32_t workers);
 /* Return how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
@@ -465,19 +465,20 @@ double memory_limit_free_bytes(const rill_engine *e);
  * expected to need is subtracted from *free_bytes. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
 /* Count the memory of an encoded input; `measured`: the input's size as measured before encoding. RILL_OK · RILL_AGAIN (the memory exceeds
- * the engine's share, and is not counted) · RILL_ERR_INPUT, with a message in `input` (the memory exceeds the whole limit) */
+ * the engine's part of the limit, and is not counted) · RILL_ERR_INPUT, with a message in `input` (the memory exceeds the whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
 /* Return the number of states that the limit still allows. States that are reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
 /* Return an upper bound on the number of states that one more timestep of the item in this slot makes. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
-/* Lower running_window, because the states of the scheduler's choice did not fit. */
+/* Lower running_window (the estimated number of items that fit in memory), because the states of the items that the scheduler chose did not
+ * fit. */
 void memory_limit_shrink_window(rill_engine *e);
 /* Check that one item's full beam fits in the limit on rows, with the settings of request r; NULL: with the engine's settings.
  *   RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_check(const rill_engine *e, const request *r);
-/* Give the engine the whole limit (has_all = 1), or its share (0). The limit on rows always stays divided, since scratch memory is never
- * freed. Nothing may be in flight. */
+/* Give the engine the whole limit (has_all = 1), or its part of it (0). The limit on rows always stays divided, since scratch memory is
+ * never freed. Nothing may be in flight. */
 void memory_limit_use(rill_engine *e, int has_all);
 /* An item has finished: subtract its encoder memory from used_slot_bytes. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot);

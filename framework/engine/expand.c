@@ -100,7 +100,7 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
     mods->current_scorer = e->chain.n_scorers;
     FOR_VARIANTS (v, t->round > 0 ? t->variants : 0, restrict_rows) RILL__TRY(v->restrict_rows(t));
     RILL__TRY(modifiers_build(mods, max_m, rules));
-    /* merging reads the modifiers of the first round of scoring only */
+    /* merging reads the modifiers of the first scoring pass only */
     t->modifier_variants = variants_of(NULL, &t->rounds[0].modifier_table);
     return RILL_OK;
 }

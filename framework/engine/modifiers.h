@@ -72,9 +72,9 @@ typedef struct modifier_table {
      * Vilar 2018) is a group of hypotheses, such as those that meet equally many lexical constraints. Only its own candidates compete for
      * its part of the beam's k entries (constraint_banks.c) */
     const int32_t *n_banks;
-    const int32_t *default_bank; /* [n] the bank of the children whose actions are not in `kept` */
-    /* actions assigned to a bank; they are candidates even if they are not among the row's best M. Their value is the number of the bank: a
-     * float, which is exact, since bank numbers are below RILL_MAX_BANKS */
+    const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
+    /* actions assigned to a constraint bank; they are candidates even if they are not among the row's best M. Their value is the number of
+     * the bank: a float, which is exact, since bank numbers are below RILL_MAX_BANKS */
     span_table kept;
     int32_t max_kept;          /* largest number of entries of any row in `kept` */
     const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
@@ -182,8 +182,8 @@ void bad_words_finish(bad_words *f, rill_context *ctx);
 
 /* In a row whose hypothesis is hyps[h], ban the actions that would complete a bad word. */
 rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);
-/* Return a class of hyps[h] for cube pruning. Bad words ban the same next actions for all hypotheses of one class. 0: they ban no
- * action. */
+/* Return an equivalence class of hyps[h] for cube pruning. Bad words ban the same next actions for all hypotheses of one class. 0: they ban
+ * no action. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h);
 
 #endif
