@@ -28,18 +28,15 @@ static const char *kind_name(mode_t mode)
     return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* Return 1 if the descriptor is an anonymous pipe, such as the /dev/fd/63 that a shell makes for <(command), else 0. Anonymous pipes are on
- * the kernel's pipefs. */
-static int is_unnamed_pipe(int descriptor, mode_t mode)
-{
-    struct statfs system;
-    return S_ISFIFO(mode) && fstatfs(descriptor, &system) == 0 && system.f_type == PIPEFS_MAGIC;
-}
-
+/* RILL_FILE_PIPED accepts anonymous pipes too, such as the /dev/fd/63 that a shell makes for <(command). These are on the kernel's
+ * pipefs. */
 static int is_accepted_kind(int descriptor, mode_t mode, rill_file_kind kind)
 {
+    struct statfs system;
     if (S_ISREG(mode)) return 1;
-    return kind == RILL_FILE_STREAM ? !S_ISDIR(mode) : kind == RILL_FILE_PIPED && is_unnamed_pipe(descriptor, mode);
+    if (kind == RILL_FILE_STREAM) return !S_ISDIR(mode);
+    return kind == RILL_FILE_PIPED && S_ISFIFO(mode) && fstatfs(descriptor, &system) == 0 &&
+           system.f_type == PIPEFS_MAGIC;
 }
 
 static int is_opened_file(const rill_context *first, const struct stat *info)

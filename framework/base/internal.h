@@ -146,6 +146,9 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
     return rill__method_status(ctx, status, "domain", domain->name, method);
 }
 
+/* Return the row of rill_method_table() with this name; NULL: there is none. */
+const rill_method_info *rill__find_method(const char *name);
+
 /* Maximum number of children that merging considers, per parent and per item: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
@@ -156,6 +159,20 @@ static inline size_t rill__grown(size_t capacity, size_t need)
     if (need <= capacity) return capacity;
     const size_t grown = capacity + capacity / 2, more = grown > need ? grown : need;
     return more > 8 ? more : 8;
+}
+
+/* Return the index of `key` in n ascending numbers, or -1. */
+static inline int32_t rill__find_sorted(const int32_t *numbers, int32_t n, int32_t key)
+{
+    int32_t low = 0, high = n;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (numbers[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && numbers[low] == key ? low : -1;
 }
 
 /* Fail with RILL_ERR_NOT_FOUND: no registered plugin of this kind has the name. The message has the nearest registered name. */
@@ -186,9 +203,9 @@ void devices_clear(devices *list, rill_context *ctx);
 /* Return the options for opening a model on the entry's device; valid until the next call. */
 const rill_open_options *devices_options(devices *list, int32_t entry);
 
-/* The engine's own heuristics, scorers and schedulers. */
-rill_status rill__register_heuristics(rill_context *ctx);
-rill_status rill__register_schedulers(rill_context *ctx);
+/* The engine's own heuristics, schedulers and scorers. */
+extern const rill_heuristic rill__heuristics[3];
+extern const rill_scheduler rill__schedulers[5];
 extern const rill_scorer rill__text_scorers[3]; /* the scorers prefix, ban and allow */
 extern const rill_scorer rill__lexical_scorer, rill__forced_scorer, rill__trie_scorer, rill__lmbr_scorer;
 
@@ -202,6 +219,10 @@ static inline double rill__no_bonus(const void *self, double *end)
 /* Grow an array to at least `need` elements. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \
     ((need) <= (capacity) ? RILL_OK : rill_grow((ctx), (void **)&(ptr), &(capacity), (need), sizeof *(ptr), (what)))
+
+/* Grow the columns of an array `columns` of rill_array. See rill_columns_grow(). */
+#define RILL__GROW_COLUMNS(ctx, memory, need, columns, what) \
+    rill_columns_grow((ctx), (memory), (need), (columns), sizeof(columns) / sizeof *(columns), (what))
 
 #define RILL__TRY(call)                        \
     do {                                       \

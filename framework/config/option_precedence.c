@@ -324,29 +324,30 @@ int rill_option_source_sets_search(const rill_option_source *source)
     return sets_search;
 }
 
+/* Write the values of domain options to `out`; NULL: only count them. Returns their number. */
+static int32_t list_domain_values(const rill_option_source *const *sources, int n, rill_pair *out)
+{
+    int32_t count = 0;
+    for (int i = 0; i < n; i++)
+        for (size_t j = 0; sources[i] != NULL && j < sources[i]->n_values; j++) {
+            const option_value *v = &sources[i]->value[j];
+            if (v->row->kind != RILL_OPTION_MODEL || rill_option_sources_get(sources, i, v->row->name) != NULL)
+                continue;
+            if (out != NULL) out[count] = (rill_pair){v->row->name, v->text};
+            count++;
+        }
+    return count;
+}
+
 rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *sources, int n,
                                               rill_pair **out, int32_t *n_out)
 {
-    rill_pair *pair = NULL;
-    int32_t count = 0;
+    *n_out = list_domain_values(sources, n, NULL);
     *out = NULL;
-    *n_out = 0;
-    for (int filling = 0; filling < 2; filling++) {
-        count = 0;
-        for (int i = 0; i < n; i++)
-            for (size_t j = 0; sources[i] != NULL && j < sources[i]->n_values; j++) {
-                const option_value *v = &sources[i]->value[j];
-                if (v->row->kind != RILL_OPTION_MODEL || rill_option_sources_get(sources, i, v->row->name) != NULL)
-                    continue;
-                if (filling) pair[count] = (rill_pair){v->row->name, v->text};
-                count++;
-            }
-        if (count == 0) return RILL_OK;
-        if (!filling && (pair = rill_calloc(ctx, (size_t)count, sizeof *pair)) == NULL)
-            return rill_fail_memory(ctx, (size_t)count * sizeof *pair, "options of a model");
-    }
-    *out = pair;
-    *n_out = count;
+    if (*n_out == 0) return RILL_OK;
+    *out = rill_calloc(ctx, (size_t)*n_out, sizeof **out);
+    if (*out == NULL) return rill_fail_memory(ctx, (size_t)*n_out * sizeof **out, "options of a model");
+    list_domain_values(sources, n, *out);
     return RILL_OK;
 }
 
@@ -425,13 +426,10 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
                          (groups != NULL && rill_read_number(groups, NULL) > 1);
     const int index = first_with_chain(c, RILL_CHAIN_HEURISTICS);
     if (index == c->n || is_overridden_by_preset(c, index)) return;
-    const chain *list = &c->source[index]->chain[RILL_CHAIN_HEURISTICS];
-    if (index >= c->n_firm && (!method->pruned || is_fixed)) {
-        note_chain(c, c->source[index], "heuristics", list);
-        return;
-    }
-    c->setup.heuristics = list->entry;
-    c->setup.n_heuristics = (int32_t)list->n;
+    if (index >= c->n_firm && (!method->pruned || is_fixed))
+        note_chain(c, c->source[index], "heuristics", &c->source[index]->chain[RILL_CHAIN_HEURISTICS]);
+    else
+        c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
 /* Choose scorers, scheduler and user functions, each from the first source that sets them. A source's scheduler is dropped if a source with
@@ -440,10 +438,8 @@ static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
     const int with_scorers = first_with_chain(c, RILL_CHAIN_SCORERS);
-    if (with_scorers < c->n) {
-        c->setup.scorers = c->source[with_scorers]->chain[RILL_CHAIN_SCORERS].entry;
-        c->setup.n_scorers = (int32_t)c->source[with_scorers]->chain[RILL_CHAIN_SCORERS].n;
-    }
+    if (with_scorers < c->n)
+        c->setup.scorers = rill_option_source_chain(c->source[with_scorers], RILL_CHAIN_SCORERS, &c->setup.n_scorers);
     for (int i = 0; i < c->n; i++) {
         const rill_option_source *source = c->source[i];
         if (source == NULL) continue;
@@ -469,16 +465,6 @@ static int is_for_other_method(const search_config *c, const rill_option_source 
 {
     const char *own = find_value(source, setting_row("method"));
     return row == setting_row("finish") && own != NULL && strcmp(own, c->setup.settings.method) != 0;
-}
-
-/* Set the source's settings whose bits are in `wanted`. */
-static rill_status set_wanted(search_config *c, const rill_option_source *source, uint64_t wanted)
-{
-    const rill_option *const table = rill_setting_table();
-    for (int i = 0; table[i].name != NULL; i++)
-        if (wanted >> i & 1)
-            RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, table[i].name, find_value(source, &table[i])));
-    return RILL_OK;
 }
 
 static void use_domains(const search_config *c, rill_settings *settings)
@@ -508,7 +494,7 @@ static rill_status apply_source(search_config *c, int index)
     const rill_option *const table = rill_setting_table();
     const rill_settings before = c->setup.settings;
     const int is_firm = index < c->n_firm;
-    uint64_t wanted = 0, left_out = 0, victim;
+    uint64_t wanted = 0, left_out = 0, victim = 0;
     for (int i = 0; table[i].name != NULL; i++) {
         const rill_option *row = &table[i];
         if (find_value(source, row) == NULL || first_value(c, index, row) != NULL || row == setting_row("method"))
@@ -519,13 +505,14 @@ static rill_status apply_source(search_config *c, int index)
         else
             wanted |= UINT64_C(1) << i;
     }
-    RILL__TRY(set_wanted(c, source, wanted));
-    if (is_firm) return RILL_OK;
-    while ((victim = find_default_to_leave_out(c, wanted & ~left_out)) != 0) {
+    do {
         left_out |= victim;
         c->setup.settings = before;
-        RILL__TRY(set_wanted(c, source, wanted & ~left_out));
-    }
+        for (int i = 0; table[i].name != NULL; i++)
+            if ((wanted & ~left_out) >> i & 1)
+                RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, table[i].name, find_value(source, &table[i])));
+    } while (!is_firm && (victim = find_default_to_leave_out(c, wanted & ~left_out)) != 0);
+    if (is_firm) return RILL_OK;
     for (int i = 0; table[i].name != NULL; i++)
         if (left_out >> i & 1) note_setting(c, source, &table[i]);
     rill_error_clear(c->ctx);
@@ -535,11 +522,9 @@ static rill_status apply_source(search_config *c, int index)
 static rill_status combine(search_config *c)
 {
     const char *method = first_value(c, c->n, setting_row("method"));
-    const rill_method_info *info = rill_method_table();
     if (method == NULL) method = c->setup.settings.method;
     RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, "method", method));
-    while (strcmp(info->name, c->setup.settings.method) != 0) info++;
-    select_heuristics(c, info);
+    select_heuristics(c, rill__find_method(method));
     select_others(c);
     for (int i = 0; i < c->n; i++) RILL__TRY(apply_source(c, i));
     use_domains(c, &c->setup.settings);

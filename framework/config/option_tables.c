@@ -160,8 +160,7 @@ static const struct {
     {"setting", "do-sample", "to sample, set num-samples to the number of outputs; otherwise leave it out"},
     {"setting", "sampling", "to sample, set num-samples to the number of outputs; otherwise leave it out"},
     {"setting", "early-stopping",
-     "set stop to count for true of transformers, bound for false, bound-max for never; like hf sets its "
-     "defaults"},
+     "set stop to count for true of transformers, bound for false, bound-max for never; like hf sets its defaults"},
     {"setting", "unk-penalty", "set unknown-penalty"},
     {"setting", "greedy", "set method to greedy"},
     {"setting", "unnormalized", "set length-penalty to 0"},

@@ -309,38 +309,29 @@ static rill_status append_folder(rill_text *out)
     return rill_text_printf(out, "%.*srill", slash != NULL ? (int)(slash + 1 - file) : 0, file);
 }
 
-/* Append the path of the plugin `name`, which may be a path already. `begin`: byte of `out` at which the path begins. */
-static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
+rill_status rill_plugin_find(const char *name, rill_text *out)
 {
     static const struct {
         const char *prefix, *suffix;
     } forms[] = {{"", ""}, {"", ".so"}, {"rill-", ".so"}, {"", ".lua"}};
     struct stat info;
-    if (strchr(name, '/') != NULL || is_plugin_file(name)) return rill_text_append(out, name, strlen(name));
-    RILL__TRY(append_folder(out));
-    const size_t folder = out->length;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        out->length = folder;
-        RILL__TRY(rill_text_printf(out, "/%s%s%s", forms[i].prefix, name, forms[i].suffix));
-        if (is_plugin_file(out->data + begin)) return RILL_OK;
-    }
-    if (stat(name, &info) != 0)
-        return rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
-                         "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
-                         (int)(folder - begin), out->data + begin);
-    out->length = begin; /* drop what was appended: `name` is a folder, and opening it gives the right error */
-    return rill_text_append(out, name, strlen(name));
-}
-
-rill_status rill_plugin_find(const char *name, rill_text *out)
-{
     const size_t begin = out->length;
-    const rill_status status = find_plugin(name, out, begin);
-    if (status < 0 && out->data != NULL) {
-        out->length = begin;
-        out->data[begin] = '\0';
+    const int is_path = strchr(name, '/') != NULL || is_plugin_file(name);
+    rill_status status = is_path ? RILL_OK : append_folder(out);
+    const size_t folder = out->length;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !is_path && status >= 0; i++) {
+        out->length = folder;
+        status = rill_text_printf(out, "/%s%s%s", forms[i].prefix, name, forms[i].suffix);
+        if (status >= 0 && is_plugin_file(out->data + begin)) return RILL_OK;
     }
-    return status;
+    /* if `name` is a folder, opening it gives the right error */
+    if (!is_path && status >= 0 && stat(name, &info) != 0)
+        status = rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
+                           "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
+                           (int)(folder - begin), out->data + begin);
+    out->length = begin; /* drop what was appended */
+    if (out->data != NULL) out->data[begin] = '\0';
+    return status < 0 ? status : rill_text_append(out, name, strlen(name));
 }
 
 static rill_status load_library(rill_context *ctx, const char *path, const char *local)

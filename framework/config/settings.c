@@ -61,11 +61,18 @@ const rill_method_info *rill_method_table(void)
     return methods;
 }
 
+const rill_method_info *rill__find_method(const char *name)
+{
+    const rill_method_info *m = methods;
+    while (m->name != NULL && strcmp(m->name, name) != 0) m++;
+    return m->name != NULL ? m : NULL;
+}
+
 static rill_status find_method(rill_context *ctx, const char *name, const rill_method_info **out)
 {
     rill_option_near near = {0};
-    for (*out = methods; (*out)->name != NULL; ++*out)
-        if (strcmp((*out)->name, name) == 0) return RILL_OK;
+    *out = rill__find_method(name);
+    if (*out != NULL) return RILL_OK;
     for (const rill_method_info *m = methods; m->name != NULL; m++)
         rill_option_nearer(&(rill_option){.name = m->name}, name, &near);
     return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "method", name, NULL, &near, "`rill list methods` shows all");
@@ -78,21 +85,19 @@ static const char *const sort_names[] = {"none", "length", "longest-first"};
 static rill_status read_sort(rill_context *ctx, rill_settings *settings, const char *value)
 {
     static const rill_option window_row = {.name = "sort window", .type = RILL_OPTION_INT, .min = 1, .max = 1e9};
-    size_t length = strcspn(value, ":");
-    for (int i = 0; i < 3; i++) {
-        if (strlen(sort_names[i]) != length || strncmp(value, sort_names[i], length) != 0) continue;
-        int32_t window = 0;
-        if (value[length] == ':') {
-            if (i == RILL_SORT_NONE) break;
-            RILL__TRY(rill_option_read(ctx, &window_row, value + length + 1, &window));
-        }
-        settings->sort = (rill_sort)i;
-        settings->sort_window = window;
-        return RILL_OK;
-    }
+    const size_t length = strcspn(value, ":");
     char label[RILL_OPTION_MAX];
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not none, length, longest-first, length:W or longest-first:W",
-                     rill__option_label(ctx, "sort", label), value);
+    int i = 0;
+    int32_t window = 0;
+    while (i < 3 && (strlen(sort_names[i]) != length || memcmp(value, sort_names[i], length) != 0)) i++;
+    if (i == 3 || (i == RILL_SORT_NONE && value[length] == ':'))
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "%s: \"%s\" is not none, length, longest-first, length:W or longest-first:W",
+                         rill__option_label(ctx, "sort", label), value);
+    if (value[length] == ':') RILL__TRY(rill_option_read(ctx, &window_row, value + length + 1, &window));
+    settings->sort = (rill_sort)i;
+    settings->sort_window = window;
+    return RILL_OK;
 }
 
 static rill_status read_value(rill_context *ctx, rill_settings *settings, const rill_option *option, const char *value)
@@ -113,10 +118,7 @@ const char *rill_settings_get(const rill_settings *from, const rill_option *opti
 {
     rill_settings own;
     const rill_settings *settings = &own;
-    if (from->struct_size == sizeof own)
-        settings = from;
-    else if (rill__settings_copy(NULL, &own, from) < 0)
-        rill_settings_default(&own);
+    if (rill__settings_copy(NULL, &own, from) < 0) rill_settings_default(&own);
     if (option->offset == offsetof(rill_settings, method))
         snprintf(out, RILL_OPTION_MAX, "%s", settings->method);
     else if (option->offset == offsetof(rill_settings, top_k) && settings->top_k == INT_MAX)

@@ -3,83 +3,10 @@
  *
  * Invariant: a slot is free, ready (encoded, waiting for admission) or running, except while its input is being encoded.
  *
- * Sections: slots · white space · encoding · the queue · refilling. */
+ * Sections: white space · encoding · the queue · refilling. */
 #include <math.h>
 
 #include "engine_internal.h"
-
-/* --- slots -------------------------------------------------------------------------------------------------------- */
-
-rill_status engine_reserve_domain(rill_engine *e)
-{
-    int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
-    rill__reserved *reserved = e->runner.reserved;
-    if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
-    /* A domain's capacities must not shrink: keep what an earlier engine on the same model reserved. */
-    if (nodes < reserved->nodes) nodes = reserved->nodes;
-    if (slots < reserved->slots) slots = reserved->slots;
-    statistics_end_stage(&e->statistics, &e->statistics.current.choose);
-    rill_error_clear(e->ctx);
-    RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->reserve(e->self, nodes, slots), "reserve"));
-    statistics_end_stage(&e->statistics, &e->statistics.current.encode);
-    *reserved = (rill__reserved){nodes, slots};
-    return RILL_OK;
-}
-
-static void free_slot(rill_engine *e, int32_t slot)
-{
-    if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
-    items_free_slot(&e->items, slot);
-}
-
-void engine_free_input(rill_engine *e, queued_input *in)
-{
-    request_free(in->request);
-    in->request = NULL;
-    rill_text_clear(&in->note);
-    input_queue_free(e->queue, &e->taker, in);
-}
-
-/* Free an item, but not its input. */
-static void free_item(rill_engine *e, int32_t slot)
-{
-    engine_scorers_done(e, &e->items.item[slot]);
-    items_clear(&e->items, &e->hyps, slot);
-    memory_limit_remove_input(e, slot);
-    free_slot(e, slot);
-    e->items.item[slot].request = NULL; /* loops over a timestep's items check for NULL */
-}
-
-void engine_free_item(rill_engine *e, int32_t slot)
-{
-    free_item(e, slot);
-    engine_free_input(e, e->items.item[slot].input);
-}
-
-/* Make the failed result of an input that cannot be decoded, and free the input. The input is freed even if there is no memory for its
- * result. */
-static rill_status fail_queued(rill_engine *e, queued_input *in, rill_status status, const char *message)
-{
-    status = input_queue_put_failed(e->queue, &e->taker, in, status, message);
-    engine_free_input(e, in);
-    return status;
-}
-
-/* Return an input that has no slot (index of an item) to the queue. */
-static rill_status give_back(rill_engine *e, queued_input *in)
-{
-    request_close(in->request);
-    rill_text_clear(&in->note);
-    if (input_queue_give_back(e->queue, &e->taker, in)) return RILL_OK;
-    return fail_queued(e, in, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
-}
-
-rill_status engine_give_back_item(rill_engine *e, int32_t slot)
-{
-    free_item(e, slot);
-    engine_free_nodes(e);
-    return give_back(e, e->items.item[slot].input);
-}
 
 /* --- white space -------------------------------------------------------------------------------------------------- */
 
@@ -120,20 +47,11 @@ static rill_status start_item(rill_engine *e, const rill_input *input, queued_in
     it->request = in->request;
     it->settings = in->request != NULL ? &in->request->settings : &e->settings;
     it->instances = request_instances(&e->chain, in->request);
-    it->variants = variants_of_settings(it->settings);
+    it->variants = variants_of(it->settings, NULL);
     it->max_children = rill__max_children(it->settings);
     it->blocks_ngrams = ngram_blocking_is_on(it->settings);
     it->max_length = stop_max_length(it->settings, &e->info, input);
     return items_begin(&e->items, &e->hyps, input->slot);
-}
-
-/* Make the result of an input with nothing to decode, one empty output, and free the input. The input is freed even if there is no memory
- * for its result. */
-static rill_status finish_empty(rill_engine *e, queued_input *in)
-{
-    const rill_status status = engine_finish_empty(e, in);
-    engine_free_input(e, in);
-    return status;
 }
 
 /* Check what the domain's encode() wrote to an input, and restore the members that encode() must not change. */
@@ -177,19 +95,19 @@ static rill_status process_encoded(rill_engine *e, rill_input *input, queued_inp
     if (input->status < 0 || input->status == RILL_EMPTY) {
         items_free_slot(&e->items, input->slot);
     } else if ((status = admit_encoded(e, input, in)) != RILL_OK) {
-        free_slot(e, input->slot);
+        engine_free_slot(e, input->slot);
     } else {
         status = start_item(e, input, in);
         if (status >= 0) {
-            items_push_ready(&e->items, input->slot);
+            items_push_ready(&e->items, input->slot, 0);
             return RILL_OK;
         }
-        free_slot(e, input->slot); /* the run is over, but the domain still has this slot: call drop() */
+        engine_free_slot(e, input->slot); /* the run is over, but the domain still has this slot: call drop() */
         engine_free_input(e, in);
         return status;
     }
-    if (status == RILL_AGAIN) return give_back(e, in);
-    return input->status < 0 ? fail_queued(e, in, input->status, input->message) : finish_empty(e, in);
+    if (status == RILL_AGAIN) return engine_give_back(e, in);
+    return input->status < 0 ? engine_fail_input(e, in, input->status, input->message) : engine_finish_empty(e, in);
 }
 
 /* Process all inputs that the domain has encoded. A failure ends the run: the remaining inputs are then not processed, and only their slots
@@ -210,7 +128,7 @@ static rill_status process_all_encoded(rill_engine *e)
         if (input->status < 0 || input->status == RILL_EMPTY)
             items_free_slot(&e->items, input->slot);
         else
-            free_slot(e, input->slot);
+            engine_free_slot(e, input->slot);
     }
     a->n = 0;
     return status;
@@ -220,23 +138,23 @@ static rill_status process_all_encoded(rill_engine *e)
  * its deadline has passed, it failed when it was submitted, or it is white space alone. Returns RILL_AGAIN if the input must be encoded. */
 static rill_status prepare_input(rill_engine *e, queued_input *in)
 {
-    if (in->failed < 0) return fail_queued(e, in, in->failed, in->text);
+    if (in->failed < 0) return engine_fail_input(e, in, in->failed, in->text);
     if (in->request != NULL) {
         rill_error_clear(e->ctx);
         const rill_status status = request_open(e, in->request);
         if (status == RILL_ERR_MEMORY) engine_free_input(e, in);
         if (status == RILL_ERR_MEMORY) return status;
-        if (status < 0) return fail_queued(e, in, status, rill_error(e->ctx));
+        if (status < 0) return engine_fail_input(e, in, status, rill_error(e->ctx));
         const int is_late = in->request->deadline < INFINITY && in->request->deadline <= requests_now(&e->requests);
         if (is_late && in->saved_result != NULL) {
             engine_deliver_saved(e, in);
             engine_free_input(e, in);
             return RILL_OK;
         }
-        if (is_late) return fail_queued(e, in, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
+        if (is_late) return engine_fail_input(e, in, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
         if (in->request->deadline < e->requests.next_deadline) e->requests.next_deadline = in->request->deadline;
     }
-    return has_only_spaces(in->text, in->length) ? finish_empty(e, in) : RILL_AGAIN;
+    return has_only_spaces(in->text, in->length) ? engine_finish_empty(e, in) : RILL_AGAIN;
 }
 
 /* Call prepare_input() for all inputs taken from the queue, and give each input that must be encoded a slot. */
@@ -314,15 +232,6 @@ static void update_offer(rill_engine *e)
     if (has_all != e->memory_limit.has_all) memory_limit_use(e, has_all);
 }
 
-/* If inputs are sorted: close the current window of inputs and sort it, before its first input is taken. Called with the queue's lock
- * held. */
-static rill_status sort_window(rill_engine *e)
-{
-    if (!input_queue_needs_sort(e->queue)) return RILL_OK;
-    for (queued_input *in = e->queue->first; in != NULL; in = in->next) measure(e, in);
-    return input_queue_sort(e->queue, e->ctx);
-}
-
 /* Take up to `wanted` inputs from the queue, as many as the memory limit allows. */
 static rill_status take_inputs(rill_engine *e, int64_t wanted)
 {
@@ -331,12 +240,17 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->queued), RILL_ARRAY(a->slot)};
     const int32_t max = wanted < e->taker.n_offered ? (int32_t)wanted : e->taker.n_offered;
     if (max <= 0) return RILL_OK;
-    RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)max, columns, 3, "inputs"));
-    pthread_mutex_lock(&q->lock);
+    RILL__TRY(RILL__GROW_COLUMNS(e->ctx, &a->memory, (size_t)max, columns, "inputs"));
+    input_queue_lock(q);
     update_offer(e);
     double free_bytes = memory_limit_free_bytes(e);
     int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered;
-    const rill_status status = left > 0 ? sort_window(e) : RILL_OK;
+    rill_status status = RILL_OK;
+    /* the window is closed and sorted before its first input is taken */
+    if (left > 0 && q->sort != RILL_SORT_NONE && !q->is_sorted && !q->filling && q->n > 0) {
+        for (queued_input *in = q->first; in != NULL; in = in->next) measure(e, in);
+        status = input_queue_sort(q, e->ctx);
+    }
     for (; left > 0 && status >= 0; left--) {
         if (e->memory_limit.max_slot_bytes > 0) measure(e, q->first);
         if (!memory_limit_can_encode(e, q->first->size, a->n, &free_bytes)) break;
@@ -344,7 +258,7 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     }
     e->taker.n_offered -= a->n;
     input_queue_wake_reader(q);
-    pthread_mutex_unlock(&q->lock);
+    input_queue_unlock(&q);
     for (int32_t i = 0; i < a->n; i++) measure(e, a->queued[i]);
     return status;
 }
@@ -355,9 +269,8 @@ int64_t engine_n_waiting(rill_engine *e)
 {
     e->taker.n_offered = 0;
     if (e->queue->n + e->queue->n_exclusive > 0) {
-        pthread_mutex_lock(&e->queue->lock);
+        LOCK_TO_END_OF_BLOCK(e->queue);
         update_offer(e);
-        pthread_mutex_unlock(&e->queue->lock);
     }
     return (int64_t)e->taker.n_offered + e->items.n_ready;
 }
@@ -379,7 +292,7 @@ static int flush_in_progress(rill_engine *e)
  * in the memory limit. If nothing is in flight and the scheduler admits no input, inputs are admitted nevertheless. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
-    rill_sched_view view = schedule_view(e);
+    rill_sched_view view = schedule_view(e, &e->running);
     *admit = *ahead = 0;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.scheduler->refill(e->schedule.self, &view, admit);
@@ -411,14 +324,6 @@ static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
     return hyp_pool_reserve_nodes(&e->hyps, expected < max_nodes ? expected : max_nodes, &grew);
 }
 
-static void start_running(rill_engine *e)
-{
-    int32_t slot = items_pop_ready(&e->items);
-    e->items.item[slot].last_expansion = e->statistics.total.expansions;
-    running_append(&e->running, &e->items, slot, e->schedule.refill_index);
-    tracer_item(&e->tracer, RILL_TRACE_ADMITTED, e->statistics.total.timesteps, slot, &e->items.item[slot], RILL_OK);
-}
-
 rill_status engine_admit(rill_engine *e)
 {
     int32_t admit, ahead, admitted = 0;
@@ -433,7 +338,13 @@ rill_status engine_admit(rill_engine *e)
             if (e->admission.n == 0) break; /* no memory for more inputs, or other workers took them */
             RILL__TRY(encode_inputs(e));
         }
-        for (; admitted < admit && e->items.n_ready > 0; admitted++) start_running(e);
+        for (; admitted < admit && e->items.n_ready > 0; admitted++) {
+            const int32_t slot = items_pop_ready(&e->items);
+            item *it = &e->items.item[slot];
+            it->last_expansion = e->statistics.total.expansions;
+            running_append(&e->running, &e->items, slot, e->schedule.refill_index);
+            tracer_item(e, RILL_TRACE_ADMITTED, slot, RILL_OK);
+        }
     }
     if (admitted > 0) {
         /* Pass the nodes that reserve_expected_nodes() reserved to the domain. Encoding does this too, so here it matters only if all

@@ -17,7 +17,7 @@
  * most half of all live hypotheses. So micro-batches stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the
  * same code.
  *
- * Sections: memory · select · score · prune · finish · the timestep · turns of two timesteps. */
+ * Sections: memory · select · score · finish · the timestep · turns of two timesteps. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -47,8 +47,12 @@ void timestep_finish(timestep *t)
     rill_free(t->ctx, t->trace.dropped, t->trace.dropped_capacity * sizeof *t->trace.dropped);
     rill_free(t->ctx, t->trace.hypotheses, t->trace.hypotheses_capacity * sizeof *t->trace.hypotheses);
     rill_free(t->ctx, t->selected, t->selected_capacity * sizeof *t->selected);
-    rill_free(t->ctx, t->row_block, t->row_bytes);
-    rill_free(t->ctx, t->child_block, t->child_bytes);
+    rill_free(t->ctx, t->released, t->released_capacity * sizeof *t->released);
+    rill_free(t->ctx, t->scratch, t->scratch_bytes);
+    rill_columns_free(t->ctx, &t->row_memory);
+    rill_columns_free(t->ctx, &t->item_memory);
+    rill_columns_free(t->ctx, &t->candidate_memory);
+    rill_columns_free(t->ctx, &t->width_memory);
 }
 
 /* --- select ------------------------------------------------------------------------------------------------------- */
@@ -86,14 +90,6 @@ static rill_status begin_timestep(rill_engine *e, timestep *t)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-rill_status engine_fail_choices(rill_engine *e, const timestep *t)
-{
-    const topk *last = &t->rounds[t->round].topk, *s = last->error != NULL ? last : &t->rounds[0].topk;
-    const item *it = &e->items.item[t->rows.slot[s->error_row]];
-    return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
-                     (long long)it->id, t->rows.depth[s->error_row], s->error);
-}
-
 /* Have the domain score the next rows, as many as topk.c requests in one call. Returns RILL_AGAIN if a device is still computing the call's
  * result. */
 static rill_status score_part(rill_engine *e, timestep *t)
@@ -103,9 +99,7 @@ static rill_status score_part(rill_engine *e, timestep *t)
     rill_error_clear(e->ctx);
     const rill_status status = e->domain->score(e->self, &t->part_rows, &t->request, &t->result);
     if (status == RILL_AGAIN && e->domain->collect == NULL)
-        return rill_fail(e->ctx, RILL_ERR_PLUGIN,
-                         "domain %s: score() is asynchronous, but the domain has no "
-                         "collect()",
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: score() is asynchronous, but the domain has no collect()",
                          e->domain->name);
     if (status == RILL_AGAIN) t->state = TIMESTEP_SUBMITTED;
     return status >= 0 ? status : rill__domain_status(e->ctx, e->domain, status, "score");
@@ -143,10 +137,8 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
         const item *it = &e->items.item[t->rows.slot[i]];
         c->count[i] = 0;
         snprintf(message, sizeof message,
-                 "%s %s: the score of a choice of input %lld at timestep %d is infinite "
-                 "or NaN",
-                 engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id,
-                 t->rows.depth[i]);
+                 "%s %s: the score of a choice of input %lld at timestep %d is infinite or NaN", engine_scorer_label(e),
+                 e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id, t->rows.depth[i]);
         RILL__TRY(engine_fail_selected(e, t->rows.slot[i], RILL_ERR_PLUGIN, message));
     }
     return RILL_OK;
@@ -184,42 +176,6 @@ void engine_collect_pending(rill_engine *e)
     for (int i = 0; i < 2; i++)
         if (e->timesteps[i].state == TIMESTEP_SUBMITTED) collect_part(e, &e->timesteps[i]);
     if (failed < 0) rill_fail(e->ctx, failed, "%s", why);
-}
-
-/* --- prune -------------------------------------------------------------------------------------------------------- */
-
-typedef struct pruning_context {
-    rill_engine *e;
-    timestep *t;
-} pruning_context;
-
-static void on_candidate_dropped(void *user, int32_t link, int32_t i, int32_t j)
-{
-    const pruning_context *l = user;
-    if (l->e->tracer.fn != NULL) tracer_dropped(&l->e->tracer, l->t, link, i, j);
-    if (!l->e->settings.certify) return;
-    stop_abandon_candidate(&l->t->candidates, &l->e->items.item[l->t->selected[i]], j);
-}
-
-static rill_status on_heuristic_failed(void *user, int32_t i, rill_status status)
-{
-    const pruning_context *l = user;
-    if (!engine_is_input_error(status)) return status;
-    return engine_fail_selected(l->e, l->t->selected[i], status, rill_error(l->e->ctx));
-}
-
-/* Let the heuristics drop candidates. */
-static rill_status prune(rill_engine *e, timestep *t)
-{
-    int64_t pruned;
-    pruning_context context = {e, t};
-    t->candidates.on_dropped = e->settings.certify || e->tracer.fn != NULL ? on_candidate_dropped : NULL;
-    t->candidates.on_failed = on_heuristic_failed;
-    t->candidates.user = &context;
-    RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
-    e->statistics.total.pruned += pruned;
-    statistics_end_stage(&e->statistics, &e->statistics.current.prune);
-    return RILL_OK;
 }
 
 /* --- finish ------------------------------------------------------------------------------------------------------- */
@@ -307,7 +263,7 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
         case TIMESTEP_SCORED: { /* next: merge, prune, commit; after the last phase finish */
             const int last = t->phase == e->info.phases - 1;
             RILL__TRY(engine_merge(e, t, last));
-            if (e->chain.n_heuristics > 0) RILL__TRY(prune(e, t));
+            if (e->chain.n_heuristics > 0) RILL__TRY(engine_prune(e, t));
             RILL__TRY(engine_commit(e, t, last));
             t->phase++;
             t->state = TIMESTEP_SELECTED;

@@ -86,27 +86,16 @@ static rill_status prune_actions(void *self, rill_candidates *b)
     return RILL_OK;
 }
 
-#define HEURISTIC(id, called, argument, sentence, make, rule)                \
-    static const rill_heuristic id = {.abi_version = RILL_ABI_VERSION,       \
-                                      .struct_size = sizeof(rill_heuristic), \
-                                      .name = called,                        \
-                                      .arguments = argument,                 \
-                                      .summary = sentence,                   \
-                                      .create = make,                        \
-                                      .apply = rule,                         \
-                                      .destroy = destroy_threshold}
-
-HEURISTIC(absolute, "absolute", "DELTA", "drop candidates more than DELTA below the best score", create_absolute,
-          prune_scores);
-HEURISTIC(relative, "relative", "R", "drop candidates less than R times as probable as the best", create_ratio,
-          prune_scores);
-HEURISTIC(relative_local, "relative_local", "R",
-          "drop candidates whose last action is less than R times as probable as the item's best last action",
-          create_ratio, prune_actions);
-
-rill_status rill__register_heuristics(rill_context *ctx)
-{
-    RILL__TRY(rill_register_heuristic(ctx, &absolute));
-    RILL__TRY(rill_register_heuristic(ctx, &relative));
-    return rill_register_heuristic(ctx, &relative_local);
-}
+#define HEURISTIC(called, argument, sentence, make, rule)                                                              \
+    {                                                                                                                  \
+        .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_heuristic), .name = called, .arguments = argument, \
+        .summary = sentence, .create = make, .apply = rule, .destroy = destroy_threshold                               \
+    }
+const rill_heuristic rill__heuristics[] = {
+    HEURISTIC("absolute", "DELTA", "drop candidates more than DELTA below the best score", create_absolute,
+              prune_scores),
+    HEURISTIC("relative", "R", "drop candidates less than R times as probable as the best", create_ratio, prune_scores),
+    HEURISTIC("relative_local", "R",
+              "drop candidates whose last action is less than R times as probable as the item's best last action",
+              create_ratio, prune_actions),
+};

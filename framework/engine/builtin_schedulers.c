@@ -22,9 +22,9 @@ enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket; that makes 
 
 typedef struct sorter {
     rill_context *ctx;
-    int32_t *count; /* [MAX_KEYS] number of items with each sort key; zero between sorts */
-    int32_t *key;   /* [capacity] sort key of each item in flight */
+    int32_t *key; /* [capacity] sort key of each item in flight */
     size_t capacity;
+    int32_t count[MAX_KEYS]; /* number of items with each sort key; zero between sorts */
 } sorter;
 
 static rill_status sorter_create(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
@@ -35,11 +35,6 @@ static rill_status sorter_create(const rill_scheduler *table, rill_context *ctx,
     sorter *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a scheduler");
     s->ctx = ctx;
-    s->count = rill_calloc(ctx, MAX_KEYS, sizeof *s->count);
-    if (s->count == NULL) {
-        rill_free(ctx, s, sizeof *s);
-        return rill_fail_memory(ctx, MAX_KEYS * sizeof *s->count, "a scheduler");
-    }
     *self = s;
     return RILL_OK;
 }
@@ -48,7 +43,6 @@ static void sorter_destroy(void *self)
 {
     sorter *s = self;
     if (s == NULL) return;
-    rill_free(s->ctx, s->count, MAX_KEYS * sizeof *s->count);
     rill_free(s->ctx, s->key, s->capacity * sizeof *s->key);
     rill_free(s->ctx, s, sizeof *s);
 }
@@ -58,17 +52,12 @@ static int32_t clamp_key(int64_t key)
     return key < 0 ? 0 : key < MAX_KEYS ? (int32_t)key : MAX_KEYS - 1;
 }
 
-static void order_by_admission(const rill_sched_view *sched_view, int32_t *order)
-{
-    for (int32_t i = 0; i < sched_view->n; i++) order[i] = i;
-}
-
 /* --- orders ------------------------------------------------------------------------------------------------------- */
 
 static rill_status choose_all(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     (void)self;
-    order_by_admission(sched_view, order);
+    for (int32_t i = 0; i < sched_view->n; i++) order[i] = i;
     *count = sched_view->n;
     return RILL_OK;
 }
@@ -180,7 +169,7 @@ static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-static const rill_scheduler builtin_schedulers[] = {
+const rill_scheduler rill__schedulers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "batch", "expand all items; admit when the batch is empty", NULL,
      choose_all, refill_when_empty, NULL, NULL, 1},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "least-advanced",
@@ -195,10 +184,3 @@ static const rill_scheduler builtin_schedulers[] = {
      "expand all items, those with the most remaining timesteps first; refill at refill-threshold", sorter_create,
      choose_most_remaining, refill_at_share, sorter_destroy, NULL, 1},
 };
-
-rill_status rill__register_schedulers(rill_context *ctx)
-{
-    for (size_t i = 0; i < sizeof builtin_schedulers / sizeof builtin_schedulers[0]; i++)
-        RILL__TRY(rill_register_scheduler(ctx, &builtin_schedulers[i]));
-    return RILL_OK;
-}

@@ -17,12 +17,7 @@ enum { STATE_ALIGNMENT = 16 };
 
 /* --- instances ---------------------------------------------------------------------------------------------------- */
 
-static rill_status refuse_arguments(rill_context *ctx, const char *what, const char *name, const char *arguments)
-{
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, found \"%s\"", what, name, arguments);
-}
-
-static rill_status create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
+rill_status chain_create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
 {
     const rill_heuristic *h = link->heuristic;
     const rill_scorer *s = link->scorer;
@@ -35,25 +30,15 @@ static rill_status create_instance(rill_context *ctx, const chain_link *link, co
     else if (s != NULL && s->create != NULL)
         status = s->create(s, ctx, arguments, self);
     else if (arguments[0] != '\0')
-        return refuse_arguments(ctx, what, name, arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, found \"%s\"", what, name, arguments);
     status = rill__method_status(ctx, status, what, name, "create");
     return status < 0 ? status : RILL_OK;
 }
 
-static void destroy_instance(const chain_link *link, void *self)
+void chain_destroy_instance(const chain_link *link, void *self)
 {
     if (link->heuristic != NULL && link->heuristic->destroy != NULL) link->heuristic->destroy(self);
     if (link->scorer != NULL && link->scorer->destroy != NULL) link->scorer->destroy(self);
-}
-
-rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self)
-{
-    return create_instance(c->ctx, &c->link[link], like->arguments, self);
-}
-
-void chain_destroy_fresh(chain *c, int32_t link, void *self)
-{
-    destroy_instance(&c->link[link], self);
 }
 
 /* Find the instance of the heuristic or scorer `link` that has these arguments, or create it, and count one more user of the instance. */
@@ -67,7 +52,7 @@ static rill_status acquire(chain *c, chain_link *link, const char *arguments, ch
         if (instance == NULL) return rill_fail_memory(c->ctx, sizeof *instance + length + 1, "arguments");
         *instance = (chain_instance){.next = link->instances, .length = length};
         memcpy(instance->arguments, arguments, length + 1);
-        rill_status status = create_instance(c->ctx, link, arguments, &instance->self);
+        rill_status status = chain_create_instance(c->ctx, link, arguments, &instance->self);
         if (status < 0) {
             rill_free(c->ctx, instance, sizeof *instance + length + 1);
             return status;
@@ -85,15 +70,14 @@ static void release_instance(chain *c, chain_link *link, chain_instance *instanc
     if (--instance->n_users > 0) return;
     while (*link_ptr != instance) link_ptr = &(*link_ptr)->next;
     *link_ptr = instance->next;
-    destroy_instance(link, instance->self);
+    chain_destroy_instance(link, instance->self);
     rill_free(c->ctx, instance, sizeof *instance + instance->length + 1);
 }
 
-rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out)
+rill_status chain_acquire(chain *c, const char *const *arguments, chain_instance **out)
 {
     for (int32_t i = 0; i < c->n; i++) {
-        const char *const *list = i < c->n_heuristics ? heuristics : scorers;
-        const char *own_arguments = list != NULL ? list[i < c->n_heuristics ? i : i - c->n_heuristics] : NULL;
+        const char *own_arguments = arguments[i];
         rill_status status = acquire(
             c, &c->link[i], own_arguments != NULL ? own_arguments : c->default_instances[i]->arguments, &out[i]);
         if (status >= 0) continue;
@@ -112,27 +96,20 @@ void chain_release(chain *c, chain_instance *const *instances)
 
 /* --- creating ----------------------------------------------------------------------------------------------------- */
 
-static rill_status add_link(chain *c, chain_link link, const char *arguments)
+static rill_status add_link(chain *c, const rill_chain_entry *entry, int is_scorer)
 {
-    c->link[c->n] = link;
-    RILL__TRY(acquire(c, &c->link[c->n], arguments != NULL ? arguments : "", &c->default_instances[c->n]));
+    chain_link *link = &c->link[c->n];
+    if (is_scorer)
+        *link = (chain_link){.scorer = rill_find_scorer(c->ctx, entry->name), .state_offset = c->state_bytes};
+    else
+        *link = (chain_link){.heuristic = rill_find_heuristic(c->ctx, entry->name)};
+    if (link->heuristic == NULL && link->scorer == NULL)
+        return rill__fail_unknown(c->ctx, is_scorer ? RILL__SCORER : RILL__HEURISTIC, entry->name);
+    const char *arguments = entry->arguments != NULL ? entry->arguments : "";
+    RILL__TRY(acquire(c, link, arguments, &c->default_instances[c->n]));
     c->n++;
-    return RILL_OK;
-}
-
-static rill_status add_heuristic(chain *c, const rill_chain_entry *entry)
-{
-    const rill_heuristic *table = rill_find_heuristic(c->ctx, entry->name);
-    if (table == NULL) return rill__fail_unknown(c->ctx, RILL__HEURISTIC, entry->name);
-    return add_link(c, (chain_link){.heuristic = table}, entry->arguments);
-}
-
-static rill_status add_scorer(chain *c, const rill_chain_entry *entry)
-{
-    const rill_scorer *table = rill_find_scorer(c->ctx, entry->name);
-    if (table == NULL) return rill__fail_unknown(c->ctx, RILL__SCORER, entry->name);
-    RILL__TRY(add_link(c, (chain_link){.scorer = table, .state_offset = c->state_bytes}, entry->arguments));
-    c->state_bytes += (table->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
+    if (is_scorer)
+        c->state_bytes += (link->scorer->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
     return RILL_OK;
 }
 
@@ -146,8 +123,8 @@ rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *s
     if (c->link == NULL || c->default_instances == NULL)
         return rill_fail_memory(ctx, n * sizeof *c->link, "heuristics and scorers");
     rill_status status = RILL_OK;
-    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = add_heuristic(c, &setup->heuristics[i]);
-    for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = add_scorer(c, &setup->scorers[i]);
+    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = add_link(c, &setup->heuristics[i], 0);
+    for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = add_link(c, &setup->scorers[i], 1);
     return status;
 }
 
@@ -161,33 +138,38 @@ void chain_destroy(chain *c)
     }
     rill_free(c->ctx, c->link, capacity * sizeof *c->link);
     rill_free(c->ctx, c->default_instances, capacity * sizeof *c->default_instances);
-    rill_columns_free(c->ctx, &c->checked_memory);
+    rill_free(c->ctx, c->checked_keep, c->checked_capacity);
     *c = (chain){0};
 }
 
 /* --- one call ----------------------------------------------------------------------------------------------------- */
 
-static rill_candidates candidates_view(const candidates *cands, int32_t phase)
+/* Return the items [i, end) as a heuristic sees them: pointers into the columns, and offsets from 0, which are written to `offset` unless
+ * i is 0. */
+static rill_candidates view_items(const timestep *t, int32_t i, int32_t end, int32_t *offset)
 {
+    const candidates *c = &t->candidates;
+    const int32_t first = c->offset[i];
+    for (int32_t j = i; i > 0 && j <= end; j++) offset[j - i] = c->offset[j] - first;
     return (rill_candidates){
         .struct_size = sizeof(rill_candidates),
-        .n = cands->n,
-        .phase = phase,
-        .offset = cands->offset,
-        .item_id = cands->item_id,
-        .k = cands->k,
-        .timestep = cands->timestep,
-        .outputs = cands->n_outputs,
-        .best_output_score = cands->best_output_score,
-        .best_path_score = cands->best_path_score,
-        .path_score = cands->path_score,
-        .action_logp = cands->action_logp,
-        .parent_rank = cands->parent_rank,
-        .action = cands->action,
-        .ended = cands->ended,
-        .keep = cands->keep,
-        .width = cands->marked_width,
-        .stop = cands->marked_stop,
+        .n = end - i,
+        .phase = t->phase,
+        .offset = i > 0 ? offset : c->offset,
+        .item_id = c->item_id + i,
+        .k = c->k + i,
+        .timestep = c->timestep + i,
+        .outputs = c->n_outputs + i,
+        .best_output_score = c->best_output_score + i,
+        .best_path_score = c->best_path_score + i,
+        .path_score = c->path_score + first,
+        .action_logp = c->action_logp + first,
+        .parent_rank = c->parent_rank + first,
+        .action = c->action + first,
+        .ended = c->ended + first,
+        .keep = c->keep + first,
+        .width = c->marked_width + i,
+        .stop = c->marked_stop + i,
     };
 }
 
@@ -209,46 +191,29 @@ static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self,
     return status < 0 ? status : RILL_OK;
 }
 
-/* Return a view of items [i, end) of `all`: pointers into the same arrays, and offsets from 0, which are written to `offset`. */
-static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t end, int32_t *offset)
+/* A heuristic has failed for selected item i, whose request sets arguments of it: the item fails alone. */
+static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_status status)
 {
-    rill_candidates part = *all;
-    int32_t first = all->offset[i];
-    for (int32_t j = i; j <= end; j++) offset[j - i] = all->offset[j] - first;
-    part.n = end - i;
-    part.offset = offset;
-    part.item_id += i;
-    part.k += i;
-    part.timestep += i;
-    part.outputs += i;
-    part.best_output_score += i;
-    part.best_path_score += i;
-    part.path_score += first;
-    part.action_logp += first;
-    part.parent_rank += first;
-    part.action += first;
-    part.ended += first;
-    part.keep += first;
-    part.width += i;
-    part.stop += i;
-    return part;
+    if (!engine_is_input_error(status)) return status;
+    return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
 /* Heuristic number `link` has failed for the items [i, end), which share an instance of it. If the instance's arguments come from a
  * request, call it for each item alone, and fail only the items for which it fails again; otherwise return the failure, which ends the
  * run. */
-static rill_status fail_custom_items(chain *c, int32_t link, const candidates *cands, rill_candidates *all, int32_t i,
-                                     int32_t end, rill_status status)
+static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
+                                     rill_status status)
 {
-    const chain_instance *instance = cands->instances[i][link];
+    chain *c = &e->chain;
+    const chain_instance *instance = t->candidates.instances[i][link];
     const int alone = end == i + 1;
     int any = 0;
     if (instance == c->default_instances[link]) return status;
     for (; i < end; i++) {
-        rill_candidates one = view_part(all, i, i + 1, cands->part_offset);
+        rill_candidates one = view_items(t, i, i + 1, t->candidates.part_offset);
         const rill_status own = alone ? status : call_heuristic(c, c->link[link].heuristic, instance->self, &one);
         if (own >= 0) continue;
-        RILL__TRY(cands->on_failed(cands->user, i, own));
+        RILL__TRY(fail_item(e, t, i, own));
         clear_marks(&one);
         any = 1;
     }
@@ -257,57 +222,51 @@ static rill_status fail_custom_items(chain *c, int32_t link, const candidates *c
 
 /* Call heuristic number `link` for all items. Adjacent items that share an instance, because their arguments are equal, are passed in one
  * call. */
-static rill_status call_for_all(chain *c, int32_t link, const candidates *cands, rill_candidates *all)
+static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 {
+    chain *c = &e->chain;
+    const candidates *cands = &t->candidates;
     const rill_heuristic *h = c->link[link].heuristic;
-    if (c->n_custom == 0) return call_heuristic(c, h, c->default_instances[link]->self, all);
-    for (int32_t i = 0, end; i < all->n; i = end) {
+    rill_candidates all = view_items(t, 0, cands->n, NULL);
+    if (c->n_custom == 0) return call_heuristic(c, h, c->default_instances[link]->self, &all);
+    for (int32_t i = 0, end; i < cands->n; i = end) {
         const chain_instance *instance = cands->instances[i][link];
-        for (end = i + 1; end < all->n && cands->instances[end][link] == instance;) end++;
-        rill_candidates part = view_part(all, i, end, cands->part_offset);
+        for (end = i + 1; end < cands->n && cands->instances[end][link] == instance;) end++;
+        rill_candidates part = view_items(t, i, end, cands->part_offset);
         const rill_status status = call_heuristic(c, h, instance->self, &part);
-        if (status < 0) RILL__TRY(fail_custom_items(c, link, cands, all, i, end, status));
+        if (status < 0) RILL__TRY(fail_custom_items(e, t, link, i, end, status));
     }
     return RILL_OK;
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
-static rill_status reserve_checks(chain *c, const candidates *cands)
+/* Call heuristic number `link` for each item alone. Fail the run if such a call marks other candidates than the call for all items did. */
+static rill_status check_independence(rill_engine *e, const timestep *t, int32_t link)
 {
-    const rill_array columns[] = {RILL_ARRAY(c->checked_width), RILL_ARRAY(c->checked_stop),
-                                  RILL_ARRAY(c->checked_keep)};
-    size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    /* reserve at least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes */
-    return rill_columns_grow(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns,
-                             sizeof columns / sizeof *columns, "checked marks");
-}
-
-/* Call heuristic number `link` for each item alone. Fail the run if these calls mark other candidates than the call for all items did,
- * whose marks are in `view`. The marks in `view` stay as they are. */
-static rill_status check_independence(chain *c, int32_t link, const candidates *cands, rill_candidates *view)
-{
-    size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    RILL__TRY(reserve_checks(c, cands));
-    memcpy(c->checked_width, view->width, n * sizeof *view->width);
-    memcpy(c->checked_stop, view->stop, n);
-    memcpy(c->checked_keep, view->keep, total);
+    chain *c = &e->chain;
+    const candidates *cands = &t->candidates;
+    RILL__TRY(
+        RILL__GROW(c->ctx, c->checked_keep, c->checked_capacity, (size_t)cands->offset[cands->n] + 1, "checked marks"));
     for (int32_t i = 0; i < cands->n; i++) {
-        int32_t offset[2], first = cands->offset[i];
-        rill_candidates one = view_part(view, i, i + 1, offset);
+        int32_t offset[2], width;
+        uint8_t stop;
         void *fresh;
-        RILL__TRY(chain_create_fresh(c, link, cands->instances[i][link], &fresh));
-        rill_status status = call_heuristic(c, c->link[link].heuristic, fresh, &one);
-        chain_destroy_fresh(c, link, fresh);
+        const int32_t first = cands->offset[i], n = cands->offset[i + 1] - first;
+        rill_candidates one = view_items(t, i, i + 1, offset);
+        one.keep = c->checked_keep;
+        one.width = &width;
+        one.stop = &stop;
+        RILL__TRY(chain_create_instance(c->ctx, &c->link[link], cands->instances[i][link]->arguments, &fresh));
+        const rill_status status = call_heuristic(c, c->link[link].heuristic, fresh, &one);
+        chain_destroy_instance(&c->link[link], fresh);
         if (status < 0 && cands->instances[i][link] != c->default_instances[link]) {
-            RILL__TRY(cands->on_failed(cands->user, i, status));
-            memcpy(one.keep, c->checked_keep + first, (size_t)offset[1]);
+            RILL__TRY(fail_item(e, t, i, status));
             continue;
         }
         RILL__TRY(status);
-        int same = memcmp(one.keep, c->checked_keep + first, (size_t)offset[1]) == 0 &&
-                   *one.width == c->checked_width[i] && *one.stop == c->checked_stop[i];
-        if (!same)
+        if (memcmp(c->checked_keep, cands->keep + first, (size_t)n) != 0 || width != cands->marked_width[i] ||
+            stop != cands->marked_stop[i])
             return rill_fail(
                 c->ctx, RILL_ERR_CHECK,
                 "heuristic %s gives input %lld another result alone than in a batch of %d: it must use one input "
@@ -349,11 +308,20 @@ static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t en
     c->marked_width[i] = INT32_MAX;
 }
 
+/* Record for the trace and for certificates that heuristic number `link` drops candidate j of item i. */
+static void note_dropped(rill_engine *e, timestep *t, int32_t link, int32_t i, int32_t j)
+{
+    if (e->tracer.fn != NULL) tracer_dropped(&e->tracer, t, link, i, j);
+    if (e->settings.certify) stop_abandon_candidate(&t->candidates, &e->items.item[t->selected[i]], j);
+}
+
 /* Remove the candidates that a heuristic dropped: those not marked in `keep`, and those after the best marked_width[i] marked ones of item
  * i. If fewer than min_kept[i] would remain, the best of the others stay too. `link`: index of the heuristic that wrote `keep`. Returns the
  * number of removed candidates. */
-static int64_t drop_candidates(candidates *c, int32_t link)
+static int64_t drop_candidates(rill_engine *e, timestep *t, int32_t link)
 {
+    candidates *c = &t->candidates;
+    const int is_watched = e->settings.certify || e->tracer.fn != NULL;
     int32_t to = 0, from = 0, old_n = c->n > 0 ? c->offset[c->n] : 0;
     for (int32_t i = 0; i < c->n; i++) {
         int32_t start = to, end = c->offset[i + 1];
@@ -362,8 +330,8 @@ static int64_t drop_candidates(candidates *c, int32_t link)
             if (c->keep[from] && to - start < c->marked_width[i]) {
                 if (to < from) copy_candidate(c, to, from);
                 to++;
-            } else if (c->on_dropped != NULL) {
-                c->on_dropped(c->user, link, i, from);
+            } else if (is_watched) {
+                note_dropped(e, t, link, i, from);
             }
         c->offset[i] = start;
     }
@@ -373,15 +341,15 @@ static int64_t drop_candidates(candidates *c, int32_t link)
 
 /* --- all heuristics ----------------------------------------------------------------------------------------------- */
 
-rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned)
+rill_status engine_prune(rill_engine *e, timestep *t)
 {
-    *pruned = 0;
-    for (int32_t i = 0; i < c->n_heuristics; i++) {
-        rill_candidates view = candidates_view(cands, phase);
-        RILL__TRY(call_for_all(c, i, cands, &view));
-        if (c->check) RILL__TRY(check_independence(c, i, cands, &view));
+    candidates *cands = &t->candidates;
+    for (int32_t i = 0; i < e->chain.n_heuristics; i++) {
+        RILL__TRY(call_for_all(e, t, i));
+        if (e->chain.check) RILL__TRY(check_independence(e, t, i));
         for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->marked_stop[j];
-        *pruned += drop_candidates(cands, i);
+        e->statistics.total.pruned += drop_candidates(e, t, i);
     }
+    statistics_end_stage(&e->statistics, &e->statistics.current.prune);
     return RILL_OK;
 }

@@ -36,11 +36,9 @@ typedef struct chain {
     size_t state_bytes; /* bytes of all scorers' states for one hypothesis */
     /* 1: the setting `check` is on */
     int check;
-    /* For the setting `check`: copies of the marks that a heuristic made when it was called for all items, to compare them with the marks
-     * of calls for each item alone. */
-    rill_columns checked_memory;
-    int32_t *checked_width;
-    uint8_t *checked_stop, *checked_keep;
+    /* for the setting `check`: which candidates a heuristic keeps when it is called for one item alone */
+    uint8_t *checked_keep;
+    size_t checked_capacity;
 } chain;
 
 /* Look up the heuristics and scorers that `setup` names, and create their instances. The caller must call chain_destroy() after a failure
@@ -51,12 +49,11 @@ void chain_destroy(chain *c);
 /* Find or create an instance of each link with these arguments, write the instances to out[0, n), and count one more user of each. A NULL
  * instead of arguments means the arguments of the setup. Release the instances with chain_release(). After a failure no instance is
  * held. */
-rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
+rill_status chain_acquire(chain *c, const char *const *arguments, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 
-/* Create an unshared instance of heuristic or scorer number `link` of the chain, with the same arguments as the instance `like`. Free it
- * with chain_destroy_fresh(). */
-rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
-void chain_destroy_fresh(chain *c, int32_t link, void *self);
+/* Create an instance that is not shared, and destroy an instance. */
+rill_status chain_create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self);
+void chain_destroy_instance(const chain_link *link, void *self);
 
 #endif

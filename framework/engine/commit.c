@@ -20,13 +20,6 @@ static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j
                         c->action_logp[j], c->action_score[j], 0);
 }
 
-/* Return the length of candidate j in timesteps, without an end action. Call this before the item's timestep counter is incremented. */
-static int32_t candidate_length(const candidates *c, const beam_entry *old_beam, const item *it, int32_t j)
-{
-    if (c->hyp[j] >= 0) return old_beam[c->parent_rank[j]].length;
-    return it->timestep + (c->terminal[j] != RILL_END);
-}
-
 /* A beam entry has a reference to the model state of its hypothesis (HYP_HOLDS in hyp_pool.h). Release that of an old beam entry. `holds`:
  * number of the entry's children in the new beam whose states will be computed from this state, so that they need references to it. */
 static inline void release_node(hyp_pool *f, const beam_entry *entry, int32_t holds)
@@ -44,6 +37,7 @@ void engine_release_beam(rill_engine *e, item *it)
         release_node(&e->hyps, &it->beam[rank], 0);
         hyp_pool_release(&e->hyps, &it->arena, it->beam[rank].hyp);
     }
+    it->width = it->n_live = 0;
 }
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
@@ -91,7 +85,6 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) stop_abandon_candidate(c, it, j);
     engine_release_beam(e, it);
-    it->width = it->n_live = 0;
 }
 
 /* Make candidate j the new beam entry at `rank`. The references that it adds to hypotheses of the old beam are collected in child_counts,
@@ -107,9 +100,11 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     entry->state_parent = RILL_NO_NODE;
     entry->action_logp = c->action_logp[j];
     entry->group = c->group[j];
-    /* the members length and state_rank share memory. An ended entry has a length; a live entry has a state_rank, which is the entry's own
-     * rank */
-    entry->length = ended ? candidate_length(c, old_beam, it, j) : rank;
+    /* the members length and state_rank share memory. An ended entry has a length in timesteps, without an end action; a live entry has a
+     * state_rank, which is the entry's own rank */
+    entry->length = !ended           ? rank
+                    : c->hyp[j] >= 0 ? old_beam[from].length
+                                     : it->timestep + (c->terminal[j] != RILL_END);
     entry->ended = ended ? c->terminal[j] : 0;
     t->child_counts[from].refs++;
     if (c->hyp[j] >= 0) {

@@ -89,7 +89,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
                          .user = setup->trace_user,
                          .n_heuristics = setup->n_heuristics,
                          .with_hypotheses = setup->trace != NULL && setup->trace_hypotheses};
-    e->schedule = (schedule){.ctx = ctx,
+    e->schedule = (schedule){.idle.ctx = ctx,
                              .budget = setup->budget,
                              .budget_user = setup->budget_user,
                              .overdue_first = setup->overdue_first != 0};
@@ -133,7 +133,7 @@ void rill_engine_destroy(rill_engine *e)
     chain_destroy(&e->chain);
     rill_columns_free(e->ctx, &e->admission.memory);
     items_finish(&e->items);
-    running_finish(&e->running);
+    rill_columns_free(e->ctx, &e->running.memory);
     for (int32_t group = 0; group < 2; group++) timestep_finish(&e->timesteps[group]);
     hyp_pool_finish(&e->hyps);
     bad_words_finish(&e->bad_words, e->ctx);
@@ -141,8 +141,8 @@ void rill_engine_destroy(rill_engine *e)
     scorer_states_finish(&e->scorer_states);
     rill_free(e->ctx, e->redecode.found, e->redecode.found_capacity * sizeof *e->redecode.found);
     rill_free(e->ctx, e->redecode.found_action, e->redecode.found_action_capacity * sizeof *e->redecode.found_action);
-    backtrace_finish(&e->output_writer.backtrace);
-    statistics_finish(&e->statistics);
+    rill_columns_free(e->ctx, &e->output_writer.backtrace.memory);
+    rill_free(e->ctx, e->statistics.depth_width, e->statistics.n_depths * sizeof *e->statistics.depth_width);
     rill__runner_stop(&e->runner);
     rill_free(e->ctx, e, sizeof *e);
 }
@@ -225,14 +225,6 @@ const rill_output *rill_result_output(const rill_result *result, int32_t i)
 rill_status rill_engine_next(rill_engine *e, const rill_result **out)
 {
     return input_queue_next(e->queue, e->failed < 0, out);
-}
-
-void rill_engine_stats(const rill_engine *e, rill_stats *out)
-{
-    int64_t budget = e->schedule.budget == NULL ? e->settings.budget : 0;
-    rill_graph_runs runs = {0};
-    if (e->domain->graph_runs != NULL) e->domain->graph_runs(e->self, &runs);
-    statistics_write(&e->statistics, &e->hyps, &e->memory_limit, &e->queue->results, budget, &runs, out);
 }
 
 /* --- profiles of operations, measured by the domain (rill/profile.h) ------------------------------------------------ */

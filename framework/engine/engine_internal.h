@@ -2,7 +2,7 @@
  * files call each other.
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
- *                    ^                         ^---------| preempted when there are too few states (memory_limit.c)
+ *                    ^                         ^---------| preempted when there are too few states (preempt.c)
  *                    '-----------------------------------' exceeds the engine's part of the memory limit
  *
  * Words used below. An *item* is an input that is being decoded, with its beam; a *slot* is the index of an item and of its encoder memory.
@@ -16,27 +16,13 @@
 
 #include "chain.h"
 #include "input_queue.h"
-#include "memory_limit.h"
-#include "ngram_blocking.h"
-#include "output_writer.h"
-#include "reorder_buffer.h"
 #include "requests.h"
 #include "search_variant.h"
 #include "timestep.h"
 
-/* The idle items: items that no timestep in progress is expanding. While the device computes one timestep, the next one is selected from
- * them. The arrays are columns of rill_sched_view, restricted to idle items; running_index is each idle item's index in
- * rill_engine.running. */
-typedef struct idle_columns {
-    rill_columns memory;
-    int32_t *running_index, *timestep, *width;
-    int64_t *id, *size, *refill_index;
-} idle_columns;
-
 /* The scheduler (a plugin), the user's budget function, and the state of admission. They decide which items a timestep expands, and when
  * inputs are admitted. */
 typedef struct schedule {
-    rill_context *ctx;
     const rill_scheduler *scheduler;
     void *self; /* the scheduler's instance */
     /* the user's function that sets the budget of each timestep; NULL: settings.budget applies */
@@ -49,14 +35,16 @@ typedef struct schedule {
     int overdue_first; /* 1: items that were passed over or omitted too long go first (scheduler.h) */
     /* the next check for starving items is due when rill_stats.expansions reaches this value */
     int64_t next_check;
-    idle_columns idle;
+    /* the items that no timestep in progress is expanding; `slot` is here an item's index in rill_engine.running. While the device computes
+     * one timestep, the next one is selected from them */
+    running_items idle;
 } schedule;
 
 /* Create the scheduler that `scheduler` names; NULL: the method's default scheduler. */
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
-/* Return the items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
-rill_sched_view schedule_view(const rill_engine *e);
+/* Return a list of items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
+rill_sched_view schedule_view(const rill_engine *e, const running_items *list);
 /* Select the items that timestep t expands, among idle items: at least one, and further ones while their live hypotheses fit in the budget
  * and in max_rows. Selects none if no item is idle, if the other timestep in progress leaves too few states under the memory limit, or if
  * the only item has failed. */
@@ -80,7 +68,6 @@ double statistics_clock(void);
 /* End a stage of a timestep: add the seconds since the previous stage ended to *stage. The next stage starts now. (Reading the clock at
  * both ends of each stage took a tenth of the engine's time.) */
 void statistics_end_stage(statistics *s, double *stage);
-void statistics_finish(statistics *s);
 /* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
@@ -91,11 +78,6 @@ void statistics_add(rill_stats *sum, const rill_stats *s);
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Write the statistics to *out, of which only out->struct_size bytes are written: the caller's rill_stats may be shorter. `budget`: the
- * budget of every timestep; 0: there is none, or it varies. */
-void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
-                      int64_t budget, const rill_graph_runs *graph_runs, rill_stats *out);
-
 /* Tracing: records what a timestep does with each item, and passes it to the user's trace function. If there is none, only tracer_item()
  * may be called. tracer_candidate() and tracer_output() are called only if with_hypotheses is 1. */
 typedef struct tracer {
@@ -124,9 +106,50 @@ void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_
 void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
-/* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted in timestep `number`. */
-void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
-                 rill_status status);
+
+/* Limits how many model states may exist at once; preempt.c preempts items when the limit leaves too few. */
+typedef struct memory_limit {
+    int64_t bytes; /* the setting `memory`, or what the device has free; 0: no limit in bytes */
+    /* limit on nodes (model states) of this engine; 0: there is no limit, and the other members are unused */
+    int32_t max_nodes;
+    int64_t max_rows;        /* limit on rows (live hypotheses) of a timestep; 0: no limit */
+    int64_t max_slot_bytes;  /* limit on bytes of encoder memory in use; 0: no limit */
+    int64_t used_slot_bytes; /* bytes of encoder memory in use */
+    /* total size of all inputs encoded so far: measured_size as estimated before encoding, encoded_size as reported by encode() */
+    double measured_size, encoded_size;
+    /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
+    int32_t running_window;
+    int32_t finished_in_window; /* number of items that finished since running_window changed */
+    /* For several workers that share the limit: each has one of n_shares equal parts of the total_* limits. To decode an input that exceeds
+     * a part, one engine gets the whole limit (input_queue.h). */
+    int32_t n_shares, total_nodes;
+    int64_t total_slot_bytes, total_rows;
+    int has_all; /* 1: the engine has the whole limit */
+} memory_limit;
+
+/* Memory for the actions, states and scores along one hypothesis, which domains get as a rill_hypothesis. */
+typedef struct backtrace_buffer {
+    rill_context *ctx;
+    rill_columns memory;
+    int32_t *action, *node;
+    float *logp, *score;
+} backtrace_buffer;
+
+/* Makes the texts of outputs (detokenized, or in the domain's own notation), with finalize() of the domain (the model's code).
+ *
+ * Normally the engine's thread makes the texts when an item finishes, while the item's states and slot still exist. If finalize() needs
+ * neither (rill_domain_info.finalize_anywhere) and results go to another thread anyway, that thread makes the texts (workers.c). A
+ * result record then leaves the engine with actions but no texts, and with extra outputs if the setting `distinct` may drop some. */
+typedef struct output_writer {
+    rill_context *ctx;
+    const rill_domain *domain;
+    void *self;                /* the runner (one thread's use of the model) to pass to the domain's functions */
+    const char *const *fields; /* [n_fields] names of output fields; borrowed from the setup */
+    int32_t n_fields;
+    /* 1: results leave the engine without texts, and another thread makes these; 0: the engine makes them */
+    int is_deferred;
+    backtrace_buffer backtrace;
+} output_writer;
 
 /* Data that scorers get about a row besides the columns of row_table: their own states, and the text of the row's input.
  *
@@ -146,9 +169,8 @@ typedef struct scorer_states {
 } scorer_states;
 
 void scorer_states_finish(scorer_states *s);
-/* Reserve memory for the scorer states of `nodes` nodes and of the rows, and look up the input texts of the rows. */
-rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
-                                const items *all);
+/* Reserve memory for the scorer states of all nodes and of the rows, and look up the input texts of the rows. */
+rill_status scorer_states_begin(rill_engine *e, const row_table *rows);
 
 /* The domain's capacities: it has reserved memory for this many states and slots. Ids of nodes (states) and slots must be smaller. */
 typedef struct rill__reserved {
@@ -245,14 +267,20 @@ rill_status engine_encode_ahead(rill_engine *e);
 /* Update how many inputs the engine may take (input_taker.n_offered). Returns how many inputs could be admitted, including inputs that were
  * encoded in advance. */
 int64_t engine_n_waiting(rill_engine *e);
-/* Free an item with its hypotheses, slot and input, without making a result. */
-void engine_free_item(rill_engine *e, int32_t slot);
-/* Free an item and return its input to the queue, because the item needs more than this engine's part of the memory limit. */
-rill_status engine_give_back_item(rill_engine *e, int32_t slot);
-/* Free an input that was taken from the queue. */
-void engine_free_input(rill_engine *e, queued_input *in);
-/* Call the domain's reserve() if the engine now has more state ids or slots than the domain has reserved. */
+
+/* item.c: call the domain's reserve() if the engine now has more state ids or slots than the domain has reserved. */
 rill_status engine_reserve_domain(rill_engine *e);
+/* Pass the nodes (state ids) that are no longer needed to the domain's free(). Afterwards the ids can be reused. */
+void engine_free_nodes(rill_engine *e);
+/* Mark an item that is in a timestep in progress, so that it is removed when the timestep is over. */
+void engine_mark_cancelled(rill_engine *e, item *it);
+/* Fail one item of a timestep in progress. The rest of the timestep skips the item, and its input's result will have this status and
+ * message. Other items are unaffected. */
+rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
+/* Return 1 if a failure with this status, caused by one input, fails only that input. Return 0 if it ends the run: out of memory, a
+ * requested stop, or a failure of the setting `check`. */
+int engine_is_input_error(rill_status status);
+
 /* expand.c: begin a phase of the timestep. Make a row for each live hypothesis of the selected items, have the domain compute the rows'
  * states, and collect the bonuses and masks of scorers and settings (modifiers). */
 rill_status engine_expand(rill_engine *e, timestep *t);
@@ -263,6 +291,10 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 rill_status engine_step_rows(rill_engine *e, timestep *t);
 /* Subtract n from the number of nodes (state ids) reserved for the timestep, because n nodes are now in use, or are not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
+/* Called before the next part of the rows is scored; the part begins at t->next_row. Items of the timestep that are cancelled or late leave
+ * it (item.leaves): the rest of the timestep skips them, and they are finished afterwards. t->next_row moves past rows of such items.
+ *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
+rill_status engine_leave_midway(rill_engine *e, timestep *t);
 /* Return rows [from, from + n) of the timestep in the form that the domain's functions take. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
 
@@ -270,14 +302,14 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
  * frees its memory. */
 void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group);
 void timestep_finish(timestep *t);
-/* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
-rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Wait for the score calls that a device still computes, and discard their results. */
 void engine_collect_pending(rill_engine *e);
 
 /* merge.c: list the best children of each selected item as candidates, best first. `last`: 1: this is the last phase of the timestep (most
  * domains have one phase), in which ended children can become outputs. */
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
+/* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
+rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Reserve memory for all candidates and outputs that the rows' choices can become, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
 /* For cube pruning: count, among the best children of selected item i, the children of each beam entry. The number for the entry at `rank`
@@ -286,8 +318,8 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t);
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
 
 /* Defined in chain.c. Each heuristic of the run, in order, drops candidates; the arrays are then compacted. If a heuristic stops item i,
- * cands->stop[i] is set to 1. *pruned: number of dropped candidates. */
-rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned);
+ * t->candidates.stop[i] is set to 1. */
+rill_status engine_prune(rill_engine *e, timestep *t);
 
 /* stop_criteria.c: when a hypothesis may end, when it leaves the beam as an output, and when an item stops, by the item's settings. The
  * rules are steps 4, 6 and 7 of "One timestep of one item, exactly" in docs/algorithms.md, and docs/search.md. */
@@ -355,7 +387,7 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last);
  * output, else 0. */
 int engine_before_outputs(rill_engine *e, item *it, int needs_output);
 /* Release all references to hypotheses that the item's old beam still holds. References that passed to new beam entries or to outputs are
- * not affected. */
+ * not affected. The beam is then empty. */
 void engine_release_beam(rill_engine *e, item *it);
 
 /* scorer_calls.c: call all scorers for the timestep's rows, and collect their bonuses, masks and limits in `mods`. */
@@ -373,11 +405,11 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
 const char *engine_scorer_label(const rill_engine *e);
 /* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
-/* Call found() of the scorers, with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requested another
- * search; the item has then been restarted. */
+/* Call found() of the scorers, with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requests another
+ * search. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
-/* Call done() of the scorers for an item that leaves the engine. */
-void engine_scorers_done(rill_engine *e, const item *it);
+/* Call done() of the first n scorers of the run for input `id`, which has these instances. */
+void engine_scorers_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n);
 
 /* request_progress.c: after timestep `t`, call the progress callbacks of its items that continue. Call it only if some request has one.
  *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
@@ -386,36 +418,97 @@ rill_status progress_report(rill_engine *e, const timestep *t);
 /* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item stays in flight, because
  * it continues with exact search or because a scorer restarted its search. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
-/* Save the result that an item with a deadline has so far, before a scorer restarts its search. If the deadline passes during the second
- * search, engine_deliver_saved() delivers the saved result. */
-rill_status engine_save_result(rill_engine *e, int32_t slot);
+/* Deliver the result of an input's first search, because its deadline has passed during a second one. */
 void engine_deliver_saved(rill_engine *e, queued_input *in);
-/* Make the result of an input with nothing to decode: one empty output. */
-rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
+/* Make the result of an input with nothing to decode, one empty output, and free the input. The input is freed even if there is no memory
+ * for its result. */
+rill_status engine_finish_empty(rill_engine *e, queued_input *in);
+/* Free a slot that the domain has filled. */
+void engine_free_slot(rill_engine *e, int32_t slot);
+/* Free an item with its hypotheses, slot and input, without making a result. */
+void engine_free_item(rill_engine *e, int32_t slot);
+/* Free an input that was taken from the queue. */
+void engine_free_input(rill_engine *e, queued_input *in);
+/* Make the failed result of an input that cannot be decoded, and free the input. The input is freed even if there is no memory for its
+ * result. */
+rill_status engine_fail_input(rill_engine *e, queued_input *in, rill_status status, const char *message);
+/* Return an input that has no slot (index of an item) to the queue. */
+rill_status engine_give_back(rill_engine *e, queued_input *in);
+/* Free an item and return its input to the queue, because the item needs more than this engine's part of the memory limit. */
+rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 
-/* Defined in requests.c. engine_drop_inputs() finishes the inputs that are cancelled or late: inputs in the queue, and items of this engine
+/* preempt.c. */
+/* Free states by preempting items until the oldest item in flight can be expanded; no timestep may be in progress. If preemption does not
+ * suffice, the oldest item is given back to the queue, finished or failed, and nothing is left in flight. */
+rill_status engine_preempt(rill_engine *e);
+
+/* Defined in leave.c. engine_drop_inputs() finishes the inputs that are cancelled or late: inputs in the queue, and items of this engine
  * that are not in a timestep. engine_finish_cancelled() finishes items of the timestep that have failed, or were cancelled while they were
  * in it. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
-/* Called before the next part of the rows is scored; the part begins at t->next_row. Items of the timestep that are cancelled or late leave
- * it (item.leaves): the rest of the timestep skips them, and they are finished afterwards. t->next_row moves past rows of such items.
- *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
-rill_status engine_leave_midway(rill_engine *e, timestep *t);
-/* Fail one item of a timestep in progress. The rest of the timestep skips the item, and its input's result will have this status and
- * message. Other items are unaffected. */
-rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
-/* Return 1 if a failure with this status, caused by one input, fails only that input. Return 0 if it ends the run: out of memory, a
- * requested stop, or a failure of the setting `check`. */
-int engine_is_input_error(rill_status status);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
+/* End an item without new outputs. `place`: its index among the running items; IS_READY: it is not running, but ready. If `status` is
+ * RILL_OK, the saved result of an earlier search is delivered; else a failed result with this status. */
+enum { IS_READY = -1 };
+rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
+
+/* memory_limit.c */
+/* Compute one worker's part of the limit, from the settings and from the memory sizes that the domain declares. Nothing may be in flight.
+ * RILL_OK · RILL_ERR_OPTION */
+rill_status memory_limit_init(rill_engine *e, int32_t workers);
+/* Return how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
+int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
+/* Return the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
+double memory_limit_free_bytes(const rill_engine *e);
+/* Return 1 if an input may be encoded in addition to n others, else 0. `size`: its size as measured before encoding. The memory that it is
+ * expected to need is subtracted from *free_bytes. */
+int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
+/* Count the memory of an encoded input; `measured`: the input's size as measured before encoding. RILL_OK · RILL_AGAIN (the memory exceeds
+ * the engine's part of the limit, and is not counted) · RILL_ERR_INPUT, with a message in `input` (the memory exceeds the whole limit) */
+rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
+/* Return the number of states that the limit still allows. States that are reserved for a timestep in progress count as used. */
+int64_t memory_limit_free_nodes(const rill_engine *e);
+/* Return an upper bound on the number of states that one more timestep of the item in this slot makes. */
+int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
+/* Lower running_window (the estimated number of items that fit in memory), because the states of the items that the scheduler chose did not
+ * fit. */
+void memory_limit_shrink_window(rill_engine *e);
+/* Check that one item's full beam fits in the limit on rows, with the settings of request r; NULL: with the engine's settings.
+ *   RILL_OK · RILL_ERR_OPTION */
+rill_status memory_limit_check(const rill_engine *e, const request *r);
+/* Give the engine the whole limit (has_all = 1), or its part of it (0). The limit on rows always stays divided, since scratch memory is
+ * never freed. Nothing may be in flight. */
+void memory_limit_use(rill_engine *e, int has_all);
+/* An item has finished: subtract its encoder memory from used_slot_bytes. */
+void memory_limit_remove_input(rill_engine *e, int32_t slot);
+
+/* output_writer.c */
+/* Backtrace: write the actions of an output of the item in `slot`, oldest action first, to *hypothesis. `phases`: number of the domain's
+ * phases; a timestep adds one action per phase. The arrays of *hypothesis are in `u` and stay valid until the next call.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
+                             int32_t phases, rill_hypothesis *hypothesis);
+
+/* Append the text of a hypothesis, NUL-terminated, and the texts of its additional fields to `text`; set out->text_bytes. `text` already
+ * holds the texts of outputs[0, n). If `distinct` is 1 and one of these texts equals the new one, nothing is appended and *is_new is 0.
+ *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
+rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
+                                 const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
+/* Set the pointers of the record's outputs to their texts, actions and log-probabilities. Call this when all outputs have
+ * been added, since appending may move these arrays. */
+void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
+/* Make the texts of a record that left the engine without texts. They are stored in `text`, and are valid until `text` is used again. */
+rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
+
+/* tracer.c */
+/* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted. */
+void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status);
 
 /* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
  * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.
  *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
-/* Pass the nodes (state ids) that are no longer needed to the domain's free(). Afterwards the ids can be reused. */
-void engine_free_nodes(rill_engine *e);
 
 /* Copy a caller's setup. A program built against an older version has shorter structs.
  *   RILL_OK · RILL_ERR_ABI */

@@ -7,7 +7,7 @@
  *
  * A row stands for a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not
  * when the candidate was committed: states of candidates that heuristics drop are never computed. Modifiers come from scorers
- * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and n-gram blocking (ngram_blocking.h).
+ * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and n-gram blocking (ngram_blocking.c).
  *
  * Sections: modifiers · rows. */
 #include <math.h>
@@ -41,7 +41,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     for (int32_t i = 0; i < t->rows.n; i++) {
         const item *it = &e->items.item[t->rows.slot[i]];
         int32_t m = item_choices(e, it, t->phase);
-        if (it->owner != NULL) modifiers_unlimit(mods, i);
+        if (it->owner != NULL && mods->has_limit) mods->limit[i] = INT32_MAX; /* scorers' limits do not apply */
         if (m < max_m) RILL__TRY(rill_modifiers_limit_children(mods, i, m));
         if (last) RILL__TRY(rill_modifiers_end_rule(mods, i, stop_end_rule(it)));
         if (it->blocks_ngrams)
@@ -54,16 +54,6 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
             RILL__TRY(rill_modifiers_add(mods, i, e->unknown_action, -(float)e->settings.unknown_penalty));
     }
     return RILL_OK;
-}
-
-/* Return the set (bit mask) of search variants that the scorers' modifiers of these rows bring into this phase. */
-static uint32_t variants_of_modifiers(const modifier_table *rules)
-{
-    uint32_t set = 0;
-    for (int i = 0; search_variants[i] != NULL; i++)
-        if (search_variants[i]->has_modifiers != NULL && search_variants[i]->has_modifiers(rules))
-            set |= UINT32_C(1) << i;
-    return set;
 }
 
 /* Return 1 if settings restrict some row of the timestep, else 0. *max_m: the largest number of choices requested for a row. A row is
@@ -111,41 +101,21 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
     FOR_VARIANTS (v, t->round > 0 ? t->variants : 0, restrict_rows) RILL__TRY(v->restrict_rows(t));
     RILL__TRY(modifiers_build(mods, max_m, rules));
     /* merging reads the modifiers of the first scoring pass only */
-    t->modifier_variants = variants_of_modifiers(&t->rounds[0].modifier_table);
+    t->modifier_variants = variants_of(NULL, &t->rounds[0].modifier_table);
     return RILL_OK;
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-#define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
-
-/* Lay out the columns of the row table in one memory block, timestep.row_block (carve.h). */
-static void lay_out_rows(row_table *r, rill_carver *c, size_t rows)
-{
-    CARVE(r->node, rows);
-    CARVE(r->parent, rows);
-    CARVE(r->state_parent, rows);
-    CARVE(r->action, rows);
-    CARVE(r->slot, rows);
-    CARVE(r->depth, rows);
-    CARVE(r->hyp, rows);
-    CARVE(r->rank, rows);
-    CARVE(r->item, rows);
-    CARVE(r->item_id, rows);
-    CARVE(r->path_score, rows);
-}
-
 static rill_status reserve_rows(timestep *t, size_t rows)
 {
-    rill_carver carver = {0};
-    if (rows <= t->rows_capacity) return RILL_OK;
-    rows = rill__grown(t->rows_capacity, rows);
-    t->rows_capacity = 0;
-    lay_out_rows(&t->rows, &carver, rows);
-    RILL__TRY(rill_carve_reserve(t->ctx, &t->row_block, &t->row_bytes, &carver));
-    lay_out_rows(&t->rows, &carver, rows);
-    t->rows_capacity = rows;
-    return RILL_OK;
+    row_table *r = &t->rows;
+    if (rows <= t->row_memory.capacity) return RILL_OK;
+    const rill_array columns[] = {RILL_ARRAY(r->node),    RILL_ARRAY(r->parent),    RILL_ARRAY(r->state_parent),
+                                  RILL_ARRAY(r->action),  RILL_ARRAY(r->slot),      RILL_ARRAY(r->depth),
+                                  RILL_ARRAY(r->hyp),     RILL_ARRAY(r->rank),      RILL_ARRAY(r->item),
+                                  RILL_ARRAY(r->item_id), RILL_ARRAY(r->path_score)};
+    return RILL__GROW_COLUMNS(t->ctx, &t->row_memory, rows, columns, "rows");
 }
 
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
@@ -170,13 +140,6 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
     r->path_score[i] = entry->path_score;
 }
 
-void engine_free_nodes(rill_engine *e)
-{
-    if (e->hyps.n_freed_nodes > 0 && e->domain->free != NULL)
-        e->domain->free(e->self, e->hyps.n_freed_nodes, e->hyps.freed_nodes);
-    hyp_pool_recycle_nodes(&e->hyps);
-}
-
 void engine_use_reserved_nodes(timestep *t, int64_t n)
 {
     t->reserved_nodes -= t->reserved_nodes < n ? t->reserved_nodes : n;
@@ -194,6 +157,29 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .slot = r->slot + from,
                        .depth = r->depth + from,
                        .group = t->group};
+}
+
+/* Mark the cancelled and late items that leave the timestep midway. No item leaves midway if the model has several phases, because beams
+ * have changed after the first phase, or with cube pruning, where hypotheses share rows. Items in exact search do not leave midway
+ * either. */
+static rill_status mark_leaving(rill_engine *e, const timestep *t)
+{
+    const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;
+    if (atomic_load(&e->queue->stopped)) return rill_fail(e->ctx, RILL_ERR_STOPPED, "the run was stopped");
+    if (e->info.phases > 1 || t->row_of != NULL) return RILL_OK;
+    if (now < e->requests.next_deadline && e->queue->n_cancelled == 0 && e->items.n_cancelled == 0) return RILL_OK;
+    for (int32_t i = 0; i < t->n; i++) {
+        item *it = &e->items.item[t->selected[i]];
+        it->leaves |= it->owner == NULL && (it->cancelled || input_reason_to_leave(it->input, now) < 0);
+    }
+    return RILL_OK;
+}
+
+rill_status engine_leave_midway(rill_engine *e, timestep *t)
+{
+    RILL__TRY(mark_leaving(e, t));
+    while (t->next_row < t->rows.n && e->items.item[t->rows.slot[t->next_row]].leaves) t->next_row++;
+    return RILL_OK;
 }
 
 /* Remove the rows of items that have left the timestep from the row table. */

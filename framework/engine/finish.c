@@ -1,13 +1,72 @@
 /* Makes the result of an input whose search has stopped.
  *
  * Outputs are ordered by final score (stop_criteria.c); outputs with equal scores keep the order in which they were found. Only the n best
- * are made into texts. With the setting `distinct`, duplicates of these are made into texts too and then dropped (output_writer.h). */
+ * are made into texts. With the setting `distinct`, duplicates of these are made into texts too and then dropped (output_writer.c).
+ *
+ * Sections: freeing · results. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine_internal.h"
+
+/* --- freeing ------------------------------------------------------------------------------------------------------ */
+
+void engine_free_slot(rill_engine *e, int32_t slot)
+{
+    if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
+    items_free_slot(&e->items, slot);
+}
+
+void engine_free_input(rill_engine *e, queued_input *in)
+{
+    request_free(in->request);
+    in->request = NULL;
+    rill_text_clear(&in->note);
+    input_queue_free(e->queue, &e->taker, in);
+}
+
+/* Free an item, but not its input. */
+static void free_item(rill_engine *e, int32_t slot)
+{
+    const item *it = &e->items.item[slot];
+    engine_scorers_done(e, it->instances, it->id, e->chain.n_scorers);
+    items_clear(&e->items, &e->hyps, slot);
+    memory_limit_remove_input(e, slot);
+    engine_free_slot(e, slot);
+    e->items.item[slot].request = NULL; /* loops over a timestep's items check for NULL */
+}
+
+void engine_free_item(rill_engine *e, int32_t slot)
+{
+    free_item(e, slot);
+    engine_free_input(e, e->items.item[slot].input);
+}
+
+rill_status engine_fail_input(rill_engine *e, queued_input *in, rill_status status, const char *message)
+{
+    status = input_queue_put_failed(e->queue, &e->taker, in, status, message);
+    engine_free_input(e, in);
+    return status;
+}
+
+rill_status engine_give_back(rill_engine *e, queued_input *in)
+{
+    request_close(in->request);
+    rill_text_clear(&in->note);
+    if (input_queue_give_back(e->queue, &e->taker, in)) return RILL_OK;
+    return engine_fail_input(e, in, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
+}
+
+rill_status engine_give_back_item(rill_engine *e, int32_t slot)
+{
+    free_item(e, slot);
+    engine_free_nodes(e);
+    return engine_give_back(e, e->items.item[slot].input);
+}
+
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {
@@ -22,20 +81,21 @@ static rill_status fill_empty(rill_engine *e, result_record *record)
     return RILL_OK;
 }
 
-rill_status engine_finish_empty(rill_engine *e, const queued_input *in)
+rill_status engine_finish_empty(rill_engine *e, queued_input *in)
 {
-    result_record *record;
-    RILL__TRY(input_queue_get_record(e->queue, &e->taker, in->id, &record));
-    rill_status status = fill_empty(e, record);
-    if (status < 0) {
+    result_record *record = NULL;
+    rill_status status = input_queue_get_record(e->queue, &e->taker, in->id, &record);
+    if (status >= 0) status = fill_empty(e, record);
+    if (status >= 0) {
+        record->result.user = in->request != NULL ? in->request->user : NULL;
+        input_queue_put(e->queue, record);
+        e->statistics.total.certified += e->settings.certify;
+        e->statistics.total.outputs++;
+    } else if (record != NULL) {
         input_queue_free_record(e->queue, record);
-        return status;
     }
-    record->result.user = in->request != NULL ? in->request->user : NULL;
-    input_queue_put(e->queue, record);
-    e->statistics.total.certified += e->settings.certify;
-    e->statistics.total.outputs++;
-    return RILL_OK;
+    engine_free_input(e, in);
+    return status;
 }
 
 const char *rill_finish_reason_name(rill_finish_reason reason)
@@ -96,28 +156,22 @@ static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, re
     return result_record_reserve(e->ctx, record, actions);
 }
 
-static int is_pruned(const rill_settings *s)
-{
-    const rill_method_info *m = rill_method_table();
-    while (m->name != NULL && strcmp(m->name, s->method) != 0) m++;
-    return m->name != NULL && m->pruned;
-}
-
 static const char timed_out_reason[] = "the deadline passed first";
 
 /* Return why the result has fewer than n_best outputs, naming the setting that a user would change. */
 static const char *fewer_outputs_reason(const rill_settings *s)
 {
+    const int is_pruned = rill__find_method(s->method)->pruned;
     if (s->k < s->n_best && strcmp(s->method, "greedy") == 0)
         return "greedy search has one (other methods have up to beam-size)";
     if (s->k < s->n_best) return "beam-size is smaller than n-best";
     if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (stop-after)";
     if (s->sample > 0 && s->distinct) return "samples are alike (a larger num-samples, with n-best, draws more)";
     if (s->sample > 0) return "some samples reached max-length without an end";
-    if (s->distinct && is_pruned(s) && s->min_width < s->k)
+    if (s->distinct && is_pruned && s->min_width < s->k)
         return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
     if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
-    if (s->groups <= 1 && is_pruned(s) && s->min_width < s->k) /* with beam groups heuristics do not prune */
+    if (s->groups <= 1 && is_pruned && s->min_width < s->k) /* with beam groups heuristics do not prune */
         return "the search found no more (a larger min-width, or without pruning a larger beam-size, finds more, and may change the best "
                "output)";
     return "the search found no more (a larger beam-size finds more, and may change the best output)";
@@ -158,7 +212,9 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     return RILL_OK;
 }
 
-rill_status engine_save_result(rill_engine *e, int32_t slot)
+/* Save the result that an item with a deadline has so far, before a scorer restarts its search. If the deadline passes during the second
+ * search, engine_deliver_saved() delivers the saved result. */
+static rill_status save_result(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
     if (it->request == NULL || isinf(it->request->deadline)) return RILL_OK;
@@ -190,13 +246,10 @@ static void write_no_output_reason(const rill_engine *e, const item *it, char *o
         snprintf(out, size, "%s", it->fail_reason.data);
     else if (it->dropped_truncated)
         snprintf(out, size,
-                 "no hypothesis had ended by timestep %d, the length limit, and require-end gives no truncated "
-                 "output",
+                 "no hypothesis had ended by timestep %d, the length limit, and require-end gives no truncated output",
                  it->timestep);
     else if (it->blocked_by > 0)
-        snprintf(out, size,
-                 "no hypothesis is left at timestep %d: scorer %s masks all actions that the model "
-                 "allows",
+        snprintf(out, size, "no hypothesis is left at timestep %d: scorer %s masks all actions that the model allows",
                  it->timestep, e->chain.link[e->chain.n_heuristics + it->blocked_by - 1].scorer->name);
     else if (it->settings->no_repeat_ngram > 0)
         snprintf(out, size,
@@ -207,6 +260,18 @@ static void write_no_output_reason(const rill_engine *e, const item *it, char *o
         snprintf(out, size,
                  "no hypothesis is left at timestep %d: the model, a constraint or a heuristic excludes all actions",
                  it->timestep);
+}
+
+/* Restart an item's search, because a scorer requested it. */
+static rill_status search_again(rill_engine *e, int32_t slot)
+{
+    item *it = &e->items.item[slot];
+    if (it->request != NULL) it->request->last_reported = 0;
+    RILL__TRY(save_result(e, slot));
+    statistics_remove_item(&e->statistics, it);
+    items_clear(&e->items, &e->hyps, slot);
+    RILL__TRY(items_begin(&e->items, &e->hyps, slot));
+    return RILL_AGAIN;
 }
 
 rill_status engine_finish_item(rill_engine *e, int32_t slot)
@@ -220,11 +285,11 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;
     if (status >= 0 && !it->timed_out) {
         const rill_status scorer_status = engine_scorers_review(e, slot);
-        if (scorer_status == RILL_AGAIN || (scorer_status < 0 && !engine_is_input_error(scorer_status)))
-            return scorer_status;
+        if (scorer_status == RILL_AGAIN) return search_again(e, slot);
+        if (scorer_status < 0 && !engine_is_input_error(scorer_status)) return scorer_status;
         status = scorer_status;
     }
-    tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);
+    tracer_item(e, RILL_TRACE_FINISHED, slot, status);
     if (status < 0) {
         char message[300]; /* as large as result_record.message */
         if (it->n_outputs == 0)

@@ -23,28 +23,20 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* Return the capacity to which an array grows to hold `need` elements; -1: `need` exceeds `limit`. If the growth after this one might
- * exceed the limit, the array grows to the limit at once: domains grow their tables by at least half (rill_grow()) and would then overshoot
- * the limit. */
-static int32_t grown_capacity(int32_t capacity, int64_t need, int32_t limit)
-{
-    int64_t new_capacity = 2 * (int64_t)capacity; /* doubled, since the domain copies its states at every growth */
-    if (new_capacity < need) new_capacity = need;
-    if (new_capacity < 64) new_capacity = 64;
-    if (new_capacity + new_capacity / 2 > limit) new_capacity = limit;
-    return new_capacity < need ? -1 : (int32_t)new_capacity;
-}
-
-/* Grow an array of *capacity elements to at least `need` elements. Used in place of rill_grow() because capacities here are int32_t, as ids
- * are. */
+/* Grow an array of *capacity elements to at least `need` elements, at most `limit`. Used in place of rill_grow() because capacities here
+ * are int32_t, as ids are. If the growth after this one might exceed the limit, the array grows to the limit at once: domains grow their
+ * tables by at least half (rill_grow()) and would then overshoot the limit. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {
-    int32_t new_capacity = grown_capacity(*capacity, need, limit);
-    if (new_capacity < 0) return rill_fail_memory(f->ctx, SIZE_MAX, what);
-    size_t bytes = (size_t)*capacity;
-    RILL__TRY(rill_grow(f->ctx, block, &bytes, (size_t)new_capacity, size, what));
-    *capacity = (int32_t)bytes;
+    int64_t new_capacity = 2 * (int64_t)*capacity; /* doubled, since the domain copies its states at every growth */
+    if (new_capacity < need) new_capacity = need;
+    if (new_capacity < 64) new_capacity = 64;
+    if (new_capacity + new_capacity / 2 > limit) new_capacity = limit;
+    if (new_capacity < need) return rill_fail_memory(f->ctx, SIZE_MAX, what);
+    size_t grown = (size_t)*capacity;
+    RILL__TRY(rill_grow(f->ctx, block, &grown, (size_t)new_capacity, size, what));
+    *capacity = (int32_t)grown;
     return RILL_OK;
 }
 
@@ -82,16 +74,6 @@ void hyp_arena_init(hyp_arena *a)
     *a = (hyp_arena){.first_chunk = -1, .first_open_chunk = -1};
 }
 
-/* Take a chunk from the free list or, if that is empty, one that was never used. Returns the chunk's index. */
-static int32_t pop_free_chunk(hyp_pool *f)
-{
-    const int32_t chunk = f->first_free_chunk;
-    f->chunks_in_use++;
-    if (chunk < 0) return f->chunk_top++;
-    f->first_free_chunk = f->chunk[chunk].next;
-    return chunk;
-}
-
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a)
 {
     int32_t chunk = a->first_open_chunk;
@@ -99,7 +81,10 @@ void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a)
         a->first_open_chunk = f->chunk[chunk].next_open;
         a->unused = f->chunk[chunk].unused;
     } else {
-        chunk = pop_free_chunk(f);
+        /* a free chunk, or one that was never used */
+        chunk = f->first_free_chunk >= 0 ? f->first_free_chunk : f->chunk_top++;
+        if (chunk == f->first_free_chunk) f->first_free_chunk = f->chunk[chunk].next;
+        f->chunks_in_use++;
         f->chunk[chunk].next = a->first_chunk;
         a->first_chunk = chunk;
         a->unused = UINT32_MAX;

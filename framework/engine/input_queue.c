@@ -147,33 +147,27 @@ void input_queue_wake_reader(input_queue *q)
 
 int64_t input_queue_space(input_queue *q)
 {
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     const int64_t inputs = q->closed || q->is_sorted ? 0 : q->max_entries - q->n, ahead = reorder_space(&q->results);
-    pthread_mutex_unlock(&q->lock);
     return inputs < ahead ? inputs : ahead;
 }
 
 int64_t input_queue_pending(input_queue *q)
 {
-    pthread_mutex_lock(&q->lock);
-    const int64_t pending = q->n + q->n_exclusive + q->n_held;
-    pthread_mutex_unlock(&q->lock);
-    return pending;
+    LOCK_TO_END_OF_BLOCK(q);
+    return q->n + q->n_exclusive + q->n_held;
 }
 
 int input_queue_is_idle(input_queue *q)
 {
-    pthread_mutex_lock(&q->lock);
-    const int is_idle = q->n + q->n_exclusive + q->n_held + q->results.n_waiting == 0;
-    pthread_mutex_unlock(&q->lock);
-    return is_idle;
+    LOCK_TO_END_OF_BLOCK(q);
+    return q->n + q->n_exclusive + q->n_held + q->results.n_waiting == 0;
 }
 
 void input_queue_close(input_queue *q)
 {
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     q->closed = 1;
-    pthread_mutex_unlock(&q->lock);
 }
 
 /* Copy a text, without leading byte order marks, into the first input of the list free_inputs, which must not be empty. */
@@ -188,9 +182,10 @@ static rill_status set_text(input_queue *q, const char *text, size_t length)
     return RILL_OK;
 }
 
-static rill_status add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
-                       int64_t *id)
+rill_status input_queue_add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
+                            int64_t *id)
 {
+    LOCK_TO_END_OF_BLOCK(q);
     if (q->free_inputs == NULL) q->free_inputs = rill_calloc(q->ctx, 1, sizeof *q->free_inputs);
     queued_input *in = q->free_inputs;
     if (in == NULL) return rill_fail_memory(q->ctx, sizeof *in, "an input");
@@ -204,15 +199,6 @@ static rill_status add(input_queue *q, const char *text, size_t length, rill_sta
     in->cancelled = in->exclusive = 0;
     insert(q, q->end, in);
     return RILL_OK;
-}
-
-rill_status input_queue_add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
-                            int64_t *id)
-{
-    pthread_mutex_lock(&q->lock);
-    const rill_status status = add(q, text, length, failed, own_request, id);
-    pthread_mutex_unlock(&q->lock);
-    return status;
 }
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
@@ -271,27 +257,23 @@ queued_input *input_queue_pop(input_queue *q, input_taker *taker)
 
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in)
 {
-    pthread_mutex_lock(&q->lock);
-    const int waits = !in->cancelled;
-    if (waits) {
-        queued_input **link = &q->first;
-        while (*link != NULL && (*link)->exclusive && (*link)->id < in->id) link = &(*link)->next;
-        in->exclusive = 1;
-        insert(q, link, in);
-        q->n_held--;
-        taker->n_held--;
-    }
-    pthread_mutex_unlock(&q->lock);
-    return waits;
+    LOCK_TO_END_OF_BLOCK(q);
+    queued_input **link = &q->first;
+    if (in->cancelled) return 0;
+    while (*link != NULL && (*link)->exclusive && (*link)->id < in->id) link = &(*link)->next;
+    in->exclusive = 1;
+    insert(q, link, in);
+    q->n_held--;
+    taker->n_held--;
+    return 1;
 }
 
 void input_queue_free(input_queue *q, input_taker *taker, queued_input *in)
 {
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     free_input(q, in);
     q->n_held--;
     taker->n_held--;
-    pthread_mutex_unlock(&q->lock);
 }
 
 /* --- leaving early ------------------------------------------------------------------------------------------------ */
@@ -305,9 +287,10 @@ static rill_status fail_waiting(input_queue *q, queued_input **link, record_pool
     return RILL_OK;
 }
 
-/* Fail the waiting inputs whose deadline has passed, as input_queue_drop_late() does. Called with the lock held. */
-static rill_status drop_late(input_queue *q, input_taker *taker, double now, queued_input **out)
+rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **out)
 {
+    LOCK_TO_END_OF_BLOCK(q);
+    *out = NULL;
     q->next_deadline = INFINITY;
     for (queued_input **link = &q->first; *link != NULL;) {
         queued_input *in = *link;
@@ -326,17 +309,17 @@ static rill_status drop_late(input_queue *q, input_taker *taker, double now, que
     return RILL_OK;
 }
 
-rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result)
+rill_status input_queue_cancel(input_queue *q, int64_t id)
 {
-    *with_result = NULL;
-    pthread_mutex_lock(&q->lock);
-    const rill_status status = drop_late(q, taker, now, with_result);
-    pthread_mutex_unlock(&q->lock);
-    return status;
-}
-
-static rill_status cancel_waiting(input_queue *q, const queued_input *in)
-{
+    LOCK_TO_END_OF_BLOCK(q);
+    queued_input *in = q->done ? NULL : reorder_find_input(&q->results, id);
+    if (in == NULL) return RILL_ERR_NOT_FOUND;
+    if (in->cancelled) return RILL_AGAIN;
+    if (in->held) {
+        in->cancelled = 1;
+        q->n_cancelled++;
+        return RILL_OK;
+    }
     queued_input **link = &q->first;
     while (*link != in) link = &(*link)->next;
     RILL__TRY(fail_waiting(q, link, &q->records, RILL_ERR_CANCELLED, MESSAGE_CANCELLED));
@@ -344,62 +327,35 @@ static rill_status cancel_waiting(input_queue *q, const queued_input *in)
     return RILL_OK;
 }
 
-static rill_status cancel(input_queue *q, int64_t id)
-{
-    queued_input *in = q->done ? NULL : reorder_find_input(&q->results, id);
-    if (in == NULL) return RILL_ERR_NOT_FOUND;
-    if (in->cancelled) return RILL_AGAIN;
-    if (!in->held) return cancel_waiting(q, in);
-    in->cancelled = 1;
-    q->n_cancelled++;
-    return RILL_OK;
-}
-
-rill_status input_queue_cancel(input_queue *q, int64_t id)
-{
-    pthread_mutex_lock(&q->lock);
-    const rill_status status = cancel(q, id);
-    pthread_mutex_unlock(&q->lock);
-    return status;
-}
-
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
 rill_status input_queue_get_record(input_queue *q, input_taker *taker, int64_t id, result_record **out)
 {
-    pthread_mutex_lock(&q->lock);
-    const rill_status status = reorder_get_record(&taker->records, id, out);
-    pthread_mutex_unlock(&q->lock);
-    return status;
+    LOCK_TO_END_OF_BLOCK(q);
+    return reorder_get_record(&taker->records, id, out);
 }
 
 void input_queue_free_record(input_queue *q, result_record *record)
 {
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     reorder_free_record(record);
-    pthread_mutex_unlock(&q->lock);
 }
 
 void input_queue_put(input_queue *q, result_record *record)
 {
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     put_result(q, record);
-    pthread_mutex_unlock(&q->lock);
 }
 
 rill_status input_queue_put_failed(input_queue *q, input_taker *taker, const queued_input *in, rill_status status,
                                    const char *message)
 {
-    pthread_mutex_lock(&q->lock);
-    status = put_failed(q, &taker->records, in, status, message);
-    pthread_mutex_unlock(&q->lock);
-    return status;
+    LOCK_TO_END_OF_BLOCK(q);
+    return put_failed(q, &taker->records, in, status, message);
 }
 
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out)
 {
-    pthread_mutex_lock(&q->lock);
-    const rill_status status = reorder_next(&q->results, at_end, out);
-    pthread_mutex_unlock(&q->lock);
-    return status;
+    LOCK_TO_END_OF_BLOCK(q);
+    return reorder_next(&q->results, at_end, out);
 }

@@ -1,9 +1,8 @@
-/* Keeps the items of a run (its inputs that are being decoded) and their slots; declared in item.h.
+/* Keeps the items of a run (its inputs that are being decoded), their slots, and the domain's memory for slots and states; declared in
+ * item.h and engine_internal.h.
  *
- * Sections: slots · beams · ready items · running items. */
-#include "item.h"
-
-#include "search_variant.h"
+ * Sections: slots · beams · ready items · running items · the engine's items. */
+#include "engine_internal.h"
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
@@ -32,8 +31,8 @@ rill_status items_reserve(items *all, int32_t need)
                                   RILL_ARRAY(all->running_index), RILL_ARRAY(all->free_slots)};
     size_t old = all->memory.capacity;
     if (all->n_free_slots >= need) return RILL_OK;
-    RILL__TRY(rill_columns_grow(all->ctx, &all->memory, old - (size_t)all->n_free_slots + (size_t)need, columns,
-                                sizeof columns / sizeof *columns, "slots"));
+    RILL__TRY(
+        RILL__GROW_COLUMNS(all->ctx, &all->memory, old - (size_t)all->n_free_slots + (size_t)need, columns, "slots"));
     for (size_t slot = all->memory.capacity; slot > old; slot--)
         all->free_slots[all->n_free_slots++] = (int32_t)slot - 1;
     return RILL_OK;
@@ -96,21 +95,13 @@ int item_output_compare(const void *left, const void *right)
 
 /* --- ready items -------------------------------------------------------------------------------------------------- */
 
-void items_push_ready(items *all, int32_t slot)
+void items_push_ready(items *all, int32_t slot, int first)
 {
-    all->item[slot].next_slot = -1;
-    if (all->n_ready++ == 0)
-        all->first_ready = slot;
-    else
-        all->item[all->last_ready].next_slot = slot;
-    all->last_ready = slot;
-}
-
-void items_push_ready_front(items *all, int32_t slot)
-{
-    all->item[slot].next_slot = all->first_ready;
-    if (all->n_ready++ == 0) all->last_ready = slot;
-    all->first_ready = slot;
+    all->item[slot].next_slot = first ? all->first_ready : -1;
+    if (all->n_ready > 0 && !first) all->item[all->last_ready].next_slot = slot;
+    if (all->n_ready == 0 || first) all->first_ready = slot;
+    if (all->n_ready == 0 || !first) all->last_ready = slot;
+    all->n_ready++;
 }
 
 void items_remove_ready(items *all, int32_t slot)
@@ -134,11 +125,6 @@ int32_t items_pop_ready(items *all)
 
 /* --- running items ------------------------------------------------------------------------------------------------ */
 
-void running_finish(running_items *f)
-{
-    rill_columns_free(f->ctx, &f->memory);
-}
-
 int64_t running_n_live(const running_items *f)
 {
     int64_t live = 0;
@@ -153,7 +139,7 @@ rill_status running_reserve(running_items *f, size_t n)
         RILL_ARRAY(f->id),    RILL_ARRAY(f->size),     RILL_ARRAY(f->refill_index),
         RILL_ARRAY(f->marks), RILL_ARRAY(f->order),    RILL_ARRAY(f->skipped_index),
     };
-    return rill_columns_grow(f->ctx, &f->memory, n, columns, sizeof columns / sizeof *columns, "items in flight");
+    return RILL__GROW_COLUMNS(f->ctx, &f->memory, n, columns, "items in flight");
 }
 
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index)
@@ -181,20 +167,72 @@ void running_clear_overdue(running_items *f, items *all, int32_t slot)
     all->passed_over[slot] = 0;
 }
 
-int32_t running_pop_last(running_items *f, items *all)
+void running_copy(running_items *list, int32_t to, const running_items *other, int32_t from)
 {
-    int32_t slot = f->slot[--f->n];
-    running_clear_overdue(f, all, slot);
-    return slot;
+    list->slot[to] = other->slot[from];
+    list->id[to] = other->id[from];
+    list->size[to] = other->size[from];
+    list->refill_index[to] = other->refill_index[from];
+    list->timestep[to] = other->timestep[from];
+    list->width[to] = other->width[from];
 }
 
 void running_move(running_items *f, items *all, int32_t to, int32_t from)
 {
-    f->slot[to] = f->slot[from];
-    f->id[to] = f->id[from];
-    f->size[to] = f->size[from];
-    f->refill_index[to] = f->refill_index[from];
-    f->timestep[to] = f->timestep[from];
-    f->width[to] = f->width[from];
+    running_copy(f, to, f, from);
     all->running_index[f->slot[to]] = to;
+}
+
+void running_remove(running_items *f, items *all, int32_t place)
+{
+    running_clear_overdue(f, all, f->slot[place]);
+    for (int32_t i = place + 1; i < f->n; i++) running_move(f, all, i - 1, i);
+    f->n--;
+}
+
+/* --- the engine's items ------------------------------------------------------------------------------------------- */
+
+rill_status engine_reserve_domain(rill_engine *e)
+{
+    int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
+    rill__reserved *reserved = e->runner.reserved;
+    if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
+    /* A domain's capacities must not shrink: keep what an earlier engine on the same model reserved. */
+    if (nodes < reserved->nodes) nodes = reserved->nodes;
+    if (slots < reserved->slots) slots = reserved->slots;
+    statistics_end_stage(&e->statistics, &e->statistics.current.choose);
+    rill_error_clear(e->ctx);
+    RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->reserve(e->self, nodes, slots), "reserve"));
+    statistics_end_stage(&e->statistics, &e->statistics.current.encode);
+    *reserved = (rill__reserved){nodes, slots};
+    return RILL_OK;
+}
+
+void engine_free_nodes(rill_engine *e)
+{
+    if (e->hyps.n_freed_nodes > 0 && e->domain->free != NULL)
+        e->domain->free(e->self, e->hyps.n_freed_nodes, e->hyps.freed_nodes);
+    hyp_pool_recycle_nodes(&e->hyps);
+}
+
+int engine_is_input_error(rill_status status)
+{
+    return status < 0 && status != RILL_ERR_MEMORY && status != RILL_ERR_STOPPED && status != RILL_ERR_CHECK;
+}
+
+void engine_mark_cancelled(rill_engine *e, item *it)
+{
+    e->items.n_cancelled += !it->cancelled;
+    it->cancelled = 1;
+}
+
+rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message)
+{
+    item *it = &e->items.item[slot];
+    if (it->failed < 0) return RILL_OK;
+    rill_text_reset(&it->fail_reason);
+    RILL__TRY(rill_text_append(&it->fail_reason, message, strlen(message)));
+    it->failed = status;
+    engine_mark_cancelled(e, it);
+    return RILL_OK;
 }

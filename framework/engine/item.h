@@ -143,10 +143,9 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot);
 /* Free the hypotheses of the item in the slot, and the nodes (ids) of their states; the slot stays in use. */
 void items_clear(items *all, hyp_pool *f, int32_t slot);
 
-/* Append an item to the list of ready items: encoded inputs that wait for admission. items_push_ready_front() puts an item first: an item
- * that restarts was admitted before all items in the list. */
-void items_push_ready(items *all, int32_t slot);
-void items_push_ready_front(items *all, int32_t slot);
+/* Add an item to the list of ready items: encoded inputs that wait for admission. `first`: 1: an item that restarts comes first, since it
+ * was admitted before all items in the list; 0: the item comes last. */
+void items_push_ready(items *all, int32_t slot, int first);
 /* Remove an item from the ready list. */
 void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready item; the list must not be empty. */
@@ -177,7 +176,6 @@ enum {
     RUNNING_MAX_ROUNDS = 4
 };
 
-void running_finish(running_items *f);
 /* Number of live hypotheses of all items in flight. */
 int64_t running_n_live(const running_items *f);
 /* Reserve memory for `n` items. */
@@ -186,10 +184,12 @@ rill_status running_reserve(running_items *f, size_t n);
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
 /* After a timestep: update the item's columns, with its number of timesteps and of live hypotheses. */
 void running_update(running_items *f, const items *all, int32_t slot);
-/* Remove the item that was admitted last. Returns its slot. */
-int32_t running_pop_last(running_items *f, items *all);
 /* Reset the number of times that an item was passed over, so that the item is not overdue. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
+/* Copy the properties of the item at index `from` of another list to index `to` of this one. */
+void running_copy(running_items *list, int32_t to, const running_items *other, int32_t from);
+/* Remove the running item at index `place`; the items after it move up by one. */
+void running_remove(running_items *f, items *all, int32_t place);
 /* Move the running item at index `from` to the lower or equal index `to`, whose item has left. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);
 

@@ -1,29 +1,10 @@
-/* Keeps a run within its limits on model states (KV cache entries) and encoder memory, and preempts items when there are too few states.
- *
- * The number of states that an item will need is unknown: its beam may stay narrow or fill, end soon or run to the length limit. So items
- * are admitted while they are expected to fit, and when they outgrow the limit:
- *
- *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items in flight are expanded, as many
- *   as fit; all others pause and keep their states.
- *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, their encoded inputs stay, and they
- *   restart when they are admitted again, before all waiting inputs. The oldest item is never preempted.
- *   3. When the oldest item is the only one in flight and does not fit, its input fails. If workers share the limit, the input first
- *   returns to the queue, and restarts in an engine that then has the whole limit (input_queue.h).
- *
- * No output changes: an item's search depends on that item alone, so a restarted search has the same result. And whether an input fails
- * depends on that input alone, not on the schedule: it fails at the timestep for which its own states and the new ones exceed the limit.
- *
- * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which stays
- * the oldest until it finishes: items are admitted after it, and only the youngest are preempted. So while one item is the oldest, at most
- * as many timesteps preempt as that item is long. Between two such timesteps items only advance, and their lengths are bounded.
+/* Keeps a run within its limits on model states (KV cache entries) and encoder memory; preempt.c frees states when there are too few.
  *
  * Encoded inputs take memory too. The domain declares the bytes per input and per token (unit of the input's size). The size is only known
  * after encoding, so the number of inputs to encode is estimated from previous sizes, and the last batch encoded may exceed the limit.
  *
- * Sections: the limit · admission · too few states. */
+ * Sections: the limit · admission. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "engine_internal.h"
 
@@ -187,84 +168,9 @@ void memory_limit_remove_input(rill_engine *e, int32_t slot)
     b->finished_in_window = 0;
 }
 
-/* --- too few states ----------------------------------------------------------------------------------------------- */
-
 void memory_limit_shrink_window(rill_engine *e)
 {
     int32_t fewer = e->running.n - e->running.n / 4;
     if (fewer < e->memory_limit.running_window) e->memory_limit.running_window = fewer > 1 ? fewer : 1;
     e->memory_limit.finished_in_window = 0;
-}
-
-/* Take the item that was admitted last out of flight. It will restart its search. */
-static int32_t pop_last(rill_engine *e)
-{
-    int32_t slot = running_pop_last(&e->running, &e->items);
-    tracer_item(&e->tracer, RILL_TRACE_RESTARTED, e->statistics.total.timesteps, slot, &e->items.item[slot], RILL_OK);
-    e->statistics.total.restarted++;
-    statistics_remove_item(&e->statistics, &e->items.item[slot]);
-    return slot;
-}
-
-/* Preempt the item that was admitted last: free its states, reset it to its initial beam, and make it the first item in the list of ready
- * items. */
-static rill_status preempt_last(rill_engine *e)
-{
-    int32_t slot = pop_last(e);
-    items_clear(&e->items, &e->hyps, slot);
-    engine_free_nodes(e);
-    items_push_ready_front(&e->items, slot);
-    return items_begin(&e->items, &e->hyps, slot);
-}
-
-/* No more states fit, and only one item is in flight: finish this item with the outputs that a search variant, such as exact search, has
- * found so far. */
-static rill_status finish_with_found(rill_engine *e)
-{
-    const int32_t slot = e->running.slot[e->running.n - 1];
-    const rill_status status = engine_finish_item(e, slot);
-    if (status < 0) return status; /* the run has failed; destroying the engine frees the item */
-    running_pop_last(&e->running, &e->items);
-    engine_free_nodes(e);
-    if (status != RILL_AGAIN) return status;
-    /* the item stays, because a scorer requested another search of its input */
-    items_push_ready_front(&e->items, slot);
-    return RILL_OK;
-}
-
-/* The new states of the only item in flight do not fit: return its input to the queue, finish the item with the outputs found so far, or
- * fail it. */
-static rill_status handle_alone(rill_engine *e)
-{
-    if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return engine_give_back_item(e, pop_last(e));
-    int32_t slot = e->running.slot[0];
-    FOR_VARIANTS (v, e->items.item[slot].variants, out_of_memory)
-        if (v->out_of_memory(e, &e->items.item[slot])) return finish_with_found(e);
-    const item *it = &e->items.item[slot];
-    char message[256];
-    const int by_nodes = e->memory_limit.bytes == 0 || e->memory_limit.max_nodes == e->settings.max_nodes;
-    const int by_device = !by_nodes && e->settings.memory == 0;
-    snprintf(message, sizeof message,
-             "the search holds %d states and needs %lld more at timestep %d; %s allows %d in all: %s beam-size",
-             e->hyps.n_nodes, (long long)memory_limit_max_nodes(e, slot), it->timestep,
-             by_nodes    ? "max-nodes"
-             : by_device ? "the device's free memory"
-                         : "memory",
-             e->memory_limit.max_nodes, by_device ? "lower" : "raise it, or lower");
-    RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, RILL_ERR_INPUT, message));
-    running_pop_last(&e->running, &e->items);
-    tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, RILL_ERR_INPUT);
-    statistics_remove_item(&e->statistics, it);
-    engine_free_item(e, slot);
-    engine_free_nodes(e);
-    return RILL_OK;
-}
-
-rill_status memory_limit_preempt(rill_engine *e)
-{
-    while (memory_limit_free_nodes(e) < memory_limit_max_nodes(e, e->running.slot[0])) {
-        if (e->running.n == 1) return handle_alone(e);
-        RILL__TRY(preempt_last(e));
-    }
-    return RILL_OK;
 }

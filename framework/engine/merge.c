@@ -23,60 +23,40 @@
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-#define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
-
-/* Lay out the arrays whose size depends on the number of children in one memory block, timestep.child_block (carve.h). */
-static void lay_out_children(timestep *t, rill_carver *c, const children_size *size)
-{
-    candidates *k = &t->candidates;
-    const size_t n_items = size->items, n = size->candidates;
-    CARVE(k->offset, n_items + 1);
-    CARVE(k->item_id, n_items);
-    CARVE(k->k, n_items);
-    CARVE(k->timestep, n_items);
-    CARVE(k->n_outputs, n_items);
-    CARVE(k->min_kept, n_items);
-    CARVE(k->best_output_score, n_items);
-    CARVE(k->best_path_score, n_items);
-    CARVE(k->stop, n_items);
-    CARVE(k->marked_width, n_items);
-    CARVE(k->marked_stop, n_items);
-    CARVE(k->instances, n_items);
-    CARVE(k->part_offset, n_items + 1);
-    CARVE(k->path_score, n);
-    CARVE(k->action_logp, n);
-    CARVE(k->action_score, n);
-    CARVE(k->parent_rank, n);
-    CARVE(k->group, n);
-    CARVE(k->action, n);
-    CARVE(k->hyp, n);
-    CARVE(k->terminal, n);
-    CARVE(k->ended, n);
-    CARVE(k->keep, n);
-    CARVE(t->heads, size->max_width);
-    CARVE(t->heap, size->max_width + 1);
-    CARVE(t->child_counts, size->max_width);
-    CARVE(t->old_beam, size->max_width);
-    CARVE(t->released, size->entries);
-    t->scratch = rill_carve(c, size->scratch, 1);
-}
-
 static rill_status reserve_arrays(timestep *t, const children_size *need)
 {
-    const children_size old = t->capacity;
-    const children_size capacity = {.items = rill__grown(old.items, need->items),
-                                    .candidates = rill__grown(old.candidates, need->candidates),
-                                    .entries = rill__grown(old.entries, need->entries),
-                                    .max_width = rill__grown(old.max_width, need->max_width),
-                                    .scratch = rill__grown(old.scratch, need->scratch)};
-    rill_carver carver = {0};
-    if (memcmp(&capacity, &old, sizeof capacity) == 0) return RILL_OK;
-    t->capacity = (children_size){0};
-    lay_out_children(t, &carver, &capacity);
-    RILL__TRY(rill_carve_reserve(t->ctx, &t->child_block, &t->child_bytes, &carver));
-    lay_out_children(t, &carver, &capacity);
-    t->capacity = capacity;
-    return RILL_OK;
+    candidates *k = &t->candidates;
+    const size_t n_items = need->items + 1, n_heads = need->max_width + 1, n_candidates = need->candidates + 1;
+    if (n_items <= t->item_memory.capacity && n_candidates <= t->candidate_memory.capacity &&
+        n_heads <= t->width_memory.capacity && need->entries <= t->released_capacity &&
+        need->scratch <= t->scratch_bytes)
+        return RILL_OK;
+    const rill_array per_item[] = {
+        RILL_ARRAY(k->offset),
+        RILL_ARRAY(k->item_id),
+        RILL_ARRAY(k->k),
+        RILL_ARRAY(k->timestep),
+        RILL_ARRAY(k->n_outputs),
+        RILL_ARRAY(k->min_kept),
+        RILL_ARRAY(k->best_output_score),
+        RILL_ARRAY(k->best_path_score),
+        RILL_ARRAY(k->stop),
+        RILL_ARRAY(k->marked_width),
+        RILL_ARRAY(k->marked_stop),
+        RILL_ARRAY(k->instances),
+        RILL_ARRAY(k->part_offset),
+    };
+    const rill_array per_candidate[] = {
+        RILL_ARRAY(k->path_score), RILL_ARRAY(k->action_logp), RILL_ARRAY(k->action_score), RILL_ARRAY(k->parent_rank),
+        RILL_ARRAY(k->group),      RILL_ARRAY(k->action),      RILL_ARRAY(k->hyp),          RILL_ARRAY(k->terminal),
+        RILL_ARRAY(k->ended),      RILL_ARRAY(k->keep)};
+    const rill_array per_head[] = {RILL_ARRAY(t->heads), RILL_ARRAY(t->heap), RILL_ARRAY(t->child_counts),
+                                   RILL_ARRAY(t->old_beam)};
+    RILL__TRY(RILL__GROW_COLUMNS(t->ctx, &t->item_memory, n_items, per_item, "candidates"));
+    RILL__TRY(RILL__GROW_COLUMNS(t->ctx, &t->candidate_memory, n_candidates, per_candidate, "candidates"));
+    RILL__TRY(RILL__GROW_COLUMNS(t->ctx, &t->width_memory, n_heads, per_head, "candidates"));
+    RILL__TRY(RILL__GROW(t->ctx, t->released, t->released_capacity, need->entries, "candidates"));
+    return rill_grow(t->ctx, &t->scratch, &t->scratch_bytes, need->scratch, 1, "scratch memory");
 }
 
 rill_status engine_reserve_children(rill_engine *e, timestep *t)
@@ -383,11 +363,19 @@ void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t 
     }
 }
 
+rill_status engine_fail_choices(rill_engine *e, const timestep *t)
+{
+    const topk *last = &t->rounds[t->round].topk, *s = last->error != NULL ? last : &t->rounds[0].topk;
+    const item *it = &e->items.item[t->rows.slot[s->error_row]];
+    return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
+                     (long long)it->id, t->rows.depth[s->error_row], s->error);
+}
+
 rill_status engine_merge(rill_engine *e, timestep *t, int last)
 {
     merge m = {.e = e, .t = t, .certify = e->settings.certify};
     int32_t row = 0, base = 0;
-    engine_use_reserved_nodes(t, t->spare_nodes);
+    if (t->spare_nodes > 0) engine_use_reserved_nodes(t, t->spare_nodes);
     RILL__TRY(engine_reserve_children(e, t));
     FOR_VARIANTS (v, t->variants, before_merge) RILL__TRY(v->before_merge(e, t, last));
     if (e->tracer.with_hypotheses) RILL__TRY(tracer_reserve(t));

@@ -53,8 +53,9 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
     b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
     b->has_factor = b->has_banks = b->has_blocked_by = 0;
     rill_text_reset(&b->reasons);
-    return rill_columns_grow(b->ctx, &b->row_memory, (size_t)n, columns, sizeof columns / sizeof *columns,
-                             "what scorers say");
+    RILL__TRY(RILL__GROW_COLUMNS(b->ctx, &b->row_memory, (size_t)n, columns, "what scorers say"));
+    if (n > 0) memset(b->row_memory.block, 0, b->row_memory.bytes);
+    return RILL_OK;
 }
 
 /* --- scorer interface --------------------------------------------------------------------------------------------- */
@@ -112,7 +113,6 @@ rill_status rill_modifiers_scale(rill_modifiers *b, int32_t row, int32_t action,
 static void note_blocked_by(rill_modifiers *b, int32_t row)
 {
     if (b->current_scorer < 0) return;
-    if (!b->has_blocked_by) memset(b->blocked_by, 0, (size_t)b->n * sizeof *b->blocked_by);
     b->has_blocked_by = 1;
     b->blocked_by[row] = b->current_scorer + 1;
 }
@@ -129,11 +129,7 @@ static rill_status restrict_row(rill_modifiers *b, int32_t *row)
 {
     RILL__TRY(check_row(b, row, 0));
     note_blocked_by(b, *row);
-    if (!b->has_allow) {
-        memset(b->n_restrictions, 0, (size_t)b->n * sizeof *b->n_restrictions);
-        memset(b->last_restriction, 0, (size_t)b->n * sizeof *b->last_restriction);
-        b->has_allow = 1;
-    }
+    b->has_allow = 1;
     if (b->last_restriction[*row] != b->current_scorer + 1) {
         b->last_restriction[*row] = b->current_scorer + 1;
         b->n_restrictions[*row]++;
@@ -175,8 +171,7 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
     if (banks < 1 || banks > RILL_MAX_BANKS || rest < 0 || rest >= banks)
         return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d of %d: expected 1 to %d banks", b->scorer_name,
                          rest, banks, RILL_MAX_BANKS);
-    if (!b->has_banks) memset(b->n_banks, 0, (size_t)b->n * sizeof *b->n_banks);
-    if (b->has_banks && b->n_banks[row] != 0)
+    if (b->n_banks[row] != 0)
         return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: another scorer has divided the row into banks already",
                          b->scorer_name);
     b->has_banks = 1;
@@ -191,9 +186,9 @@ rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t a
 {
     int32_t index = row;
     RILL__TRY(check_row(b, &index, action));
-    if (!b->has_banks || bank < 0 || bank >= b->n_banks[index])
+    if (bank < 0 || bank >= b->n_banks[index])
         return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d does not exist: the row has %d", b->scorer_name,
-                         bank, b->has_banks ? b->n_banks[index] : 0);
+                         bank, b->n_banks[index]);
     RILL__TRY(append_entry(b, &b->add, row, action, 0));
     return append_entry(b, &b->bank, row, action, (float)bank);
 }
@@ -203,26 +198,17 @@ rill_status rill_modifiers_end_rule(rill_modifiers *b, int32_t row, rill_end_rul
     RILL__TRY(check_row(b, &row, 0));
     if (rule == RILL_END_ALLOWED) return RILL_OK;
     if ((rule & ~END_RULE_KEEPS_ENDED) != 0) note_blocked_by(b, row);
-    if (!b->has_end_rule) {
-        memset(b->end_rule, RILL_END_ALLOWED, (size_t)b->n);
-        b->has_end_rule = 1;
-    }
+    b->has_end_rule = 1;
     b->end_rule[row] |= (uint8_t)rule;
     return RILL_OK;
-}
-
-static void add_reward(float *rewards, int *has, int32_t n, int32_t row, float value)
-{
-    if (!*has) memset(rewards, 0, (size_t)n * sizeof *rewards);
-    *has = 1;
-    rewards[row] += value;
 }
 
 rill_status rill_modifiers_reward(rill_modifiers *b, int32_t row, float value)
 {
     RILL__TRY(check_value(b, "reward", value));
     RILL__TRY(check_row(b, &row, 0));
-    add_reward(b->reward, &b->has_reward, b->n, row, value);
+    b->has_reward = 1;
+    b->reward[row] += value;
     return RILL_OK;
 }
 
@@ -230,13 +216,9 @@ rill_status rill_modifiers_end_reward(rill_modifiers *b, int32_t row, float valu
 {
     RILL__TRY(check_value(b, "reward of the end", value));
     RILL__TRY(check_row(b, &row, 0));
-    add_reward(b->end_reward, &b->has_end_reward, b->n, row, value);
+    b->has_end_reward = 1;
+    b->end_reward[row] += value;
     return RILL_OK;
-}
-
-void modifiers_unlimit(rill_modifiers *b, int32_t row)
-{
-    if (b->has_limit) b->limit[row] = INT32_MAX;
 }
 
 rill_status rill_modifiers_limit_children(rill_modifiers *b, int32_t row, int32_t m)
@@ -295,7 +277,7 @@ static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
     /* one element more per row, for the RILL_NO_ACTION that stands for "no action is allowed" */
     size_t capacity = list->n + (size_t)b->n;
     RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
-    return rill_columns_grow(b->ctx, &list->memory, capacity, columns, 3, "what scorers say");
+    return RILL__GROW_COLUMNS(b->ctx, &list->memory, capacity, columns, "what scorers say");
 }
 
 /* How several entries for one action are combined. SUM: their values are added. INTERSECT: the action stays only if all scorers that
@@ -303,7 +285,7 @@ static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
 /* Convert a list of entries to compressed sparse rows, with one entry per row and action. */
-static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine_mode mode)
+static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine_mode mode, span_table *out)
 {
     RILL__TRY(reserve_layout(b, list));
     sort_entries(list);
@@ -324,10 +306,14 @@ static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine
             }
             i = end;
         }
-        if (mode == COMBINE_INTERSECT && n == list->offset[row] && b->n_restrictions[row] > 0)
+        if (mode == COMBINE_INTERSECT && n == list->offset[row] && b->n_restrictions[row] > 0) {
+            list->factor[n] = 1;
+            list->value[n] = 0;
             list->action[n++] = RILL_NO_ACTION;
+        }
     }
     list->offset[b->n] = n;
+    *out = (span_table){list->offset, list->action, list->value, b->has_factor ? list->factor : NULL};
     return RILL_OK;
 }
 
@@ -346,10 +332,7 @@ static rill_status build_banks(rill_modifiers *b, modifier_table *rules)
     rules->n_banks = b->n_banks;
     rules->default_bank = b->default_bank;
     if (b->bank.n == 0) return RILL_OK;
-    RILL__TRY(compress_list(b, &b->bank, COMBINE_LAST));
-    rules->bank_offset = b->bank.offset;
-    rules->bank_action = b->bank.action;
-    rules->bank_target = b->bank.value;
+    RILL__TRY(compress_list(b, &b->bank, COMBINE_LAST, &rules->kept));
     for (int32_t row = 0; row < b->n; row++) {
         int32_t n_kept = b->bank.offset[row + 1] - b->bank.offset[row];
         if (n_kept > rules->max_kept) rules->max_kept = n_kept;
@@ -360,23 +343,9 @@ static rill_status build_banks(rill_modifiers *b, modifier_table *rules)
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules)
 {
     *rules = (modifier_table){.max_choices = max_row_limit(b, max_choices), .limit = b->has_limit ? b->limit : NULL};
-    if (b->add.n > 0) {
-        RILL__TRY(compress_list(b, &b->add, COMBINE_SUM));
-        rules->add_offset = b->add.offset;
-        rules->add_action = b->add.action;
-        rules->add_score = b->add.value;
-        rules->add_factor = b->has_factor ? b->add.factor : NULL;
-    }
-    if (b->ban.n > 0) {
-        RILL__TRY(compress_list(b, &b->ban, COMBINE_SUM));
-        rules->ban_offset = b->ban.offset;
-        rules->ban_action = b->ban.action;
-    }
-    if (b->has_allow) {
-        RILL__TRY(compress_list(b, &b->allow, COMBINE_INTERSECT));
-        rules->allow_offset = b->allow.offset;
-        rules->allow_action = b->allow.action;
-    }
+    if (b->add.n > 0) RILL__TRY(compress_list(b, &b->add, COMBINE_SUM, &rules->additions));
+    if (b->ban.n > 0) RILL__TRY(compress_list(b, &b->ban, COMBINE_SUM, &rules->bans));
+    if (b->has_allow) RILL__TRY(compress_list(b, &b->allow, COMBINE_INTERSECT, &rules->allowed));
     if (b->has_end_rule) rules->end_rule = b->end_rule;
     if (b->has_reward) rules->reward = b->reward;
     if (b->has_end_reward) rules->end_reward = b->end_reward;

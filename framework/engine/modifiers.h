@@ -5,6 +5,7 @@
 
 #include "internal.h"
 #include "rill/carve.h"
+#include "rill/scorer.h"
 
 /* A bit of modifier_table.end_rule, in addition to those of rill_end_rule: the row's best choices that end the hypothesis are kept apart,
  * even if they are not among the row's best choices (topk.h, ended_choices). */
@@ -38,40 +39,77 @@ typedef struct modifier_refusal {
     size_t text_offset;
 } modifier_refusal;
 
-/* The modifiers of a score call of n rows (live hypotheses). Lists are in compressed sparse rows: entries of row r are [offset[r],
- * offset[r+1]), sorted by action without duplicates. A NULL pointer means no entry in any row. */
+/* Modifiers of one kind of all rows, as compressed sparse rows: row r has the entries [offset[r], offset[r + 1]), sorted by action without
+ * duplicates. offset NULL: no row has an entry. */
+typedef struct span_table {
+    const int32_t *offset;
+    const int32_t *action;
+    const float *value;
+    const float *factor; /* NULL: all factors are 1 */
+} span_table;
+
+/* The part of a span_table that belongs to one row. */
+typedef struct span {
+    const int32_t *action;
+    const float *value, *factor;
+    int32_t n;
+} span;
+
+/* The modifiers of a score call of n rows (live hypotheses). A NULL pointer means no entry in any row. */
 typedef struct modifier_table {
-    int32_t max_choices;       /* M >= 1: largest number of choices that any row may return */
-    int limits_only;           /* 1: only max_choices and limit are set */
-    const int32_t *limit;      /* [n] maximum number of choices of each row */
-    const uint8_t *end_rule;   /* [n] bits of rill_end_rule, and END_RULE_KEEPS_ENDED */
-    const int32_t *ban_offset; /* [n+1] row r has the banned actions ban_action[ban_offset[r], ban_offset[r + 1]) */
-    const int32_t *ban_action; /* banned actions */
-    /* [n+1] offsets of each row in allow_action; a row with an empty list is unrestricted */
-    const int32_t *allow_offset;
-    const int32_t *allow_action; /* the allowed actions; a lone RILL_NO_ACTION allows none */
-    const int32_t *add_offset;   /* [n+1] offsets of each row in add_action, add_score and add_factor */
-    const int32_t *add_action;   /* actions with a bonus or factor, wherever the model ranks them */
-    const float *add_score;      /* bonuses of the actions in add_action */
-    /* factors of the log-probabilities of the actions in add_action, applied before bonuses */
-    const float *add_factor;
+    int32_t max_choices;     /* M >= 1: largest number of choices that any row may return */
+    int limits_only;         /* 1: only max_choices and limit are set */
+    const int32_t *limit;    /* [n] maximum number of choices of each row */
+    const uint8_t *end_rule; /* [n] bits of rill_end_rule, and END_RULE_KEEPS_ENDED */
+    span_table bans;         /* banned actions */
+    /* allowed actions; a row with an empty list is unrestricted, and a lone RILL_NO_ACTION allows no action */
+    span_table allowed;
+    /* actions with a bonus (value), or a factor of the log-probability, which is applied before the bonus, wherever the model ranks them */
+    span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
     /* [n] number of constraint banks into which the beam of the row's item is divided; 0: it is not divided. A constraint bank (Post and
      * Vilar 2018) is a group of hypotheses, such as those that meet equally many lexical constraints. Only its own candidates compete for
      * its part of the beam's k entries (constraint_banks.c) */
     const int32_t *n_banks;
-    const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in bank_action */
-    /* [n+1] offsets of each row in bank_action and bank_target; NULL: no action is assigned to a constraint bank */
-    const int32_t *bank_offset;
-    /* actions assigned to a constraint bank; they are candidates even if they are not among the row's best M */
-    const int32_t *bank_action;
-    /* number of the constraint bank of each action in bank_action. A float, because modifier_entry.value, from which it is copied, is one
-     * for all kinds of modifiers; bank numbers are below RILL_MAX_BANKS, so they are exact */
-    const float *bank_target;
-    int32_t max_kept;          /* largest number of bank_action entries of any row */
+    const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
+    /* actions assigned to a constraint bank; they are candidates even if they are not among the row's best M. Their value is the number of
+     * the bank: a float, which is exact, since bank numbers are below RILL_MAX_BANKS */
+    span_table kept;
+    int32_t max_kept;          /* largest number of entries of any row in `kept` */
     const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
 } modifier_table;
+
+/* The modifiers of one row; the members are those of modifier_table. max_choices: maximum number of choices of this row. */
+typedef struct row_rules {
+    int32_t max_choices, n_banks, default_bank;
+    span bans, allowed, additions, kept;
+    float reward, end_reward;
+    uint8_t end_rule;
+} row_rules;
+
+static inline span row_span(const span_table *t, int32_t row)
+{
+    if (t->offset == NULL) return (span){0};
+    const int32_t first = t->offset[row];
+    return (span){t->action + first, t->value + first, t->factor != NULL ? t->factor + first : NULL,
+                  t->offset[row + 1] - first};
+}
+
+static inline row_rules make_row_rules(const modifier_table *a, int32_t row)
+{
+    const int is_limited = a->limit != NULL && a->limit[row] < a->max_choices;
+    return (row_rules){.max_choices = is_limited ? a->limit[row] : a->max_choices,
+                       .n_banks = a->n_banks != NULL ? a->n_banks[row] : 0,
+                       .default_bank = a->n_banks != NULL ? a->default_bank[row] : 0,
+                       .bans = row_span(&a->bans, row),
+                       .allowed = row_span(&a->allowed, row),
+                       .additions = row_span(&a->additions, row),
+                       .kept = row_span(&a->kept, row),
+                       .reward = a->reward != NULL ? a->reward[row] : 0,
+                       .end_reward = a->end_reward != NULL ? a->end_reward[row] : 0,
+                       .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
+}
 
 struct rill_modifiers {
     rill_context *ctx;
@@ -85,7 +123,7 @@ struct rill_modifiers {
     modifier_refusal *refusals; /* [n_refusals] inputs that scorers have refused */
     size_t n_refusals, refusals_capacity;
     rill_text reasons;
-    /* Arrays with one element per row. Each is valid only if its flag below (has_...) is 1. */
+    /* Arrays with one element per row, all 0 at first, where that stands for no modifier; `limit` is valid only if has_limit is 1. */
     uint8_t *end_rule;
     float *reward, *end_reward;
     int32_t *n_restrictions;   /* number of scorers that restricted the row to a set of actions */
@@ -103,10 +141,49 @@ void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions);
 void modifiers_finish(rill_modifiers *b);
 /* Clear all modifiers (bonuses, bans and limits), and begin a score call of `n` rows. */
 rill_status modifiers_begin(rill_modifiers *b, int32_t n);
-/* Remove the limits that scorers have set on the row's number of choices. */
-void modifiers_unlimit(rill_modifiers *b, int32_t row);
 /* Build the table for rows that have up to `max_choices` choices each. The arrays of *rules belong to `b` and are valid until the next
  * modifiers_begin(). */
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules);
+
+/* --- ngram_blocking.c ------------------------------------------------------------------------------------------------ */
+
+/* Forbids or penalises next actions because of n-grams: n-gram blocking (no_repeat_ngram), the repetition penalty, and the model's bad
+ * words.
+ *
+ * Blocking and penalty are as in transformers' beam search: an action that would complete a repeated n-gram is banned. The log-probability
+ * of an action that occurs in the hypothesis, including the decoder's start symbol, is multiplied by the penalty, once however often it
+ * occurs.
+ *
+ * Bad words are action sequences that the model forbids in outputs (rill_domain_info.forbidden), looked up by their second-to-last action.
+ * No setting allows them: they are forbidden in every search in which info.legal applies. */
+
+static inline int ngram_blocking_is_on(const rill_settings *s)
+{
+    return s->no_repeat_ngram > 0 || (s->repetition_penalty > 0 && s->repetition_penalty != 1);
+}
+
+/* Add the bans and penalties of no_repeat_ngram and repetition_penalty to a row whose hypothesis is hyps[h]. `start`: the decoder's start
+ * symbol, before the first action; RILL_NO_ACTION: none. */
+rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_settings *s, const rill_hyp_node *hyps,
+                               int32_t h, int32_t start);
+
+/* The model's bad words: action sequences that must not occur in outputs. */
+typedef struct bad_words {
+    /* [n] the bad words, sorted by their second-to-last action. Bad words of one action come first */
+    const rill_sequence **sequence;
+    int32_t n;
+    /* the start action, which precedes the first action of an output; RILL_NO_ACTION: none */
+    int32_t start_action;
+} bad_words;
+
+/* Sort the model's bad words for lookup. RILL_OK · RILL_ERR_MEMORY */
+rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_info *info);
+void bad_words_finish(bad_words *f, rill_context *ctx);
+
+/* In a row whose hypothesis is hyps[h], ban the actions that would complete a bad word. */
+rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);
+/* Return an equivalence class of hyps[h] for cube pruning. Bad words ban the same next actions for all hypotheses of one class. 0: they ban
+ * no action. */
+int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h);
 
 #endif

@@ -1,7 +1,7 @@
-/* Bans or penalises next actions that would repeat n-grams, and bans the last action of bad words; declared in ngram_blocking.h.
+/* Bans or penalises next actions that would repeat n-grams, and bans the last action of bad words; declared in modifiers.h.
  *
  * Sections: repetitions · bad words. */
-#include "ngram_blocking.h"
+#include "modifiers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +14,6 @@ static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t
     for (; n > 0; n--, a = hyps[a].parent, b = hyps[b].parent)
         if (hyps[a].parent < 0 || hyps[a].action != hyps[b].action) return 0;
     return 1;
-}
-
-/* Ban each action that followed the hypothesis's last n - 1 actions at an earlier place of the same hypothesis: it would repeat an
- * n-gram. */
-static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, const rill_hyp_node *hyps, int32_t h)
-{
-    for (int32_t a = h; hyps[a].parent >= 0; a = hyps[a].parent)
-        if (same_actions(hyps, hyps[a].parent, h, n - 1)) RILL__TRY(rill_modifiers_ban(mods, row, hyps[a].action));
-    return RILL_OK;
 }
 
 /* Set the action's bit in seen_bits. Returns 1 if the bit was 0 before, else 0. */
@@ -55,7 +46,10 @@ static rill_status penalize_repeats(rill_modifiers *mods, int32_t row, float pen
 rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_settings *s, const rill_hyp_node *hyps,
                                int32_t h, int32_t start)
 {
-    if (s->no_repeat_ngram > 0) RILL__TRY(ban_ngrams(mods, row, s->no_repeat_ngram, hyps, h));
+    const int32_t n = s->no_repeat_ngram;
+    /* ban each action that followed the last n - 1 actions at an earlier place: it would repeat an n-gram */
+    for (int32_t a = h; n > 0 && hyps[a].parent >= 0; a = hyps[a].parent)
+        if (same_actions(hyps, hyps[a].parent, h, n - 1)) RILL__TRY(rill_modifiers_ban(mods, row, hyps[a].action));
     if (s->repetition_penalty <= 0 || s->repetition_penalty == 1) return RILL_OK;
     return penalize_repeats(mods, row, (float)s->repetition_penalty, hyps, h, start);
 }

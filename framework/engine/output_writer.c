@@ -1,12 +1,7 @@
-/* Makes the texts of outputs from finished hypotheses; declared in output_writer.h. */
-#include "output_writer.h"
+/* Makes the texts of outputs from finished hypotheses; declared in engine_internal.h. */
+#include "engine_internal.h"
 
 #include <string.h>
-
-void backtrace_finish(backtrace_buffer *u)
-{
-    rill_columns_free(u->ctx, &u->memory);
-}
 
 /* Backtrace an output. The path from its last hypothesis to the root is walked only once, because each node on it is a cache miss. So the
  * arrays are filled from their end, and the hypothesis is their filled part. Their capacity is an upper bound on the path's length. */
@@ -16,8 +11,7 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     const rill_array columns[] = {RILL_ARRAY(u->action), RILL_ARRAY(u->node), RILL_ARRAY(u->logp),
                                   RILL_ARRAY(u->score)};
     size_t capacity = ((size_t)output->length + 1) * (size_t)phases, from = capacity;
-    RILL__TRY(
-        rill_columns_grow(u->ctx, &u->memory, capacity, columns, sizeof columns / sizeof *columns, "a hypothesis"));
+    RILL__TRY(RILL__GROW_COLUMNS(u->ctx, &u->memory, capacity, columns, "a hypothesis"));
     /* the hypothesis whose state follows h's last action: h itself, unless cube pruning shares states */
     int32_t state = output->hyp;
     for (int32_t h = output->hyp; f->hyp[h].parent >= 0; h = f->hyp[h].parent) {
@@ -72,19 +66,17 @@ static rill_status add_fields(const output_writer *w, const rill_hypothesis *hyp
     return RILL_OK;
 }
 
-const char *rill_output_field(const rill_output *output, int32_t index)
-{
-    const char *field = output->text + output->text_bytes + 1;
-    while (index-- > 0) field += strlen(field) + 1;
-    return field;
-}
-
 /* Return the address after an output's text and the texts of its fields: there the next output's text begins. */
 static const char *next_text(const char *text, const rill_output *output, int32_t n_fields)
 {
     text += output->text_bytes + 1;
     for (int32_t i = 0; i < n_fields; i++) text += strlen(text) + 1;
     return text;
+}
+
+const char *rill_output_field(const rill_output *output, int32_t index)
+{
+    return next_text(output->text, output, index);
 }
 
 /* Return 1 if the output text just written at byte `from` of `text` equals the text of one of the n outputs, else 0. */

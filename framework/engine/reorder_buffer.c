@@ -1,7 +1,7 @@
-/* Implements the reorder buffer, which delivers results in input order; declared in reorder_buffer.h. */
+/* Implements the reorder buffer, which delivers results in input order; declared in input_queue.h. */
 #include <string.h>
 
-#include "reorder_buffer.h"
+#include "input_queue.h"
 
 enum { SPAN_FACTOR = 4, MIN_SPAN = 4096, MIN_RING = 64 };
 
@@ -33,7 +33,7 @@ rill_status result_record_reserve(rill_context *ctx, result_record *record, size
 {
     const rill_array columns[] = {RILL_ARRAY(record->actions), RILL_ARRAY(record->logps)};
     if (need <= record->action_memory.capacity) return RILL_OK;
-    return rill_columns_grow(ctx, &record->action_memory, need, columns, sizeof columns / sizeof *columns, "a result");
+    return RILL__GROW_COLUMNS(ctx, &record->action_memory, need, columns, "a result");
 }
 
 static void destroy_records(result_record *record)

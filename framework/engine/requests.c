@@ -1,13 +1,8 @@
-/* Implements requests (settings of single inputs), deadlines and cancelling; declared in requests.h.
+/* Implements requests (settings of single inputs); declared in requests.h.
  *
- * An input that is cancelled or late may wait in the queue, or an engine may hold it as a ready or running item. In each case its
- * resources are freed, and its result is delivered in its turn. An item that is in a timestep (a busy item, beam_search.c) is removed
- * when the timestep ends. A long timestep is computed in parts, and between these the item leaves it (engine_leave_midway()).
- *
- * Sections: options of the domain · settings and creation · leaving early. */
+ * Sections: options of the domain · settings and creation · requests. */
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine_internal.h"
@@ -159,14 +154,11 @@ static rill_status resolve_settings(rill_engine *e, request *r)
 static rill_status fill_request(rill_context *ctx, const rill_engine *e, const rill_request *req, request *r)
 {
     if (req->timeout < 0 || isnan(req->timeout))
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "timeout: %g is not a number of seconds above 0, or 0 for no "
-                         "limit",
+        return rill_fail(ctx, RILL_ERR_OPTION, "timeout: %g is not a number of seconds above 0, or 0 for no limit",
                          req->timeout);
     if (req->number < 0)
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "the number of a request is %lld: expected a number from 1, or "
-                         "0 for its id",
+                         "the number of a request is %lld: expected a number from 1, or 0 for its id",
                          (long long)req->number);
     r->user = req->user;
     r->progress = req->progress;
@@ -231,8 +223,7 @@ rill_status request_open(rill_engine *e, request *r)
 {
     if (r == NULL || r->engine != NULL) return RILL_OK;
     RILL__TRY(resolve_settings(e, r));
-    if (r->n_instances > 0)
-        RILL__TRY(chain_acquire(&e->chain, r->arguments, r->arguments + e->chain.n_heuristics, r->instances));
+    if (r->n_instances > 0) RILL__TRY(chain_acquire(&e->chain, r->arguments, r->instances));
     r->engine = e;
     e->requests.n_requests++;
     e->requests.n_watched += r->progress != NULL;
@@ -257,245 +248,4 @@ void request_free(request *r)
     request_close(r);
     rill_text_clear(&r->options);
     rill_free(r->ctx, r, r->bytes);
-}
-
-/* --- leaving early ------------------------------------------------------------------------------------------------ */
-
-/* Remove the item with index `place` from the running items; the items after it move up by one. */
-static void remove_running(rill_engine *e, int32_t place)
-{
-    running_items *f = &e->running;
-    running_clear_overdue(f, &e->items, f->slot[place]);
-    for (int32_t i = place + 1; i < f->n; i++) running_move(f, &e->items, i - 1, i);
-    f->n--;
-}
-
-/* used instead of an index among the running items (`place`): the item is not running, but ready */
-enum { IS_READY = -1 };
-
-/* End an item without new outputs. If `status` is RILL_OK, the saved result of an earlier search is delivered; else a failed result with
- * this status. */
-static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
-{
-    item *it = &e->items.item[slot];
-    if (status < 0)
-        RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, status, message));
-    else
-        engine_deliver_saved(e, it->input);
-    if (place == IS_READY) {
-        items_remove_ready(&e->items, slot);
-    } else {
-        remove_running(e, place);
-        tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);
-    }
-    statistics_remove_item(&e->statistics, it);
-    engine_free_item(e, slot);
-    engine_free_nodes(e);
-    return RILL_OK;
-}
-
-static rill_status cancel_item(rill_engine *e, int32_t slot, int32_t place)
-{
-    return fail_item(e, slot, place, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
-}
-
-rill_status engine_finish_cancelled(rill_engine *e, const timestep *t)
-{
-    for (int32_t i = 0; i < t->n && e->items.n_cancelled > 0; i++) {
-        int32_t slot = t->selected[i];
-        const item *it = &e->items.item[slot];
-        if (!it->cancelled) continue;
-        e->items.n_cancelled--;
-        if (it->failed < 0)
-            RILL__TRY(fail_item(e, slot, e->items.running_index[slot], it->failed, it->fail_reason.data));
-        else
-            RILL__TRY(cancel_item(e, slot, e->items.running_index[slot]));
-    }
-    return RILL_OK;
-}
-
-int engine_is_input_error(rill_status status)
-{
-    return status < 0 && status != RILL_ERR_MEMORY && status != RILL_ERR_STOPPED && status != RILL_ERR_CHECK;
-}
-
-/* Mark an item that is in a timestep in progress, so that it is removed when the timestep is over. */
-static void mark_cancelled(rill_engine *e, item *it)
-{
-    e->items.n_cancelled += !it->cancelled;
-    it->cancelled = 1;
-}
-
-rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message)
-{
-    item *it = &e->items.item[slot];
-    if (it->failed < 0) return RILL_OK;
-    rill_text_reset(&it->fail_reason);
-    RILL__TRY(rill_text_append(&it->fail_reason, message, strlen(message)));
-    it->failed = status;
-    mark_cancelled(e, it);
-    return RILL_OK;
-}
-
-static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
-{
-    char message[120];
-    if (e->items.item[slot].input->saved_result != NULL) return fail_item(e, slot, place, RILL_OK, "");
-    snprintf(message, sizeof message, "the deadline passed at timestep %d, before there was any %s",
-             e->items.item[slot].timestep,
-             e->items.item[slot].dropped_truncated ? "complete output, which require-end requires" : "hypothesis");
-    return fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
-}
-
-/* Make outputs of a timed-out item's beam: of its ended entries; if the item still has no output, of its best ended hypothesis (setting
- * at-limit "best-ended"), or else of its live entries. */
-static rill_status output_beam(rill_engine *e, item *it)
-{
-    int32_t found = it->n_outputs;
-    if (it->timestep == 0) return RILL_OK; /* the beam has only the empty hypothesis */
-    RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(found + it->width) + 1, "outputs"));
-    for (int ended = 1; ended >= 0; ended--) {
-        if (!ended && found == 0) found = engine_before_outputs(e, it, 1);
-        for (int32_t i = 0; i < it->width && (ended || found == 0); i++) {
-            beam_entry *entry = &it->beam[i];
-            if ((entry->ended != 0) != ended) continue;
-            item_output output = stop_entry_output(it, entry);
-            output.hyp = entry->hyp;
-            entry->hyp = -1;
-            stop_add_output(e, it, output);
-            found += ended;
-        }
-    }
-    return RILL_OK;
-}
-
-static rill_status finish_timed_out(rill_engine *e, int32_t place)
-{
-    int32_t slot = e->running.slot[place];
-    item *it = &e->items.item[slot];
-    /* the complete result of an earlier search is better than the outputs of an unfinished one */
-    if (it->input->saved_result != NULL) return fail_timed_out(e, slot, place);
-    RILL__TRY(output_beam(e, it));
-    if (it->n_outputs == 0) return fail_timed_out(e, slot, place);
-    it->timed_out = 1;
-    RILL__TRY(engine_finish_item(e, slot));
-    remove_running(e, place);
-    engine_free_nodes(e);
-    return RILL_OK;
-}
-
-/* Return why an input must leave: RILL_ERR_CANCELLED or RILL_ERR_DEADLINE. RILL_OK means that it stays. */
-static rill_status reason_to_leave(const queued_input *in, double now)
-{
-    if (in->cancelled) return RILL_ERR_CANCELLED;
-    return in->request != NULL && in->request->deadline <= now ? RILL_ERR_DEADLINE : RILL_OK;
-}
-
-/* Mark the cancelled and late items that leave the timestep midway. No item leaves midway if the model has several phases, because beams
- * have changed after the first phase, or with cube pruning, where hypotheses share rows. Items in exact search do not leave midway
- * either. */
-static rill_status mark_leaving(rill_engine *e, const timestep *t)
-{
-    const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;
-    if (atomic_load(&e->queue->stopped)) return rill_fail(e->ctx, RILL_ERR_STOPPED, "the run was stopped");
-    if (e->info.phases > 1 || t->row_of != NULL) return RILL_OK;
-    if (now < e->requests.next_deadline && e->queue->n_cancelled == 0 && e->items.n_cancelled == 0) return RILL_OK;
-    for (int32_t i = 0; i < t->n; i++) {
-        item *it = &e->items.item[t->selected[i]];
-        it->leaves |= it->owner == NULL && (it->cancelled || reason_to_leave(it->input, now) < 0);
-    }
-    return RILL_OK;
-}
-
-rill_status engine_leave_midway(rill_engine *e, timestep *t)
-{
-    RILL__TRY(mark_leaving(e, t));
-    while (t->next_row < t->rows.n && e->items.item[t->rows.slot[t->next_row]].leaves) t->next_row++;
-    return RILL_OK;
-}
-
-static rill_status drop_waiting(rill_engine *e, double now)
-{
-    queued_input *in, *next;
-    const rill_status status = input_queue_drop_late(e->queue, &e->taker, now, &in);
-    for (; in != NULL; in = next) {
-        next = in->next;
-        engine_deliver_saved(e, in);
-        engine_free_input(e, in);
-    }
-    return status;
-}
-
-static rill_status drop_ready(rill_engine *e, double now)
-{
-    for (int32_t slot = e->items.first_ready, next; slot >= 0; slot = next) {
-        const rill_status reason = reason_to_leave(e->items.item[slot].input, now);
-        next = e->items.item[slot].next_slot;
-        if (reason == RILL_ERR_CANCELLED) RILL__TRY(cancel_item(e, slot, IS_READY));
-        if (reason == RILL_ERR_DEADLINE) RILL__TRY(fail_timed_out(e, slot, IS_READY));
-    }
-    return RILL_OK;
-}
-
-static rill_status drop_running(rill_engine *e, double now)
-{
-    for (int32_t i = e->running.n - 1; i >= 0; i--) {
-        const int32_t slot = e->running.slot[i];
-        item *it = &e->items.item[slot];
-        const rill_status reason = reason_to_leave(it->input, now);
-        if (reason == RILL_ERR_CANCELLED && e->items.busy[slot])
-            mark_cancelled(e, it);
-        else if (reason == RILL_ERR_CANCELLED)
-            RILL__TRY(cancel_item(e, slot, i));
-        else if (reason == RILL_ERR_DEADLINE && !e->items.busy[slot])
-            RILL__TRY(finish_timed_out(e, i));
-    }
-    return RILL_OK;
-}
-
-static double earlier_deadline(double next, const item *it)
-{
-    return it->request != NULL && it->request->deadline < next ? it->request->deadline : next;
-}
-
-/* Remove the cancelled and late items of this engine. */
-static rill_status drop_items(rill_engine *e, double now)
-{
-    double next = INFINITY;
-    RILL__TRY(drop_ready(e, now));
-    RILL__TRY(drop_running(e, now));
-    for (int32_t slot = e->items.first_ready; slot >= 0; slot = e->items.item[slot].next_slot)
-        next = earlier_deadline(next, &e->items.item[slot]);
-    for (int32_t i = 0; i < e->running.n; i++) next = earlier_deadline(next, &e->items.item[e->running.slot[i]]);
-    e->requests.next_deadline = next;
-    return RILL_OK;
-}
-
-rill_status engine_drop_inputs(rill_engine *e)
-{
-    const double waiting = e->queue->next_deadline, held = e->requests.next_deadline;
-    const double now = waiting < INFINITY || held < INFINITY ? requests_now(&e->requests) : -INFINITY;
-    if (waiting <= now) RILL__TRY(drop_waiting(e, now));
-    return held <= now || e->queue->n_cancelled > 0 ? drop_items(e, now) : RILL_OK;
-}
-
-rill_status cancel_not_found(rill_context *ctx, int64_t id)
-{
-    return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                     "input %lld cannot be cancelled: it has finished, or was never "
-                     "submitted",
-                     (long long)id);
-}
-
-rill_status rill_engine_cancel(rill_engine *e, int64_t id)
-{
-    if (e->failed < 0) return e->failed;
-    const rill_status status = input_queue_cancel(e->queue, id);
-    if (status == RILL_ERR_NOT_FOUND) return cancel_not_found(e->ctx, id);
-    if (status < 0) return status;
-    const int n_marked = e->queue->n_cancelled;
-    if (n_marked > 0) RILL__TRY(drop_items(e, -INFINITY));
-    /* RILL_AGAIN means that an earlier call marked the input, but had no memory for its result. This call succeeds if it has made that
-     * result */
-    return status == RILL_AGAIN && e->queue->n_cancelled == n_marked ? cancel_not_found(e->ctx, id) : RILL_OK;
 }

@@ -17,9 +17,7 @@ static rill_status check_bad_words(rill_context *ctx, const rill_domain *domain,
         int32_t known = 0;
         while (known < s->n && s->action[known] >= 0 && s->action[known] < info->actions) known++;
         if (s->n >= 1 && known == s->n) continue;
-        return rill_fail(ctx, RILL_ERR_PLUGIN,
-                         "domain %s: forbidden sequence %d has an action outside its %d "
-                         "actions",
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: forbidden sequence %d has an action outside its %d actions",
                          domain->name, i, info->actions);
     }
     return RILL_OK;
@@ -38,9 +36,7 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
     if (!info->has_end_action) info->end_action = RILL_NO_ACTION;
     if (!info->has_start_action) info->start_action = RILL_NO_ACTION;
     if (info->has_start_action && (info->start_action < 0 || info->start_action >= info->actions))
-        return rill_fail(ctx, RILL_ERR_PLUGIN,
-                         "domain %s has %d actions, and its start action %d is not one of "
-                         "them",
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions, and its start action %d is not one of them",
                          domain->name, info->actions, info->start_action);
     if (info->has_end_action && (info->end_action < 0 || info->end_action >= info->actions))
         return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions, and its end action %d is not one of them",
@@ -229,9 +225,7 @@ static rill_status check_actions(const rill_model *model, rill_context *ctx, con
     if (n < 0) return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize() returned %d actions", domain, n);
     for (int32_t i = 0; i < written; i++)
         if (action[i] < 0 || action[i] >= model->info.actions)
-            return rill_fail(ctx, RILL_ERR_PLUGIN,
-                             "domain %s: tokenize() returned action %d, which is not one of "
-                             "%d",
+            return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize() returned action %d, which is not one of %d",
                              domain, action[i], model->info.actions);
     return RILL_OK;
 }

@@ -7,24 +7,16 @@
  *
  * With overdue_first (scheduler.h) an item passed over RUNNING_MAX_SKIPS times, or not expanded for RUNNING_MAX_ROUNDS rounds, goes first.
  *
- * Under a limit on states the oldest items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
+ * Under a limit on states the oldest items are taken when the selection does not fit; preempt.c explains why runs still end. */
 #include <string.h>
 
 #include "engine_internal.h"
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
 
-/* Return the name of the scheduler that the method (setting `method`) prescribes. */
-static const char *method_scheduler(const char *method)
-{
-    const rill_method_info *m = rill_method_table();
-    while (strcmp(m->name, method) != 0) m++;
-    return m->scheduler;
-}
-
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 {
-    const char *name = wanted != NULL ? wanted->name : method_scheduler(e->settings.method);
+    const char *name = wanted != NULL ? wanted->name : rill__find_method(e->settings.method)->scheduler;
     const char *arguments = wanted != NULL && wanted->arguments != NULL ? wanted->arguments : "";
     const rill_scheduler *scheduler = rill_find_scheduler(e->ctx, name);
     if (scheduler == NULL) return rill__fail_unknown(e->ctx, RILL__SCHEDULER, name);
@@ -41,20 +33,20 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 
 void schedule_destroy(schedule *s)
 {
-    rill_columns_free(s->ctx, &s->idle.memory);
+    rill_columns_free(s->idle.ctx, &s->idle.memory);
     if (s->scheduler != NULL && s->scheduler->destroy != NULL) s->scheduler->destroy(s->self);
 }
 
-rill_sched_view schedule_view(const rill_engine *e)
+rill_sched_view schedule_view(const rill_engine *e, const running_items *list)
 {
     return (rill_sched_view){
         .struct_size = sizeof(rill_sched_view),
-        .n = e->running.n,
-        .item_id = e->running.id,
-        .timestep = e->running.timestep,
-        .width = e->running.width,
-        .size = e->running.size,
-        .refill_index = e->running.refill_index,
+        .n = list->n,
+        .item_id = list->id,
+        .timestep = list->timestep,
+        .width = list->width,
+        .size = list->size,
+        .refill_index = list->refill_index,
         .batch = e->settings.n,
         .max_items = e->settings.max_items,
         .budget = e->settings.budget,
@@ -65,32 +57,17 @@ rill_sched_view schedule_view(const rill_engine *e)
     };
 }
 
-/* Reduce the scheduler's view to the idle items, which the other timestep in progress is not expanding. */
-static rill_status view_idle(rill_engine *e, rill_sched_view *view)
+/* List the idle items. */
+static rill_status list_idle(rill_engine *e)
 {
-    idle_columns *s = &e->schedule.idle;
-    const running_items *f = &e->running;
-    const rill_array columns[] = {RILL_ARRAY(s->running_index), RILL_ARRAY(s->timestep),
-                                  RILL_ARRAY(s->width),         RILL_ARRAY(s->id),
-                                  RILL_ARRAY(s->size),          RILL_ARRAY(s->refill_index)};
-    RILL__TRY(rill_columns_grow(e->ctx, &s->memory, (size_t)f->n, columns, sizeof columns / sizeof *columns,
-                                "items in flight"));
-    view->n = 0;
-    for (int32_t i = 0; i < f->n; i++) {
-        if (e->items.busy[f->slot[i]]) continue;
-        int32_t to = view->n++;
-        s->running_index[to] = i;
-        s->timestep[to] = f->timestep[i];
-        s->width[to] = f->width[i];
-        s->id[to] = f->id[i];
-        s->size[to] = f->size[i];
-        s->refill_index[to] = f->refill_index[i];
+    running_items *idle = &e->schedule.idle;
+    RILL__TRY(running_reserve(idle, (size_t)e->running.n));
+    idle->n = 0;
+    for (int32_t i = 0; i < e->running.n; i++) {
+        if (e->items.busy[e->running.slot[i]]) continue;
+        running_copy(idle, idle->n, &e->running, i);
+        idle->slot[idle->n++] = i;
     }
-    view->item_id = s->id;
-    view->timestep = s->timestep;
-    view->width = s->width;
-    view->size = s->size;
-    view->refill_index = s->refill_index;
     return RILL_OK;
 }
 
@@ -193,7 +170,7 @@ static void clear_marks_of(selection *p)
 }
 
 /* Take the items that the scheduler listed, while they fit in the budget. Listing an item twice is an error. If p->any_busy is 1, the
- * listed numbers are indexes of idle items (idle_columns); else of items in flight. */
+ * listed numbers are indexes of idle items; else of items in flight. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -202,7 +179,7 @@ static rill_status consider_listed(selection *p, int32_t n, int32_t count)
     rill_status status = RILL_OK;
     for (; status >= 0 && n_looked < count && p->budget_left > 0; n_looked++) {
         const int32_t named = f->order[n_looked], is_valid = named >= 0 && named < n;
-        const int32_t index = is_valid && p->any_busy ? e->schedule.idle.running_index[named] : named;
+        const int32_t index = is_valid && p->any_busy ? e->schedule.idle.slot[named] : named;
         if (!is_valid)
             status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "scheduler %s chose item %d, which is not one of %d in flight",
                                e->schedule.scheduler->name, named, n);
@@ -240,15 +217,13 @@ static void commit_selection(selection *p)
 }
 
 /* If the selected items need too many states, select the oldest items instead, as many as fit in the free states and the budget. The oldest
- * item in flight is among them, unless it has failed (memory_limit.c). */
+ * item in flight is among them, unless it has failed (preempt.c). */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
-    clear_marks_of(p);
     memory_limit_shrink_window(e);
-    RILL__TRY(memory_limit_preempt(e));
-    p->t->n = 0;
-    *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy, .budget_left = budget};
+    RILL__TRY(engine_preempt(e));
+    p->budget_left = budget;
     int64_t free_nodes = memory_limit_free_nodes(e);
     for (int32_t i = 0; i < e->running.n && p->budget_left > 0; i++) {
         int64_t need = memory_limit_max_nodes(e, e->running.slot[i]);
@@ -265,12 +240,10 @@ static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
     if (max_nodes_needed(p) > memory_limit_free_nodes(e)) {
-        if (p->any_busy) {
-            clear_marks_of(p);
-            *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy};
-            p->t->n = 0;
-            return RILL_OK;
-        }
+        clear_marks_of(p);
+        p->t->n = 0;
+        *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy};
+        if (p->any_busy) return RILL_OK;
         RILL__TRY(select_oldest(p, budget));
     }
     p->t->reserved_nodes = max_nodes_needed(p);
@@ -280,11 +253,11 @@ static rill_status reserve_nodes(selection *p, int64_t budget)
 rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows)
 {
     int32_t count;
-    rill_sched_view view = schedule_view(e);
     RILL__TRY(RILL__GROW(e->ctx, t->selected, t->selected_capacity, (size_t)e->running.n, "items in flight"));
     /* items of the other timestep in progress, if there is one, are busy; all others are idle */
     const int any_busy = e->timesteps[!t->group].state != TIMESTEP_FREE;
-    if (any_busy) RILL__TRY(view_idle(e, &view));
+    if (any_busy) RILL__TRY(list_idle(e));
+    rill_sched_view view = schedule_view(e, any_busy ? &e->schedule.idle : &e->running);
     t->n = 0;
     if (view.n == 0) return RILL_OK;
     if (e->schedule.budget != NULL) RILL__TRY(set_budget(e, &view));

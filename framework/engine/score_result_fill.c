@@ -1,11 +1,10 @@
 /* Selects a row's best choices from all of its actions, for domains whose score() lists all of them: rill_score_result_fill().
  *
- * The row's part of the result arrays holds the best choices so far. The first M choices are appended. As long as choices arrive in rank
- * order, later ones are ignored. Otherwise the arrays become a heap with the worst choice on top, which is sorted at the end. Ranking is a
- * total order, since actions differ, so the result does not depend on the order of arrival. */
+ * The row's part of the result arrays holds the best choices so far. Once it is full it is a heap with the worst choice on top, which is
+ * sorted at the end. Ranking is a total order, since actions differ, so the result does not depend on the order of arrival. */
 #include "rill/domain.h"
 
-/* The row's best choices so far, stored in the row's part of the result arrays. It becomes a heap when choices arrive out of order. */
+/* The row's best choices so far, stored in the row's part of the result arrays. */
 typedef struct row_heap {
     int32_t *action;
     float *logp;
@@ -47,14 +46,10 @@ static void sift_down(const row_heap *a, int32_t n, int32_t index, int32_t actio
     put_entry(a, index, action, logp, terminal);
 }
 
-static void sift_entry(const row_heap *a, int32_t n, int32_t index, int32_t entry)
-{
-    sift_down(a, n, index, a->action[entry], a->logp[entry], a->terminal != NULL ? a->terminal[entry] : 0);
-}
-
 static void make_heap(const row_heap *a)
 {
-    for (int32_t i = a->n / 2 - 1; i >= 0; i--) sift_entry(a, a->n, i, i);
+    for (int32_t i = a->n / 2 - 1; i >= 0; i--)
+        sift_down(a, a->n, i, a->action[i], a->logp[i], a->terminal != NULL ? a->terminal[i] : 0);
 }
 
 /* Sort the heap, best entry first: repeatedly move the worst entry, which is on top, to the end. */
@@ -86,26 +81,20 @@ void rill_score_result_fill(const rill_score_request *req, int32_t row, int32_t 
     size_t base = (size_t)row * (size_t)out->stride;
     row_heap a = {out->action + base, out->logp + base, terminal != NULL ? out->terminal + base : NULL, 0,
                   req->max_choices};
-    int sorted = 1, heap = 0;
     if (terminal != NULL) out->ends[row] = RILL_ENDS_BY_FLAG;
     if (req->row_max_choices != NULL && req->row_max_choices[row] < a.capacity) a.capacity = req->row_max_choices[row];
     for (int32_t i = 0; i < n && a.capacity > 0; i++) {
         uint8_t kind = terminal != NULL ? terminal[i] : 0;
         if (!(logp[i] > RILL_SCORE_DEAD) || !rill_score_request_allows(req, row, action[i])) continue;
-        int in_order = sorted && (a.n == 0 || ranks_before(&a, a.n - 1, action[i], logp[i]));
         if (a.n < a.capacity) {
-            sorted = in_order;
             put_entry(&a, a.n++, action[i], logp[i], kind);
-            continue;
+            if (a.n == a.capacity) make_heap(&a);
+        } else if (!ranks_before(&a, 0, action[i], logp[i])) {
+            sift_down(&a, a.n, 0, action[i], logp[i], kind);
         }
-        if (in_order) continue;
-        if (!heap) make_heap(&a);
-        heap = 1;
-        sorted = 0;
-        if (!ranks_before(&a, 0, action[i], logp[i])) sift_down(&a, a.n, 0, action[i], logp[i], kind);
     }
-    if (!sorted && !heap) make_heap(&a);
-    if (!sorted) sort_heap(&a);
+    if (a.n < a.capacity) make_heap(&a);
+    sort_heap(&a);
     out->count[row] = a.n;
     fill_picks(req, row, n, action, logp, out);
 }

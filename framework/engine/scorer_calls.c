@@ -24,28 +24,22 @@ void scorer_states_finish(scorer_states *s)
     rill_columns_free(s->ctx, &s->memory);
 }
 
-static size_t max_state_bytes(const chain *c)
+rill_status scorer_states_begin(rill_engine *e, const row_table *rows)
 {
-    size_t max_bytes = 0;
-    for (int32_t i = c->n_heuristics; i < c->n; i++)
-        if (c->link[i].scorer->state_bytes > max_bytes) max_bytes = c->link[i].scorer->state_bytes;
-    return max_bytes;
-}
-
-rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
-                                const items *all)
-{
+    scorer_states *s = &e->scorer_states;
+    const chain *c = &e->chain;
     const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
-    RILL__TRY(rill_columns_grow(s->ctx, &s->memory, (size_t)rows->n, columns, 2, "what scorers see"));
+    RILL__TRY(RILL__GROW_COLUMNS(s->ctx, &s->memory, (size_t)rows->n, columns, "what scorers see"));
     for (int32_t i = 0; i < rows->n; i++) {
-        const queued_input *in = all->item[rows->slot[i]].input;
+        const queued_input *in = e->items.item[rows->slot[i]].input;
         s->text[i] = in->text;
         s->length[i] = in->length;
     }
     if (c->state_bytes == 0) return RILL_OK;
-    RILL__TRY(RILL__GROW(s->ctx, s->row_states, s->row_states_bytes, (size_t)rows->n * max_state_bytes(c),
-                         "scorers' states"));
-    return RILL__GROW(s->ctx, s->node_states, s->node_states_bytes, (size_t)nodes * c->state_bytes, "scorers' states");
+    RILL__TRY(
+        RILL__GROW(s->ctx, s->row_states, s->row_states_bytes, (size_t)rows->n * c->state_bytes, "scorers' states"));
+    return RILL__GROW(s->ctx, s->node_states, s->node_states_bytes, (size_t)e->hyps.node_capacity * c->state_bytes,
+                      "scorers' states");
 }
 
 /* Return the state that the scorer `link` has stored for the hypothesis with this node (state id). */
@@ -135,23 +129,6 @@ static const chain_instance *row_instance(const rill_engine *e, const timestep *
     return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
-/* Call an instance of scorer number i for some rows. For the setting `check`, `b` is check_modifiers and the rows belong to one item: then
- * a fresh instance is called, unless the scorer keeps data about inputs. */
-static rill_status call_scorer(rill_engine *e, rill_modifiers *b, int32_t i, const chain_instance *instance,
-                               const rill_scorer_rows *rows)
-{
-    const int32_t link = e->chain.n_heuristics + i;
-    const rill_scorer *table = e->chain.link[link].scorer;
-    const int checking = b == &e->check_modifiers && table->begin == NULL;
-    void *self = instance->self;
-    if (checking) RILL__TRY(chain_create_fresh(&e->chain, link, instance, &self));
-    rill_error_clear(e->ctx);
-    rill_status status = table->score(self, rows, b);
-    if (checking) chain_destroy_fresh(&e->chain, link, self);
-    status = rill__method_status(e->ctx, status, "scorer", table->name, "score");
-    return status < 0 ? status : RILL_OK;
-}
-
 static int row_has_failed(const rill_engine *e, const timestep *t, int32_t row)
 {
     return e->items.item[t->rows.slot[row]].failed < 0;
@@ -171,12 +148,22 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
                                       int32_t first, int32_t next)
 {
     const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
+    const rill_scorer *table = link->scorer;
+    const chain_instance *instance = row_instance(e, t, i, first);
+    const int checking = b == &e->check_modifiers;
+    /* for the setting `check` a fresh instance is called, unless the scorer keeps data about inputs */
+    const int is_fresh = checking && table->begin == NULL;
     rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
+    void *self = instance->self;
     rows.state = gather_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
     b->first_row = first - from;
     b->n_scorer_rows = next - first;
-    RILL__TRY(call_scorer(e, b, i, row_instance(e, t, i, first), &rows));
-    if (b != &e->check_modifiers)
+    if (is_fresh) RILL__TRY(chain_create_instance(e->ctx, link, instance->arguments, &self));
+    rill_error_clear(e->ctx);
+    const rill_status status = table->score(self, &rows, b);
+    if (is_fresh) chain_destroy_instance(link, self);
+    RILL__TRY(rill__method_status(e->ctx, status, "scorer", table->name, "score"));
+    if (!checking)
         keep_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
     else if (!same_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n))
         return fail_not_independent(e, t, first);
@@ -300,59 +287,30 @@ static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_m
 
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods)
 {
-    if (e->chain.n_scorers > 0)
-        RILL__TRY(scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, &t->rows, &e->items));
+    if (e->chain.n_scorers > 0) RILL__TRY(scorer_states_begin(e, &t->rows));
     RILL__TRY(run_scorers(e, t, mods, 0, t->rows.n));
     return mods->n_refusals > 0 ? note_refusals(e, t, mods) : RILL_OK;
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the list of row a in the first table equals the list of row b in the second table, else 0. value_a, value_b: NULL: the lists
- * have no values. */
-static int same_entries(const int32_t *offset_a, const int32_t *action_a, const float *value_a, int32_t a,
-                        const int32_t *offset_b, const int32_t *action_b, const float *value_b, int32_t b)
+static int same_spans(span a, span b)
 {
-    int32_t n_a = offset_a != NULL ? offset_a[a + 1] - offset_a[a] : 0;
-    int32_t n_b = offset_b != NULL ? offset_b[b + 1] - offset_b[b] : 0;
-    if (n_a != n_b) return 0;
-    for (int32_t i = 0; i < n_a; i++) {
-        if (action_a[offset_a[a] + i] != action_b[offset_b[b] + i]) return 0;
-        if (value_a != NULL && value_a[offset_a[a] + i] != value_b[offset_b[b] + i]) return 0;
+    if (a.n != b.n) return 0;
+    for (int32_t i = 0; i < a.n; i++) {
+        const float factor = a.factor != NULL ? a.factor[i] : 1, other = b.factor != NULL ? b.factor[i] : 1;
+        if (a.action[i] != b.action[i] || a.value[i] != b.value[i] || factor != other) return 0;
     }
     return 1;
 }
 
-/* Return 1 if two rows have equal factors, else 0: row a of table x and row b of table y. Their lists of bonuses must be equal. */
-static int same_factors(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
+/* Return 1 if a row has equal modifiers in the call for all items (a) and in the call for one item alone (b), else 0. */
+static int same_rules(const row_rules *a, const row_rules *b)
 {
-    if (x->add_factor == NULL && y->add_factor == NULL) return 1;
-    const int32_t n = x->add_offset != NULL ? x->add_offset[a + 1] - x->add_offset[a] : 0;
-    for (int32_t i = 0; i < n && y->add_offset != NULL; i++) {
-        const float one = x->add_factor != NULL ? x->add_factor[x->add_offset[a] + i] : 1,
-                    other = y->add_factor != NULL ? y->add_factor[y->add_offset[b] + i] : 1;
-        if (one != other) return 0;
-    }
-    return 1;
-}
-
-/* Return 1 if two rows have equal modifiers, else 0: row a of table x, from the call for all items, and row b of table y, from the call for
- * one item alone. */
-static int same_modifiers(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
-{
-    int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
-    int rules = (x->end_rule != NULL ? x->end_rule[a] : 0) == (y->end_rule != NULL ? y->end_rule[b] : 0);
-    int rewards = (x->reward != NULL ? x->reward[a] : 0) == (y->reward != NULL ? y->reward[b] : 0);
-    int ends = (x->end_reward != NULL ? x->end_reward[a] : 0) == (y->end_reward != NULL ? y->end_reward[b] : 0);
-    int banks = (x->n_banks != NULL ? x->n_banks[a] : 0) == (y->n_banks != NULL ? y->n_banks[b] : 0);
-    if (banks && x->n_banks != NULL && x->n_banks[a] > 0) banks = x->default_bank[a] == y->default_bank[b];
-    return limits && rules && rewards && ends && banks &&
-           same_entries(x->bank_offset, x->bank_action, x->bank_target, a, y->bank_offset, y->bank_action,
-                        y->bank_target, b) &&
-           same_factors(x, a, y, b) &&
-           same_entries(x->ban_offset, x->ban_action, NULL, a, y->ban_offset, y->ban_action, NULL, b) &&
-           same_entries(x->allow_offset, x->allow_action, NULL, a, y->allow_offset, y->allow_action, NULL, b) &&
-           same_entries(x->add_offset, x->add_action, x->add_score, a, y->add_offset, y->add_action, y->add_score, b);
+    return a->max_choices == b->max_choices && a->end_rule == b->end_rule && a->reward == b->reward &&
+           a->end_reward == b->end_reward && a->n_banks == b->n_banks &&
+           (a->n_banks == 0 || a->default_bank == b->default_bank) && same_spans(a->kept, b->kept) &&
+           same_spans(a->bans, b->bans) && same_spans(a->allowed, b->allowed) && same_spans(a->additions, b->additions);
 }
 
 double engine_max_bonus(const chain *c, const item *it, double *end)
@@ -367,42 +325,24 @@ double engine_max_bonus(const chain *c, const item *it, double *end)
     return action;
 }
 
-/* Return 0 if some action of the row certainly has no modifier of its own and gets only the row's reward. Return 1 if there may be no such
- * action: bonuses, bans and the end action cover all actions, or the row has a list of allowed actions. */
-static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
-{
-    const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};
-    int32_t named = info->has_end_action;
-    for (int i = 0; i < 3; i++) named += offsets[i] != NULL ? offsets[i][row + 1] - offsets[i][row] : 0;
-    return named >= info->actions || (offsets[2] != NULL && offsets[2][row + 1] > offsets[2][row]);
-}
-
 /* Return 1 if no action of the row gets more than the sum of the scorers' max_bonus, or if some scorer declares no max_bonus; else 0. */
-static int is_within_max_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
-                               const rill_domain_info *info)
+static int is_within_max_bonus(const chain *c, const item *it, const row_rules *r, const rill_domain_info *info)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)
         if (c->link[i].scorer->max_bonus == NULL) return 1;
     double total_end;
     const double total = engine_max_bonus(c, it, &total_end);
-    const double slack = 1e-5, reward = rules->reward != NULL ? (double)rules->reward[row] : 0,
-                 end = rules->end_reward != NULL ? (double)rules->end_reward[row] : 0,
+    const double slack = 1e-5, reward = (double)r->reward, end = (double)r->end_reward,
                  action = total + slack * (1 + fabs(total)), last = total_end + slack * (1 + fabs(total_end));
-    if (reward > action && !names_all_actions(rules, row, info)) return 0;
+    /* Whether each action may have a modifier of its own. Else some action certainly gets only the row's reward. */
+    const int names_all = info->has_end_action + r->additions.n + r->bans.n >= info->actions || r->allowed.n > 0;
+    if (reward > action && !names_all) return 0;
     if (info->has_end_action && end > last) return 0;
-    if (rules->add_offset == NULL) return 1;
-    for (int32_t i = rules->add_offset[row]; i < rules->add_offset[row + 1]; i++) {
-        const int ends = info->has_end_action && rules->add_action[i] == info->end_action;
-        if ((double)rules->add_score[i] + (ends ? end : reward) > (ends ? last : action)) return 0;
+    for (int32_t i = 0; i < r->additions.n; i++) {
+        const int ends = info->has_end_action && r->additions.action[i] == info->end_action;
+        if ((double)r->additions.value[i] + (ends ? end : reward) > (ends ? last : action)) return 0;
     }
     return 1;
-}
-
-static rill_status fail_max_bonus(rill_engine *e, const timestep *t, int32_t row)
-{
-    return rill_fail(e->ctx, RILL_ERR_CHECK, "%s %s adds more to an action of input %lld than its declared max_bonus",
-                     engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name,
-                     (long long)t->rows.item_id[row]);
 }
 
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices)
@@ -414,11 +354,15 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
         modifier_table one;
         RILL__TRY(run_scorers(e, t, &e->check_modifiers, first, n));
         RILL__TRY(modifiers_build(&e->check_modifiers, max_choices, &one));
-        for (int32_t i = 0; i < n; i++)
-            if (!same_modifiers(all, first + i, &one, i)) return fail_not_independent(e, t, first);
-        for (int32_t i = first; i < first + n; i++)
-            if (!is_within_max_bonus(&e->chain, &e->items.item[r->slot[i]], all, i, &e->info))
-                return fail_max_bonus(e, t, i);
+        for (int32_t i = 0; i < n; i++) {
+            const row_rules rules = make_row_rules(all, first + i), alone = make_row_rules(&one, i);
+            if (!same_rules(&rules, &alone)) return fail_not_independent(e, t, first);
+            if (!is_within_max_bonus(&e->chain, &e->items.item[r->slot[first]], &rules, &e->info))
+                return rill_fail(e->ctx, RILL_ERR_CHECK,
+                                 "%s %s adds more to an action of input %lld than its declared max_bonus",
+                                 engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name,
+                                 (long long)r->item_id[first]);
+        }
     }
     return RILL_OK;
 }
@@ -430,16 +374,10 @@ static const rill_scorer *get_scorer(const rill_engine *e, int32_t i)
     return e->chain.link[e->chain.n_heuristics + i].scorer;
 }
 
-static void *get_scorer_self(const rill_engine *e, chain_instance *const *instances, int32_t i)
-{
-    return instances[e->chain.n_heuristics + i]->self;
-}
-
-/* Call done() of the first n scorers of the run for input `id`. */
-static void notify_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n)
+void engine_scorers_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
-        if (get_scorer(e, i)->done != NULL) get_scorer(e, i)->done(get_scorer_self(e, instances, i), id);
+        if (get_scorer(e, i)->done != NULL) get_scorer(e, i)->done(instances[e->chain.n_heuristics + i]->self, id);
 }
 
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request)
@@ -449,18 +387,13 @@ rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const reques
         const rill_scorer *table = get_scorer(e, i);
         if (table->begin == NULL) continue;
         rill_error_clear(e->ctx);
-        rill_status status = table->begin(get_scorer_self(e, instances, i), input->id);
+        rill_status status = table->begin(instances[e->chain.n_heuristics + i]->self, input->id);
         status = rill__method_status(e->ctx, status, "scorer", table->name, "begin");
         if (status >= 0) continue;
-        notify_done(e, instances, input->id, i);
+        engine_scorers_done(e, instances, input->id, i);
         return rill_input_fail(input, status, "%s", rill_error(e->ctx));
     }
     return RILL_OK;
-}
-
-void engine_scorers_done(rill_engine *e, const item *it)
-{
-    notify_done(e, it->instances, it->id, e->chain.n_scorers);
 }
 
 const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i)
@@ -501,7 +434,7 @@ static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
 
 rill_status engine_scorers_review(rill_engine *e, int32_t slot)
 {
-    item *it = &e->items.item[slot];
+    const item *it = &e->items.item[slot];
     rill_found found = {0};
     int wanted = 0;
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
@@ -509,16 +442,10 @@ rill_status engine_scorers_review(rill_engine *e, int32_t slot)
         if (table->found == NULL) continue;
         if (found.n == 0) RILL__TRY(list_outputs(e, slot, &found));
         rill_error_clear(e->ctx);
-        rill_status status = table->found(get_scorer_self(e, it->instances, i), &found);
+        rill_status status = table->found(it->instances[e->chain.n_heuristics + i]->self, &found);
         status = rill__method_status(e->ctx, status, "scorer", table->name, "found");
         if (status < 0) return status;
         wanted |= status == RILL_AGAIN;
     }
-    if (!wanted) return RILL_OK;
-    if (it->request != NULL) it->request->last_reported = 0;
-    RILL__TRY(engine_save_result(e, slot));
-    statistics_remove_item(&e->statistics, it);
-    items_clear(&e->items, &e->hyps, slot);
-    RILL__TRY(items_begin(&e->items, &e->hyps, slot));
-    return RILL_AGAIN;
+    return wanted ? RILL_AGAIN : RILL_OK;
 }

@@ -99,12 +99,16 @@ static inline const search_variant *variant_take(uint32_t *set)
     for (uint32_t left_ = (set); left_ != 0;) \
         for (const search_variant *v = variant_take(&left_); v != NULL && v->hook != NULL; v = NULL)
 
-/* Return the set of variants that these settings select. */
-static inline uint32_t variants_of_settings(const rill_settings *s)
+/* Return the set of variants that these settings select, or that these modifiers require. NULL: none. */
+static inline uint32_t variants_of(const rill_settings *s, const modifier_table *rules)
 {
     uint32_t set = 0;
-    for (int i = 0; search_variants[i] != NULL; i++)
-        if (search_variants[i]->has_settings != NULL && search_variants[i]->has_settings(s)) set |= UINT32_C(1) << i;
+    for (int i = 0; search_variants[i] != NULL; i++) {
+        const search_variant *v = search_variants[i];
+        const int is_in = (s != NULL && v->has_settings != NULL && v->has_settings(s)) ||
+                          (rules != NULL && v->has_modifiers != NULL && v->has_modifiers(rules));
+        set |= (uint32_t)is_in << i;
+    }
     return set;
 }
 
@@ -112,7 +116,7 @@ static inline uint32_t variants_of_settings(const rill_settings *s)
 static inline rill_status variants_check(rill_context *ctx, const chain *c, const rill_settings *s,
                                          const rill_domain_info *info)
 {
-    FOR_VARIANTS (v, variants_of_settings(s), check) RILL__TRY(v->check(ctx, c, s, info));
+    FOR_VARIANTS (v, variants_of(s, NULL), check) RILL__TRY(v->check(ctx, c, s, info));
     return RILL_OK;
 }
 

@@ -17,11 +17,6 @@ void statistics_end_stage(statistics *s, double *stage)
     s->stage_start = now;
 }
 
-void statistics_finish(statistics *s)
-{
-    rill_free(s->ctx, s->depth_width, s->n_depths * sizeof *s->depth_width);
-}
-
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step)
 {
     step->n_expanded = 0;
@@ -39,18 +34,9 @@ rill_status statistics_count_rows(statistics *s, const items *all, timestep *ste
 
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more)
 {
-    sum->encode += more->encode;
-    sum->step += more->step;
-    sum->score += more->score;
-    sum->scorers += more->scorers;
-    sum->choose += more->choose;
-    sum->select += more->select;
-    sum->prune += more->prune;
-    sum->commit += more->commit;
-    sum->finalize += more->finalize;
-    sum->total += more->total;
-    sum->waited += more->waited;
-    sum->hidden += more->hidden;
+    double *to = (double *)sum; /* all members are doubles */
+    const double *from = (const double *)more;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) to[i] += from[i];
 }
 
 void statistics_count_output(statistics *s, const item_output *output, int change)
@@ -64,44 +50,31 @@ void statistics_remove_item(statistics *s, const item *it)
     for (int32_t i = 0; i < it->n_outputs; i++) statistics_count_output(s, &it->outputs[i], -1);
 }
 
-static int64_t max_int64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+#define AT(name) offsetof(rill_stats, name)
+/* The counters whose sum over all engines has a meaning. */
+static const size_t summed[] = {AT(timesteps),        AT(expansions),     AT(refills),
+                                AT(candidates),       AT(pruned),         AT(outputs),
+                                AT(truncated),        AT(items_peak),     AT(restarted),
+                                AT(certified),        AT(exact_rows),     AT(depth_bound),
+                                AT(cube_classes),     AT(cube_rescored),  AT(cube_hypotheses),
+                                AT(nodes_in_use),     AT(nodes_peak),     AT(nodes_capacity),
+                                AT(histories_in_use), AT(histories_peak), AT(histories_capacity),
+                                AT(passed_over_first)};
 
 void statistics_add(rill_stats *sum, const rill_stats *s)
 {
-    sum->timesteps += s->timesteps;
-    sum->expansions += s->expansions;
-    sum->refills += s->refills;
-    sum->longest_item_timesteps = max_int64(sum->longest_item_timesteps, s->longest_item_timesteps);
-    sum->candidates += s->candidates;
-    sum->pruned += s->pruned;
-    sum->outputs += s->outputs;
-    sum->truncated += s->truncated;
-    sum->passed_over_first += s->passed_over_first;
-    sum->depth_bound += s->depth_bound;
-    sum->nodes_in_use += s->nodes_in_use;
-    sum->nodes_peak += s->nodes_peak;
-    sum->nodes_capacity += s->nodes_capacity;
-    sum->histories_in_use += s->histories_in_use;
-    sum->histories_peak += s->histories_peak;
-    sum->histories_capacity += s->histories_capacity;
-    sum->items_peak += s->items_peak;
-    sum->restarted += s->restarted;
-    sum->cube_hypotheses += s->cube_hypotheses;
-    sum->cube_classes += s->cube_classes;
-    sum->certified += s->certified;
-    sum->exact_rows += s->exact_rows;
-    sum->cube_rescored += s->cube_rescored;
-    sum->graph_runs.direct += s->graph_runs.direct;
-    sum->graph_runs.captured += s->graph_runs.captured;
-    sum->graph_runs.replayed += s->graph_runs.replayed;
-    sum->graph_runs.evicted += s->graph_runs.evicted;
+    int64_t *runs = (int64_t *)&sum->graph_runs; /* all members are counters */
+    const int64_t *more_runs = (const int64_t *)&s->graph_runs;
+    for (size_t i = 0; i < sizeof summed / sizeof *summed; i++)
+        *(int64_t *)((char *)sum + summed[i]) += *(const int64_t *)((const char *)s + summed[i]);
+    for (size_t i = 0; i < sizeof s->graph_runs / sizeof *runs; i++) runs[i] += more_runs[i];
+    if (s->longest_item_timesteps > sum->longest_item_timesteps)
+        sum->longest_item_timesteps = s->longest_item_timesteps;
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 
-/* Return the lower bound on the number of timesteps, rill_stats.depth_bound; 0: there is no budget. */
+/* Return the lower bound on the number of timesteps, rill_stats.depth_bound. `budget`: the budget of every timestep; 0: there is none, or
+ * it varies. */
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
     int64_t min_timesteps = 0;
@@ -109,21 +82,22 @@ static int64_t depth_bound(const statistics *s, int64_t budget)
     return min_timesteps;
 }
 
-void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
-                      int64_t budget, const rill_graph_runs *graph_runs, rill_stats *out)
+void rill_engine_stats(const rill_engine *e, rill_stats *out)
 {
-    rill_stats all = s->total;
+    const hyp_pool *f = &e->hyps;
+    const reorder_buffer *o = &e->queue->results;
+    rill_stats all = e->statistics.total;
     size_t size = out->struct_size < sizeof all ? out->struct_size : sizeof all;
     all.struct_size = size;
-    all.depth_bound = depth_bound(s, budget);
+    all.depth_bound = depth_bound(&e->statistics, e->schedule.budget == NULL ? e->settings.budget : 0);
     all.nodes_in_use = f->n_nodes;
     all.nodes_peak = f->nodes_peak;
     all.nodes_capacity = f->node_capacity;
-    all.nodes_bound = b->max_nodes;
+    all.nodes_bound = e->memory_limit.max_nodes;
     all.histories_in_use = f->n_hyps;
     all.histories_peak = f->hyps_peak;
     all.histories_capacity = (int64_t)f->hyp_chunks * HYP_CHUNK;
-    all.graph_runs = *graph_runs;
+    if (e->domain->graph_runs != NULL) e->domain->graph_runs(e->self, &all.graph_runs);
     all.inputs = o->n_results;
     all.failed = o->n_failed;
     all.waiting_peak = o->waiting_peak;

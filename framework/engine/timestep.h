@@ -4,9 +4,9 @@
  *
  * A domain may split a timestep into phases, each with its own step() and score(); most models have one phase.
  *
- * Scratch memory is in two blocks, each of which grows as a whole. The size of row_block is known once items are selected; the size of
- * child_block depends on the number of choices requested per row. Their content is lost when a timestep ends or a block grows; the memory
- * is reused. If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress do not move. */
+ * Scratch memory grows in groups of arrays of one length. That of rows is known once items are selected; the others depend on the number
+ * of choices requested per row. Its content is of no use when a timestep ends; the memory is reused. If the domain scores asynchronously
+ * there are two timesteps (beam_search.c), and arrays of a call in progress do not move. */
 #ifndef RILL_TIMESTEP_H
 #define RILL_TIMESTEP_H
 
@@ -42,12 +42,6 @@ typedef struct candidates {
     int32_t *hyp;
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
-    /* Called for each candidate j of item i that a heuristic drops; `link` is the index of this heuristic in the run. NULL: no calls. */
-    void (*on_dropped)(void *user, int32_t link, int32_t i, int32_t j);
-    /* Called when a heuristic fails for item i, whose request sets arguments of this heuristic: the item fails alone, with the context's
-     * error message. */
-    rill_status (*on_failed)(void *user, int32_t i, rill_status status);
-    void *user; /* passed to both functions */
 } candidates;
 
 /* The rows of a phase: the live hypotheses for which the domain computes states and scores. Each column is [n]. */
@@ -113,7 +107,7 @@ typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;
 
-/* Capacities of the arrays in timestep.child_block, in elements. */
+/* Lengths that a timestep's arrays need, in elements. */
 typedef struct children_size {
     size_t items, candidates;
     size_t entries; /* number of beam entries of all selected items before the timestep */
@@ -204,10 +198,8 @@ typedef struct timestep {
     /* [beam entries] hypotheses of the previous beams that have no child in a new beam, and lose a reference */
     hyp_release *released;
     int32_t n_released;
-    char *row_block, *child_block;
-    size_t row_bytes, child_bytes;
-    size_t rows_capacity;
-    children_size capacity;
+    rill_columns row_memory, item_memory, candidate_memory, width_memory;
+    size_t released_capacity, scratch_bytes;
 } timestep;
 
 /* Read choice number `next` (from 0, best first) of a row into *out. Returns 1, or 0 if the row has no such choice. The choices of a row

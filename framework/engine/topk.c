@@ -10,7 +10,7 @@
  * So the model's best M + bans + lowered actions + kept actions + 1 include everything that can be chosen, except actions that may rise
  * from below: actions with a bonus, and the end action. The log-probabilities of these are requested by name, as picks. A short list of
  * allowed actions is requested entirely as picks. A long list of allowed actions, or of bans, becomes a set of legal actions, to which the
- * domain restricts the row's best. Sets are deduplicated by content, since many rows share few sets. If any number of actions may be
+ * domain restricts the row's best. Adjacent rows with equal sets, such as those of one item, share a set. If any number of actions may be
  * terminal and only the domain knows which, all actions are requested. A small vocabulary alone is no reason to request all: the best 197
  * of 197 cost a semantic parser more time than its network.
  *
@@ -38,58 +38,9 @@ enum {
 
 /* --- a row's rules ------------------------------------------------------------------------------------------------ */
 
-/* The part of a compressed sparse list that belongs to one row. */
-typedef struct span {
-    const int32_t *action;
-    int32_t n;
-} span;
-
-static span row_span(const int32_t *offset, const int32_t *action, int32_t row)
-{
-    if (offset == NULL) return (span){NULL, 0};
-    return (span){action + offset[row], offset[row + 1] - offset[row]};
-}
-
-/* Return the index of `action` in a span sorted by action, or -1. */
 static int32_t span_find(span s, int32_t action)
 {
-    int32_t low = 0, high = s.n;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (s.action[middle] < action)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s.n && s.action[low] == action ? low : -1;
-}
-
-/* The modifiers of one row. `kept`: the actions that constraint banks keep even if they are not among the row's best M choices. */
-typedef struct row_rules {
-    int32_t max_choices;
-    span bans, allowed, additions, kept;
-    const float *add_score, *add_factor;
-    float reward, end_reward;
-    uint8_t end_rule; /* bits of rill_end_rule */
-} row_rules;
-
-static int32_t upper_limit(const modifier_table *a, int32_t row)
-{
-    return a->limit != NULL && a->limit[row] < a->max_choices ? a->limit[row] : a->max_choices;
-}
-
-static row_rules make_row_rules(const modifier_table *a, int32_t row)
-{
-    return (row_rules){.max_choices = upper_limit(a, row),
-                       .bans = row_span(a->ban_offset, a->ban_action, row),
-                       .allowed = row_span(a->allow_offset, a->allow_action, row),
-                       .additions = row_span(a->add_offset, a->add_action, row),
-                       .kept = row_span(a->bank_offset, a->bank_action, row),
-                       .add_score = a->add_offset != NULL ? a->add_score + a->add_offset[row] : NULL,
-                       .add_factor = a->add_factor != NULL ? a->add_factor + a->add_offset[row] : NULL,
-                       .reward = a->reward != NULL ? a->reward[row] : 0,
-                       .end_reward = a->end_reward != NULL ? a->end_reward[row] : 0,
-                       .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
+    return rill__find_sorted(s.action, s.n, action);
 }
 
 /* Return 1 if the row has a short list of allowed actions, else 0. The actions of a short list are all requested as picks (named one by
@@ -112,20 +63,13 @@ static int may_move_end(const topk *s, const row_rules *r)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Return how many choices more than M to request for a row: the number of actions that rules may move down, out of the best M, plus the
- * number of actions that constraint banks keep in addition to the best M. */
-static int32_t n_lowered(const row_rules *r)
-{
-    int32_t n = r->kept.n;
-    for (int32_t i = 0; i < r->additions.n; i++)
-        n += r->add_score[i] < 0 || (r->add_factor != NULL && r->add_factor[i] > 1);
-    return n;
-}
-
 static int32_t row_max_choices(const topk *s, const row_rules *r)
 {
     if (has_only_picks(r)) return 0;
-    int64_t need = (int64_t)r->max_choices + (needs_set(r) ? 0 : r->bans.n) + n_lowered(r) + may_move_end(s, r);
+    /* more than M: actions that rules ban or may move down, out of the best M, and those that constraint banks keep in addition to these */
+    int64_t need = (int64_t)r->max_choices + (needs_set(r) ? 0 : r->bans.n) + r->kept.n + may_move_end(s, r);
+    for (int32_t i = 0; i < r->additions.n; i++)
+        need += r->additions.value[i] < 0 || (r->additions.factor != NULL && r->additions.factor[i] > 1);
     return need < s->info->actions ? (int32_t)need : s->info->actions;
 }
 
@@ -135,49 +79,25 @@ static int may_score_end(const row_rules *r)
     return (r->end_rule & (RILL_END_FORBIDDEN | RILL_END_NOT_YET)) == 0;
 }
 
-/* Write the row's picks, the actions whose log-probability is requested by name, to `out`, ascending; NULL: only count them. Returns their
- * number. */
+/* Return the actions among which the row's picks are, the actions whose log-probability is requested by name. */
+static span named_actions(const row_rules *r)
+{
+    return has_only_picks(r) ? r->allowed : r->additions;
+}
+
+/* Write the row's picks, ascending, to out[named_actions().n + 1]. Returns their number. */
 static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
 {
-    span named = has_only_picks(r) ? r->allowed : r->additions;
+    const span named = named_actions(r);
     const int picks_end = may_move_end(s, r) && may_score_end(r) && !has_only_picks(r);
     int32_t n = 0, end = picks_end ? s->info->end_action : RILL_NO_ACTION;
-    for (int32_t i = 0; i <= named.n; i++) {
-        int32_t next = i < named.n ? named.action[i] : INT32_MAX;
-        if (end >= 0 && end < next) {
-            if (out != NULL) out[n] = end;
-            n++;
-        }
-        if (end <= next) end = RILL_NO_ACTION;
-        /* RILL_NO_ACTION: no action is allowed; INT32_MAX: the list has ended */
-        if (next < 0 || next == INT32_MAX) continue;
-        if (out != NULL) out[n] = next;
-        n++;
+    for (int32_t i = 0; i < named.n; i++) {
+        if (end >= 0 && end < named.action[i]) out[n++] = end;
+        if (end <= named.action[i]) end = RILL_NO_ACTION;
+        if (named.action[i] >= 0) out[n++] = named.action[i]; /* RILL_NO_ACTION: no action is allowed */
     }
+    if (end >= 0) out[n++] = end;
     return n;
-}
-
-static void make_picks(topk *s)
-{
-    int32_t n = 0;
-    for (int32_t r = 0; r < s->n; r++) {
-        row_rules rules = make_row_rules(s->modifiers, r);
-        s->pick_offset[r] = n;
-        n += list_picks(s, &rules, s->pick_action + n);
-        for (int32_t i = s->pick_offset[r]; i < n; i++) s->pick_row[i] = r;
-    }
-    s->pick_offset[s->n] = s->request.n_picks = n;
-    s->request.pick_row = s->pick_row;
-    s->request.pick_action = s->pick_action;
-}
-
-static void make_max_choices(topk *s)
-{
-    s->request.row_max_choices = s->row_max_choices;
-    for (int32_t r = 0; r < s->n; r++) {
-        row_rules rules = make_row_rules(s->modifiers, r);
-        s->row_max_choices[r] = s->modifiers->limits_only ? rules.max_choices : row_max_choices(s, &rules);
-    }
 }
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -199,45 +119,38 @@ static void write_set(const topk *s, const row_rules *r, uint64_t *set)
     for (int32_t i = 0; i < r->bans.n; i++) set_bit(set, r->bans.action[i], 0);
 }
 
-static size_t hash_set(const uint64_t *set, size_t words)
+/* Write the row's set after the last one of `sets`, unless it equals that one, as sets of adjacent rows often do. */
+static void make_set(topk *s, const row_rules *r, int32_t row)
 {
-    uint64_t hash = 0;
-    for (size_t w = 0; w < words; w++) hash = (hash ^ set[w] ^ hash >> 29) * UINT64_C(0x9E3779B97F4A7C15);
-    return (size_t)(hash >> 32);
+    const size_t words = s->request.legal_words;
+    uint64_t *fresh = s->sets + (size_t)s->n_sets * words;
+    write_set(s, r, fresh);
+    if (s->n_sets == 0 || memcmp(fresh - words, fresh, words * sizeof *fresh) != 0) s->n_sets++;
+    s->row_set[row] = s->n_sets - 1;
 }
 
-/* A set was written after the last one of `sets`. If an equal set exists, return the number of that set; otherwise keep the new set and
- * return its number. set_table is an open-addressed hash table of set numbers with `size` entries (a power of two); -1 marks a free
- * entry. */
-static int32_t intern_set(topk *s, size_t size)
+/* Write the request for all rows: numbers of choices, picks, and sets of legal actions. */
+static void make_request(topk *s, const topk_sizes *sizes)
 {
-    const uint64_t *sets = s->sets;
-    int32_t *place = s->set_table;
-    size_t words = s->request.legal_words, index = hash_set(sets + (size_t)s->n_sets * words, words) & (size - 1);
-    for (; place[index] >= 0; index = (index + 1) & (size - 1))
-        if (memcmp(sets + (size_t)place[index] * words, sets + (size_t)s->n_sets * words, words * sizeof *sets) == 0)
-            return place[index];
-    return place[index] = s->n_sets++;
-}
-
-static void make_sets(topk *s, const topk_sizes *sizes)
-{
-    size_t words = s->request.legal_words;
-    int32_t other = -1; /* number of the set for rows without allowed or banned actions; -1: such rows need no set */
-    s->n_sets = 0;
-    if (sizes->sets == 0) return;
-    memset(s->set_table, 0xFF, sizes->table_size * sizeof *s->set_table);
-    if (s->info->legal != NULL) {
-        memcpy(s->sets, s->info->legal, words * sizeof *s->sets);
-        other = intern_set(s, sizes->table_size);
-    }
+    int32_t n = 0;
+    s->n_sets = sizes->sets > 0 && s->info->legal != NULL; /* the first set is for rows without a set of their own */
+    if (s->n_sets > 0) memcpy(s->sets, s->info->legal, s->request.legal_words * sizeof *s->sets);
+    const int32_t other = s->n_sets - 1; /* -1: such rows need no set */
     for (int32_t r = 0; r < s->n; r++) {
-        row_rules rules = make_row_rules(s->modifiers, r);
+        const row_rules rules = make_row_rules(s->modifiers, r);
+        s->row_max_choices[r] = row_max_choices(s, &rules);
+        s->pick_offset[r] = n;
+        n += list_picks(s, &rules, s->pick_action + n);
+        for (int32_t i = s->pick_offset[r]; i < n; i++) s->pick_row[i] = r;
         s->row_set[r] = other;
-        if (!needs_set(&rules)) continue;
-        write_set(s, &rules, s->sets + (size_t)s->n_sets * words);
-        s->row_set[r] = intern_set(s, sizes->table_size);
+        if (needs_set(&rules)) make_set(s, &rules, r);
     }
+    s->pick_offset[s->n] = n;
+    s->request.row_max_choices = s->row_max_choices;
+    s->request.n_picks = n;
+    s->request.pick_row = s->pick_row;
+    s->request.pick_action = s->pick_action;
+    if (sizes->sets == 0) return;
     s->request.legal = s->sets;
     s->request.legal_set = s->row_set;
 }
@@ -277,16 +190,12 @@ static topk_sizes measure_sizes(topk *s)
         row_rules rules = make_row_rules(s->modifiers, r);
         int32_t wanted = row_max_choices(s, &rules);
         if (wanted > s->request.max_choices) s->request.max_choices = wanted;
-        sizes.picks += (size_t)list_picks(s, &rules, NULL);
+        sizes.picks += (size_t)named_actions(&rules).n + 1;
         sizes.sets += (size_t)needs_set(&rules);
     }
     sizes.raw_rows = (size_t)part_rows(s);
     sizes.raw_entries = sizes.raw_rows * (size_t)s->request.max_choices;
-    if (sizes.sets == 0) return sizes;
-    /* Count info.legal as one more set. carve_arrays() reserves memory for yet another set: each set is written there first, and is
-     * discarded if it equals an earlier one. */
-    sizes.sets++;
-    for (sizes.table_size = 4; sizes.table_size < 2 * (sizes.sets + 1);) sizes.table_size *= 2;
+    if (sizes.sets > 0) sizes.sets++; /* info.legal */
     return sizes;
 }
 
@@ -317,8 +226,7 @@ static void carve_arrays(topk *s, rill_carver *c, const topk_sizes *sizes)
     CARVE(s->pick_action, sizes->picks);
     CARVE(raw->pick_logp, sizes->picks);
     CARVE(s->row_set, sizes->rows);
-    CARVE(s->sets, (sizes->sets + 1) * words);
-    CARVE(s->set_table, sizes->table_size);
+    CARVE(s->sets, sizes->sets * words);
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
@@ -367,9 +275,8 @@ static int read_row(topk *s, int32_t r)
     int32_t i = 0;
     if (!check_row(s, r)) return 0;
     for (; i < raw->count[r]; i++) {
-        const size_t index = (size_t)r * (size_t)raw->stride + (size_t)i;
-        topk_choice c = {raw->action[index], raw->logp[index], raw->logp[index], (rill_terminal)raw->terminal[index]};
-        if (!topk_check_choice(s, r, i, index, &c)) break;
+        topk_choice c;
+        if (!topk_check_choice(s, r, i, (size_t)r * (size_t)raw->stride + (size_t)i, &c)) break;
     }
     s->raw.count[r] = i;
     return s->error == NULL;
@@ -433,8 +340,8 @@ static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t ac
     if (!is_end_rule_met(r, terminal)) return;
     float score = logp;
     int32_t addition = span_find(r->additions, action);
-    if (addition >= 0 && r->add_factor != NULL) score *= r->add_factor[addition];
-    if (addition >= 0) score += r->add_score[addition];
+    if (addition >= 0 && r->additions.factor != NULL) score *= r->additions.factor[addition];
+    if (addition >= 0) score += r->additions.value[addition];
     score += terminal == RILL_END ? r->end_reward : r->reward;
     if (!(score > RILL_SCORE_DEAD)) return;
     if ((r->end_rule & END_RULE_KEEPS_ENDED) && terminal != RILL_LIVE)
@@ -460,12 +367,6 @@ static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
     return !s->all_actions && s->request.row_max_choices[row] < n ? s->request.row_max_choices[row] : n;
 }
 
-static rill_terminal pick_terminal(const topk *s, uint8_t ends, int32_t action)
-{
-    if (ends == RILL_ENDS_LAST) return RILL_LAST;
-    return action == s->info->end_action ? RILL_END : RILL_LIVE;
-}
-
 /* Select a row's best choices among its picks (actions requested by name) and the choices that the domain returned for it. only_kept: 1:
  * consider only actions kept for constraint banks (rules->kept); 0: consider only the other actions. `r`: index of the row in its part of
  * the call. */
@@ -480,10 +381,14 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
             consider_choice(s, rules, row, action, raw->logp[base + (size_t)i],
                             (rill_terminal)raw->terminal[base + (size_t)i]);
     }
-    for (int32_t i = 0; i < picks.n; i++)
-        if ((span_find(rules->kept, picks.action[i]) >= 0) == only_kept)
-            consider_choice(s, rules, row, picks.action[i], raw->pick_logp[s->pick_offset[row] + i],
-                            pick_terminal(s, raw->ends[r], picks.action[i]));
+    for (int32_t i = 0; i < picks.n; i++) {
+        const int32_t action = picks.action[i];
+        const rill_terminal terminal = raw->ends[r] == RILL_ENDS_LAST  ? RILL_LAST
+                                       : action == s->info->end_action ? RILL_END
+                                                                       : RILL_LIVE;
+        if ((span_find(rules->kept, action) >= 0) == only_kept)
+            consider_choice(s, rules, row, action, raw->pick_logp[s->pick_offset[row] + i], terminal);
+    }
 }
 
 /* Return 1 if the rules change no score, and remove choices only by the end rule and by the limit M; else 0. */
@@ -527,24 +432,21 @@ static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const
     return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
 }
 
-/* Call bound_unreturned() for row `row` of the call; r is the index of this row in the current part, whose result is s->raw. */
-static double unreturned_logp(const topk *s, int32_t row, int32_t r)
-{
-    const rill_score_result *raw = &s->raw;
-    if (s->all_actions) return RILL_SCORE_DEAD;
-    return bound_unreturned(n_raw_choices(s, row, r), s->request.row_max_choices[row], s->info->actions,
-                            raw->logp + (size_t)r * (size_t)raw->stride);
-}
-
 /* Select the best choices of row `row`, which is row r of the current part. Actions that constraint banks keep in addition to the best M
  * come last, and evict no other choice. */
 static void choose_row(topk *s, int32_t row, int32_t r)
 {
     row_rules rules = make_row_rules(s->modifiers, row);
-    const span picks = s->all_actions ? (span){NULL, 0} : row_span(s->pick_offset, s->request.pick_action, row);
+    const span picks = s->all_actions ? (span){0}
+                                      : (span){.action = s->request.pick_action + s->pick_offset[row],
+                                               .n = s->pick_offset[row + 1] - s->pick_offset[row]};
     s->choices.count[row] = 0;
     s->ended[row] = (ended_choices){0};
-    if (s->bounds_rest) s->max_rest[row] = unreturned_logp(s, row, r);
+    if (s->bounds_rest)
+        s->max_rest[row] = s->all_actions
+                               ? RILL_SCORE_DEAD
+                               : bound_unreturned(n_raw_choices(s, row, r), s->request.row_max_choices[row],
+                                                  s->info->actions, s->raw.logp + (size_t)r * (size_t)s->raw.stride);
     if (!check_picks(s, row, picks)) return;
     if (only_filters(&rules) && picks.n == 0 && !s->bounds_rest) {
         filter_row(s, &rules, row, r);
@@ -578,24 +480,13 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t 
     s->raw.stride = s->request.max_choices;
     if (rules->limits_only) { /* no modifiers change scores: the domain writes its result directly to s->choices */
         s->raw = (rill_score_result){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};
-        if (rules->limit != NULL) make_max_choices(s);
+        if (rules->limit == NULL) return RILL_OK;
+        for (int32_t r = 0; r < n; r++) s->row_max_choices[r] = make_row_rules(rules, r).max_choices;
+        s->request.row_max_choices = s->row_max_choices;
     } else if (!s->all_actions) {
-        make_max_choices(s);
-        make_sets(s, &sizes);
-        make_picks(s);
+        make_request(s, &sizes);
     }
     return RILL_OK;
-}
-
-/* Restrict the request to the picks of rows [from, from + n), and number these rows from 0. */
-static void take_picks(topk *s, int32_t from, int32_t n, rill_score_request *req, rill_score_result *out)
-{
-    const int32_t first = s->pick_offset[from], end = s->pick_offset[from + n];
-    for (int32_t i = first; i < end; i++) s->pick_row[i] -= from;
-    req->n_picks = end - first;
-    req->pick_row += first;
-    req->pick_action += first;
-    out->pick_logp += first;
 }
 
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out)
@@ -614,7 +505,13 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
         out->logp += first;
         out->terminal += first;
     } else if (!s->all_actions) {
-        take_picks(s, from, n, req, out);
+        /* the picks of these rows alone, whose rows are numbered from 0 */
+        const int32_t first = s->pick_offset[from], end = s->pick_offset[from + n];
+        for (int32_t i = first; i < end; i++) s->pick_row[i] -= from;
+        req->n_picks = end - first;
+        req->pick_row += first;
+        req->pick_action += first;
+        out->pick_logp += first;
     }
     memset(out->ends, RILL_ENDS_BY_ACTION, (size_t)n);
     return n;
@@ -629,7 +526,8 @@ static const char *take_unmodified(topk *s, int32_t from, int32_t n)
     const int thorough = s->check_all, bounds_rest = s->bounds_rest;
     s->unchecked = !thorough;
     for (int32_t r = from; r < from + n; r++) {
-        const int32_t max_count = upper_limit(rules, r);
+        int32_t max_count = rules->max_choices;
+        if (rules->limit != NULL && rules->limit[r] < max_count) max_count = rules->limit[r];
         if (!(thorough ? read_row(s, r) : check_row(s, r))) break;
         if (count[r] > max_count) count[r] = max_count;
         if (bounds_rest)

@@ -44,7 +44,7 @@ typedef struct topk_sizes {
     size_t rows, entries; /* rows: number of rows; entries: number of choices in the choice_table, for all rows */
     /* raw_rows: rows of one call of score(); raw_entries: choices in its result. 0 if the domain's result needs no modifiers */
     size_t raw_rows, raw_entries;
-    size_t picks, sets, table_size;
+    size_t picks, sets;
 } topk_sizes;
 
 typedef struct topk {
@@ -67,9 +67,8 @@ typedef struct topk {
     /* [n + 1] row r has picks [pick_offset[r], pick_offset[r + 1]): actions whose log-probability is requested by name */
     int32_t *pick_offset;
     int32_t *pick_row, *pick_action;
-    uint64_t *sets;     /* [n_sets, legal_words] bit sets of legal actions */
-    int32_t *row_set;   /* [n] index of the set that restricts the row, or -1 */
-    int32_t *set_table; /* hash table that finds equal sets */
+    uint64_t *sets;   /* [n_sets, legal_words] bit sets of legal actions */
+    int32_t *row_set; /* [n] index of the set that restricts the row, or -1 */
     int32_t n_sets;
     int unchecked;     /* 1: choices are not checked yet; each is checked when merging reads it */
     int check_all;     /* 1: all choices are checked when the result arrives, and `unchecked` stays 0 */

@@ -10,8 +10,7 @@ rill_status tracer_selected(const tracer *t, const items *all, timestep *step)
     RILL__TRY(
         RILL__GROW(step->ctx, c->dropped, c->dropped_capacity, (size_t)step->n * (size_t)t->n_heuristics, "the trace"));
     if (t->n_heuristics > 0) memset(c->dropped, 0, (size_t)step->n * (size_t)t->n_heuristics * sizeof *c->dropped);
-    RILL__TRY(rill_columns_grow(step->ctx, &c->memory, (size_t)step->n, columns, sizeof columns / sizeof *columns,
-                                "the trace"));
+    RILL__TRY(RILL__GROW_COLUMNS(step->ctx, &c->memory, (size_t)step->n, columns, "the trace"));
     for (int32_t i = 0; i < step->n; i++) {
         const item *it = &all->item[step->selected[i]];
         c->old_width[i] = it->n_live;
@@ -31,25 +30,22 @@ rill_status tracer_reserve(timestep *step)
 {
     trace_columns *c = &step->trace;
     return RILL__GROW(step->ctx, c->hypotheses, c->hypotheses_capacity,
-                      (size_t)c->n_hypotheses + step->capacity.candidates, "the trace");
+                      (size_t)c->n_hypotheses + step->candidate_memory.capacity, "the trace");
 }
 
-static void append_hypothesis(timestep *step, const rill_trace_hypothesis *h)
+/* Record a candidate, or an output that was never one, of item number i of the selection. */
+static void append_hypothesis(timestep *step, int32_t i, int32_t parent, int32_t rank, int32_t action, int32_t fate,
+                              double score)
 {
     trace_columns *c = &step->trace;
-    if ((size_t)c->n_hypotheses < c->hypotheses_capacity) c->hypotheses[c->n_hypotheses++] = *h;
+    if ((size_t)c->n_hypotheses < c->hypotheses_capacity)
+        c->hypotheses[c->n_hypotheses++] = (rill_trace_hypothesis){i, step->phase, parent, rank, action, fate, score};
 }
 
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate)
 {
     const candidates *c = &step->candidates;
-    append_hypothesis(step, &(rill_trace_hypothesis){.item = i,
-                                                     .phase = step->phase,
-                                                     .parent = c->parent_rank[j],
-                                                     .rank = rank,
-                                                     .action = c->action[j],
-                                                     .fate = fate,
-                                                     .path_score = c->path_score[j]});
+    append_hypothesis(step, i, c->parent_rank[j], rank, c->action[j], fate, c->path_score[j]);
 }
 
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j)
@@ -60,13 +56,7 @@ void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, in
 
 void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score)
 {
-    append_hypothesis(step, &(rill_trace_hypothesis){.item = i,
-                                                     .phase = step->phase,
-                                                     .parent = parent,
-                                                     .rank = -1,
-                                                     .action = action,
-                                                     .fate = RILL_FATE_OUTPUT,
-                                                     .path_score = score});
+    append_hypothesis(step, i, parent, -1, action, RILL_FATE_OUTPUT, score);
 }
 
 void tracer_committed(const items *all, timestep *step)
@@ -96,16 +86,16 @@ void tracer_timestep(const tracer *t, const timestep *step, int64_t number, cons
                                        .hypotheses = c->hypotheses});
 }
 
-void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
-                 rill_status status)
+void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status)
 {
-    if (t->fn == NULL) return;
-    t->fn(t->user, &(rill_trace_event){.kind = kind,
-                                       .timestep = number,
-                                       .item_id = it->id,
-                                       .slot = slot,
-                                       .item_timesteps = it->timestep,
-                                       .outputs = it->n_outputs,
-                                       .status = status,
-                                       .worker = t->worker});
+    const item *it = &e->items.item[slot];
+    if (e->tracer.fn == NULL) return;
+    e->tracer.fn(e->tracer.user, &(rill_trace_event){.kind = kind,
+                                                     .timestep = e->statistics.total.timesteps,
+                                                     .item_id = it->id,
+                                                     .slot = slot,
+                                                     .item_timesteps = it->timestep,
+                                                     .outputs = it->n_outputs,
+                                                     .status = status,
+                                                     .worker = e->tracer.worker});
 }

@@ -93,34 +93,17 @@ static rill_status open_model(rill_workers *all, worker *w, const char *domain, 
     return copy_error(all, w, rill_model_open(&w->model, w->ctx, domain, devices_options(list, entry)));
 }
 
-static rill_status open_models(rill_workers *all, const char *domain, devices *list)
-{
-    const rill_domain *table = rill_find_domain(all->workers[0].ctx, domain);
-    rill_status status = RILL_OK;
-    all->shared = table != NULL && all->threaded && rill_domain_has_runners(table);
-    for (int32_t i = 0; i < all->n && status >= 0; i++) status = open_model(all, &all->workers[i], domain, list);
-    return status;
-}
-
 static size_t alloc_size(int32_t n)
 {
     return sizeof(rill_workers) + (size_t)n * sizeof(worker);
 }
 
-/* Determine and check the number of workers. */
-static rill_status check_count(rill_context *ctx, const devices *list, const rill_workers_options *options, int32_t *n)
-{
-    *n = options->workers == 0 ? list->n : options->workers;
-    if (*n < 1 || *n > MAX_WORKERS)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: expected 1 to %d", *n, MAX_WORKERS);
-    return RILL_OK;
-}
-
 static rill_status open_all(rill_workers **out, rill_context *ctx, const char *domain, devices *list,
                             const rill_workers_options *options)
 {
-    int32_t n;
-    RILL__TRY(check_count(ctx, list, options, &n));
+    const int32_t n = options->workers == 0 ? list->n : options->workers;
+    if (n < 1 || n > MAX_WORKERS)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: expected 1 to %d", n, MAX_WORKERS);
     rill_workers *all = rill_calloc(ctx, 1, alloc_size(n));
     if (all == NULL) return rill_fail_memory(ctx, alloc_size(n), "workers");
     all->ctx = ctx;
@@ -129,7 +112,9 @@ static rill_status open_all(rill_workers **out, rill_context *ctx, const char *d
     all->threaded = n > 1 || options->apart;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n && status >= 0; i++) status = init_worker(all, i, options);
-    if (status >= 0) status = open_models(all, domain, list);
+    const rill_domain *table = status >= 0 ? rill_find_domain(all->workers[0].ctx, domain) : NULL;
+    all->shared = table != NULL && all->threaded && rill_domain_has_runners(table);
+    for (int32_t i = 0; i < n && status >= 0; i++) status = open_model(all, &all->workers[i], domain, list);
     if (status < 0)
         rill_workers_close(all);
     else
@@ -227,16 +212,13 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     return status < 0 ? copy_error(all, w, status) : RILL_OK;
 }
 
-static int can_defer_texts(const rill_workers *all)
-{
-    for (int32_t i = 0; i < all->n; i++)
-        if (all->workers[i].engine->output_writer.n_fields > 0) return 0;
-    return all->shared && all->workers[0].model->info.finalize_anywhere;
-}
-
+/* Let the caller's thread make the texts of outputs, if it can. */
 static rill_status defer_texts(rill_workers *all)
 {
     rill_model *model = all->workers[0].model;
+    int can_defer = all->shared && model->info.finalize_anywhere;
+    for (int32_t i = 0; i < all->n; i++) can_defer &= all->workers[i].engine->output_writer.n_fields == 0;
+    if (!can_defer) return RILL_OK;
     for (int32_t i = 0; i < all->n; i++) all->workers[i].engine->output_writer.is_deferred = 1;
     RILL__TRY(rill__runner_start(model, all->ctx, 1, &all->writer_runner));
     all->output_writer = (output_writer){.ctx = all->ctx, .domain = model->domain, .self = all->writer_runner.self};
@@ -265,23 +247,27 @@ static rill_status make_engines(rill_workers *all, const rill_engine_setup *cons
     for (int32_t i = 0; i < n && status >= 0; i++) status = make_engine(all, i, setups[i]);
     if (status >= 0 && all->threaded)
         status = input_queue_init(&all->queue, all->ctx, rill_workers_settings(all), all->n, 1);
-    if (status >= 0 && all->threaded && can_defer_texts(all)) status = defer_texts(all);
+    if (status >= 0 && all->threaded) status = defer_texts(all);
     if (status < 0) rill_workers_finish(all);
     return status;
+}
+
+static void warn_of_threads(const rill_workers *all, int32_t n)
+{
+    rill_log(
+        all->ctx, RILL_LOG_WARNING,
+        "the system starts no more threads: %d of %d workers run%s (ulimit -u, or the container's limit, allows more)",
+        (int)n, (int)all->n, n == 1 ? "s" : "");
 }
 
 rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const *setups)
 {
     if (all->has_engines)
         return rill_fail(all->ctx, RILL_ERR_ARGUMENT,
-                         "the workers have engines already: call "
-                         "rill_workers_finish() first");
+                         "the workers have engines already: call rill_workers_finish() first");
     const rill_status status = make_engines(all, setups);
     if (status < 0 || !all->threaded || can_start_thread(all)) return status;
-    rill_log(
-        all->ctx, RILL_LOG_WARNING,
-        "the system starts no more threads: 1 of %d workers runs (ulimit -u, or the container's limit, allows more)",
-        (int)all->n);
+    warn_of_threads(all, 1);
     rill_workers_finish(all);
     all->threaded = 0; /* decode with one engine in the caller's thread */
     return make_engines(all, setups);
@@ -323,13 +309,11 @@ static rill_status await_work(worker *w)
 {
     input_queue *q = &w->all->queue;
     input_taker *taker = &w->engine->taker;
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     report(w);
     while (!q->done && taker->n_held == 0 && input_queue_offer(q, taker) == 0)
         pthread_cond_wait(&q->engine_cond, &q->lock);
-    const int done = q->done;
-    pthread_mutex_unlock(&q->lock);
-    return done ? RILL_END_OF_INPUT : RILL_OK;
+    return q->done ? RILL_END_OF_INPUT : RILL_OK;
 }
 
 /* End the run, because the worker's engine has failed. */
@@ -337,7 +321,7 @@ static void fail_run(worker *w, rill_status status)
 {
     rill_workers *all = w->all;
     input_queue *q = &all->queue;
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     report(w);
     if (all->failed >= 0) {
         all->failed = status;
@@ -346,7 +330,6 @@ static void fail_run(worker *w, rill_status status)
     q->done = 1;
     pthread_cond_broadcast(&q->engine_cond);
     pthread_cond_signal(&q->reader_cond);
-    pthread_mutex_unlock(&q->lock);
 }
 
 static void *run_worker(void *user)
@@ -431,10 +414,9 @@ static rill_status read_input(run *r)
  * whenever the window is empty. filling = 0 ends it. */
 static void set_filling(input_queue *q, int filling)
 {
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     q->filling = filling && (q->results.next_id == 0 || (q->sort != RILL_SORT_NONE && q->n == 0));
     if (!filling) pthread_cond_broadcast(&q->engine_cond);
-    pthread_mutex_unlock(&q->lock);
 }
 
 /* Read inputs while the queue accepts them and the reader has some. */
@@ -493,7 +475,7 @@ static int can_continue(const run *r)
 static int await_workers(const run *r)
 {
     input_queue *q = r->queue;
-    pthread_mutex_lock(&q->lock);
+    LOCK_TO_END_OF_BLOCK(q);
     for (int late = 0; !late && q->n + q->n_exclusive + q->n_held > 0 && !can_continue(r);) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -502,9 +484,7 @@ static int await_workers(const run *r)
         until.tv_nsec %= 1000000000L;
         late = pthread_cond_timedwait(&q->reader_cond, &q->lock, &until) != 0 && r->reader_paused;
     }
-    const int failed = r->workers->failed < 0;
-    pthread_mutex_unlock(&q->lock);
-    return failed;
+    return r->workers->failed < 0;
 }
 
 /* Read inputs and write results until everything is delivered, or a worker has failed. */
@@ -592,27 +572,6 @@ static rill_status run_in_caller(rill_workers *all, rill_read_request_fn read, v
     return rill_error_status(all->ctx) == status ? status : copy_error(all, &all->workers[0], status);
 }
 
-/* Continue without workers, with a warning, because the system could not start threads for `n` of them. */
-static void remove_workers(rill_workers *all, int32_t n)
-{
-    rill_log(all->ctx, RILL_LOG_WARNING,
-             "the system starts no more threads: %d of %d workers run (ulimit -u, or the container's limit, "
-             "allows more)",
-             (int)(all->n - n), (int)all->n);
-    pthread_mutex_lock(&all->queue.lock);
-    all->queue.n_engines -= n;
-    pthread_mutex_unlock(&all->queue.lock);
-}
-
-static void stop_threads(rill_workers *all, int32_t started)
-{
-    pthread_mutex_lock(&all->queue.lock);
-    all->queue.done = 1;
-    pthread_cond_broadcast(&all->queue.engine_cond);
-    pthread_mutex_unlock(&all->queue.lock);
-    for (int32_t i = 0; i < started; i++) pthread_join(all->workers[i].thread, NULL);
-}
-
 rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn read, void *read_user,
                                       rill_write_fn write, void *write_user)
 {
@@ -620,8 +579,7 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
         return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have no engines: call rill_workers_begin() first");
     if (all->has_run)
         return rill_fail(all->ctx, RILL_ERR_ARGUMENT,
-                         "the workers have run: call rill_workers_finish() and "
-                         "rill_workers_begin() again");
+                         "the workers have run: call rill_workers_finish() and rill_workers_begin() again");
     all->has_run = 1;
     if (!all->threaded) return run_in_caller(all, read, read_user, write, write_user);
     run r = {.ctx = all->ctx,
@@ -633,12 +591,21 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
              .write = write,
              .write_user = write_user};
     const int32_t started = start_threads(all);
-    if (started > 0 && started < all->n) remove_workers(all, all->n - started);
+    if (started > 0 && started < all->n) {
+        warn_of_threads(all, started);
+        LOCK_TO_END_OF_BLOCK(&all->queue);
+        all->queue.n_engines = started;
+    }
     const rill_status status = started > 0 ? run_loop(&r)
                                            : rill_fail(all->ctx, RILL_ERR_MEMORY,
                                                        "workers: cannot start a thread: use one worker, or raise the "
                                                        "limit of threads (ulimit -u, or the container's)");
-    stop_threads(all, started);
+    {
+        LOCK_TO_END_OF_BLOCK(&all->queue);
+        all->queue.done = 1;
+        pthread_cond_broadcast(&all->queue.engine_cond);
+    }
+    for (int32_t i = 0; i < started; i++) pthread_join(all->workers[i].thread, NULL);
     return end_run(&r, status);
 }
 
@@ -662,12 +629,11 @@ void rill_workers_stop(rill_workers *all)
 static void sum_stats(rill_workers *all, rill_stats *sum)
 {
     const input_queue *q = &all->queue;
-    pthread_mutex_lock(&all->queue.lock);
+    LOCK_TO_END_OF_BLOCK(&all->queue);
     for (int32_t i = 0; i < all->n; i++) statistics_add(sum, &all->workers[i].stats);
     sum->inputs = q->results.n_results;
     sum->failed = q->results.n_failed;
     sum->waiting_peak = q->results.waiting_peak;
-    pthread_mutex_unlock(&all->queue.lock);
     sum->nodes_bound = all->workers[0].engine->memory_limit.total_nodes;
     sum->seconds.finalize += all->write_seconds;
     sum->seconds.total += all->write_seconds;

@@ -1,4 +1,4 @@
-/* The built-in scorer word_reward, and the registration of all built-in scorers.
+/* The built-in scorer word_reward, and the registration of all that is built in.
  *
  *   word_reward:W   add W to every action except the end action: W > 0 favours longer outputs (He et al. 2016, "Improved neural machine
  *                   translation with SMT features") */
@@ -62,7 +62,10 @@ rill_status rill_register_core(rill_context *ctx)
     static const rill_scorer *const scorers[] = {&word_reward_scorer,    &rill__lmbr_scorer,     &rill__text_scorers[0],
                                                  &rill__text_scorers[1], &rill__text_scorers[2], &rill__lexical_scorer,
                                                  &rill__trie_scorer,     &rill__forced_scorer};
-    RILL__TRY(rill__register_heuristics(ctx));
+    for (size_t i = 0; i < sizeof rill__heuristics / sizeof *rill__heuristics; i++)
+        RILL__TRY(rill_register_heuristic(ctx, &rill__heuristics[i]));
     for (size_t i = 0; i < sizeof scorers / sizeof *scorers; i++) RILL__TRY(rill_register_scorer(ctx, scorers[i]));
-    return rill__register_schedulers(ctx);
+    for (size_t i = 0; i < sizeof rill__schedulers / sizeof *rill__schedulers; i++)
+        RILL__TRY(rill_register_scheduler(ctx, &rill__schedulers[i]));
+    return RILL_OK;
 }

@@ -178,8 +178,7 @@ static rill_status set_thetas(lmbr *l, const parameters *parsed)
 {
     if (parsed->has_thetas && parsed->has_shape)
         return rill_fail(l->ctx, RILL_ERR_OPTION,
-                         "lmbr: theta cannot be combined with T, p and r, from which it "
-                         "is computed otherwise");
+                         "lmbr: theta cannot be combined with T, p and r, from which it is computed otherwise");
     if (!parsed->has_thetas) {
         l->theta[0] = -1 / parsed->T;
         for (int m = 1; m <= RILL_NGRAM_MAX; m++) l->theta[m] = 1 / (4 * parsed->T * parsed->p * pow(parsed->r, m - 1));
@@ -188,9 +187,7 @@ static rill_status set_thetas(lmbr *l, const parameters *parsed)
         l->theta[m] /= parsed->lambda;
         if (!(fabs(l->theta[m]) <= 1e6))
             return rill_fail(l->ctx, RILL_ERR_OPTION,
-                             "lmbr: theta of order %d, divided by lambda, is %g; the "
-                             "maximum is 1e6",
-                             m, l->theta[m]);
+                             "lmbr: theta of order %d, divided by lambda, is %g; the maximum is 1e6", m, l->theta[m]);
     }
     return RILL_OK;
 }

@@ -97,12 +97,11 @@ static rill_status add_entry_ngrams(rill_ngrams *g, const int32_t *action, int32
 rill_status rill_ngrams_entry(rill_ngrams *g, const int32_t *action, int32_t n, double score)
 {
     const size_t old_n = g->n_occurrences;
-    rill_status status = check_ngram_entry(g, action, n, score);
-    if (status >= 0 && g->n_edges > 0)
-        status = rill_fail(g->ctx, RILL_ERR_INPUT,
-                           "a list entry follows edges of a lattice: an input has one or "
-                           "the other");
-    if (status >= 0) status = RILL__GROW(g->ctx, g->score, g->scores_capacity, g->n_entries + 1, "n-grams");
+    RILL__TRY(check_ngram_entry(g, action, n, score));
+    if (g->n_edges > 0)
+        return rill_fail(g->ctx, RILL_ERR_INPUT,
+                         "a list entry follows edges of a lattice: an input has one or the other");
+    rill_status status = RILL__GROW(g->ctx, g->score, g->scores_capacity, g->n_entries + 1, "n-grams");
     for (int32_t i = 0; status >= 0 && i < n; i++) status = add_entry_ngrams(g, action, n, i, (int32_t)g->n_entries);
     if (status < 0) {
         g->n_occurrences = old_n;
@@ -135,11 +134,6 @@ static int compare_occurrences(const void *left, const void *right)
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
-static int is_same_ngram(const ngram_occurrence *a, const ngram_occurrence *b)
-{
-    return a->phase == b->phase && memcmp(a->action, b->action, sizeof a->action) == 0;
-}
-
 /* Sort the occurrences by n-gram, and merge equal n-grams into one. Its mass is the sum of the probabilities of the n-best outputs that
  * contain it. */
 static void merge_duplicates(rill_ngrams *g)
@@ -151,7 +145,7 @@ static void merge_duplicates(rill_ngrams *g)
         const ngram_occurrence now = g->occurrence[i];
         /* lattices: 0, since their masses are computed later */
         const double mass = g->n_entries > 0 ? g->score[now.entry] : 0;
-        if (last == NULL || !is_same_ngram(last, &now)) {
+        if (last == NULL || last->phase != now.phase || memcmp(last->action, now.action, sizeof now.action) != 0) {
             g->occurrence[n] = now;
             g->occurrence[n++].mass = mass;
         } else if (last->entry != now.entry) {
@@ -193,7 +187,7 @@ static rill_status make_graph(lattice *l)
     for (size_t i = 0; i < g->n_edges; i++)
         if (g->edge[i].to >= l->nodes) l->nodes = g->edge[i].to + 1;
     const size_t n = (size_t)l->nodes;
-    RILL__TRY(rill_columns_grow(g->ctx, &l->memory, n + 1, columns, sizeof columns / sizeof *columns, "a lattice"));
+    RILL__TRY(RILL__GROW_COLUMNS(g->ctx, &l->memory, n + 1, columns, "a lattice"));
     qsort(g->edge, g->n_edges, sizeof *g->edge, compare_edges);
     for (size_t i = 0; i < g->n_edges; i++) l->first[g->edge[i].from + 1]++;
     for (size_t i = 0; i < n; i++) l->first[i + 1] += l->first[i];
@@ -293,12 +287,18 @@ static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_
     return 0;
 }
 
+static int ngram_level_index(const ngram_occurrence *occurrence)
+{
+    int level = 0;
+    while (level + 1 < RILL_NGRAM_MAX && occurrence->action[level + 1] >= 0) level++;
+    return level;
+}
+
 static double ngram_mass(lattice *l, const ngram_occurrence *occurrence)
 {
     const rill_ngrams *g = l->g;
     double mass = 0;
-    int32_t m = 0;
-    while (m < RILL_NGRAM_MAX && occurrence->action[m] >= 0) m++;
+    const int32_t m = ngram_level_index(occurrence) + 1;
     memset(l->mass, 0, (size_t)l->nodes * sizeof *l->mass);
     l->mass[0][0] = 1;
     for (size_t i = 0; i < g->n_edges; i++) {
@@ -337,13 +337,6 @@ rill_status ngrams_reserve(rill_ngrams *g, size_t n_words)
     RILL__TRY(RILL__GROW(g->ctx, g->word, g->words_capacity, n_words, "n-grams"));
     g->n_words = n_words;
     return RILL_OK;
-}
-
-static int ngram_level_index(const ngram_occurrence *occurrence)
-{
-    int level = 0;
-    while (level + 1 < RILL_NGRAM_MAX && occurrence->action[level + 1] >= 0) level++;
-    return level;
 }
 
 static size_t level_words(int level, size_t n)
@@ -475,18 +468,11 @@ int ngrams_set_levels(rill_ngrams *g)
 
 /* --- lookup --------------------------------------------------------------------------------------------------------- */
 
-/* Binary search in a range of a level: index of the n-gram whose last action is `action`, or -1. */
+/* Return the index of the n-gram in a range of a level whose last action is `action`, or -1. */
 static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)
 {
-    while (in.begin < in.end) {
-        const int32_t middle = in.begin + (in.end - in.begin) / 2;
-        if (level->action[middle] == action) return middle;
-        if (level->action[middle] < action)
-            in.begin = middle + 1;
-        else
-            in.end = middle;
-    }
-    return -1;
+    const int32_t found = rill__find_sorted(level->action + in.begin, in.end - in.begin, action);
+    return found < 0 ? -1 : in.begin + found;
 }
 
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m)

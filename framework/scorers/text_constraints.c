@@ -129,7 +129,9 @@ rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *r
     return RILL_OK;
 }
 
-rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active)
+/* At the scorer's first call, tokenize its arguments. If they cannot be tokenized, refuse the inputs of all rows. *active: 1: there are
+ * phrases to apply; 0: there are none. */
+static rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active)
 {
     if (!c->is_read) RILL__TRY(constraint_read(c, rows->model, c->arguments));
     c->is_read = 1;
@@ -210,12 +212,16 @@ const rill_scorer rill__text_scorers[] = {
 
 /* --- constraint lines --------------------------------------------------------------------------------------------- */
 
+/* A scorer of the run: its name, and storage for its arguments. */
+typedef struct line_scorer {
+    rill_text name, text;
+} line_scorer;
+
 struct rill_constraints {
     rill_context *ctx;
     int32_t n;
     const char **arguments; /* [n] arguments in the current line */
-    rill_text *text;        /* [n] storage of the arguments */
-    rill_text *name;        /* [n] names of the scorers */
+    line_scorer *scorer;    /* [n] */
 };
 
 const char *const *rill_constraint_names(void)
@@ -227,11 +233,12 @@ const char *const *rill_constraint_names(void)
 void rill_constraints_free(rill_constraints *c)
 {
     if (c == NULL) return;
-    for (int32_t i = 0; i < c->n && c->text != NULL; i++) rill_text_clear(&c->text[i]);
-    for (int32_t i = 0; i < c->n && c->name != NULL; i++) rill_text_clear(&c->name[i]);
+    for (int32_t i = 0; i < c->n && c->scorer != NULL; i++) {
+        rill_text_clear(&c->scorer[i].name);
+        rill_text_clear(&c->scorer[i].text);
+    }
     rill_free(c->ctx, c->arguments, (size_t)c->n * sizeof *c->arguments);
-    rill_free(c->ctx, c->text, (size_t)c->n * sizeof *c->text);
-    rill_free(c->ctx, c->name, (size_t)c->n * sizeof *c->name);
+    rill_free(c->ctx, c->scorer, (size_t)c->n * sizeof *c->scorer);
     rill_free(c->ctx, c, sizeof *c);
 }
 
@@ -244,14 +251,12 @@ rill_status rill_constraints_create(rill_constraints **out, rill_context *ctx, c
     *c = (rill_constraints){.ctx = ctx,
                             .n = setup->n_scorers,
                             .arguments = rill_calloc(ctx, n, sizeof *c->arguments),
-                            .text = rill_calloc(ctx, n, sizeof *c->text),
-                            .name = rill_calloc(ctx, n, sizeof *c->name)};
-    rill_status status = c->arguments == NULL || c->text == NULL || c->name == NULL
-                             ? rill_fail_memory(ctx, n * sizeof *c->text, "constraints")
-                             : RILL_OK;
+                            .scorer = rill_calloc(ctx, n, sizeof *c->scorer)};
+    rill_status status = RILL_OK;
+    if (c->arguments == NULL || c->scorer == NULL) status = rill_fail_memory(ctx, n * sizeof *c->scorer, "constraints");
     for (int32_t i = 0; i < c->n && status >= 0; i++) {
-        c->text[i].ctx = c->name[i].ctx = ctx;
-        status = rill_text_append(&c->name[i], setup->scorers[i].name, strlen(setup->scorers[i].name));
+        c->scorer[i].name.ctx = c->scorer[i].text.ctx = ctx;
+        status = rill_text_append(&c->scorer[i].name, setup->scorers[i].name, strlen(setup->scorers[i].name));
     }
     if (status < 0)
         rill_constraints_free(c);
@@ -268,10 +273,10 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
                          (int)(length < 60 ? length : 60), part);
     const size_t name = (size_t)(colon - part), skip = name + 1;
     for (int32_t i = 0; i < c->n; i++) {
-        if (c->name[i].length != name || memcmp(c->name[i].data, part, name) != 0) continue;
+        if (c->scorer[i].name.length != name || memcmp(c->scorer[i].name.data, part, name) != 0) continue;
         if (c->arguments[i] != NULL)
-            RILL__TRY(rill_text_append(&c->text[i], PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
-        RILL__TRY(rill_text_append(&c->text[i], part + skip, length - skip));
+            RILL__TRY(rill_text_append(&c->scorer[i].text, PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
+        RILL__TRY(rill_text_append(&c->scorer[i].text, part + skip, length - skip));
         /* marks the scorer as named in this line. The pointer to its arguments is set after the line's last part, because the text may move
          * while it grows */
         c->arguments[i] = "";
@@ -287,7 +292,7 @@ rill_status rill_constraints_read(rill_constraints *c, const char *line, size_t 
     *scorers = NULL;
     for (int32_t i = 0; i < c->n; i++) {
         c->arguments[i] = NULL;
-        rill_text_reset(&c->text[i]);
+        rill_text_reset(&c->scorer[i].text);
     }
     while (line < end && *line == ' ') line++;
     if (line == end) return RILL_OK;
@@ -296,7 +301,7 @@ rill_status rill_constraints_read(rill_constraints *c, const char *line, size_t 
         RILL__TRY(add_constraint(c, line, (size_t)((next != NULL ? next : end) - line)));
     }
     for (int32_t i = 0; i < c->n; i++)
-        if (c->arguments[i] != NULL && c->text[i].data != NULL) c->arguments[i] = c->text[i].data;
+        if (c->arguments[i] != NULL && c->scorer[i].text.data != NULL) c->arguments[i] = c->scorer[i].text.data;
     *scorers = c->arguments;
     return RILL_OK;
 }

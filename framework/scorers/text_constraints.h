@@ -41,9 +41,6 @@ rill_status constraint_read_ids(constraint *c, const rill_model *model, const ch
 /* Record that inputs with this constraint are refused, and why. */
 rill_status constraint_refuse(constraint *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* At the scorer's first call, tokenize its arguments. If they cannot be tokenized, refuse the inputs of all rows. *active: 1: there are
- * phrases to apply; 0: there are none. */
-rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 /* Refuse the inputs of all rows if a refusal is recorded in the constraint. *active: 1: no refusal is recorded; 0: one is. */
 rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 

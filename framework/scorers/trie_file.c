@@ -97,8 +97,7 @@ static rill_status add_node(rill_trie *t, int32_t action, int32_t depth, size_t 
     const rill_array columns[] = {RILL_ARRAY(t->first), RILL_ARRAY(t->action), RILL_ARRAY(t->depth),
                                   RILL_ARRAY(t->low)};
     if (t->nodes == INT32_MAX) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "the trie would have 2^31 nodes or more");
-    RILL__TRY(
-        rill_columns_grow(t->ctx, &t->columns, t->nodes + 2, columns, sizeof columns / sizeof *columns, "a trie"));
+    RILL__TRY(RILL__GROW_COLUMNS(t->ctx, &t->columns, t->nodes + 2, columns, "a trie"));
     t->action[t->nodes] = action;
     t->depth[t->nodes] = depth;
     t->low[t->nodes++] = low;
@@ -269,15 +268,9 @@ void trie_release(rill_context *ctx, trie *t)
 
 uint32_t trie_child(const trie *t, uint32_t node, int32_t action)
 {
-    uint32_t low = t->first[node], high = t->first[node + 1];
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (t->action[middle] < action)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->first[node + 1] && t->action[low] == action ? low : 0;
+    const uint32_t first = t->first[node];
+    const int32_t found = rill__find_sorted(t->action + first, (int32_t)(t->first[node + 1] - first), action);
+    return found < 0 ? 0 : first + (uint32_t)found;
 }
 
 /* --- the scorer --------------------------------------------------------------------------------------------------- */
@@ -330,8 +323,7 @@ static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_mod
     if (t == NULL) return RILL_OK;
     if ((uint32_t)rows->info->actions != t->header.actions)
         return rill_fail(s->ctx, RILL_ERR_OPTION,
-                         "trie: the file was made for a model with %u actions, and this "
-                         "model has %d",
+                         "trie: the file was made for a model with %u actions, and this model has %d",
                          t->header.actions, rows->info->actions);
     for (int32_t row = 0; row < rows->n; row++) {
         const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];

@@ -25,8 +25,9 @@ static void compare_ended(const item *it, int32_t rank, topk_choice choice, ende
         *best = (ended_hypothesis){output, rank, choice};
 }
 
-/* Compare *best with all choices of the row that end the hypothesis at `rank`. topk.h keeps two ended choices apart from the row's best. Of
- * these two the higher-ranking one is compared first, because of equal hypotheses the first one stays. */
+/* Compare *best with the row's best choices that end the hypothesis at `rank`. topk.h keeps two of them apart from the row's best, except
+ * with naive cube pruning, where the row's choices are read. Of the two the higher-ranking one is compared first, because of equal
+ * hypotheses the first one stays. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_hypothesis *best)
 {
     topk_choice c;
@@ -34,7 +35,8 @@ static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, e
     const topk_choice by_end = apart.by_end, by_last = apart.by_last;
     const int last_first = by_last.score > by_end.score ||
                            (by_last.score == by_end.score && by_last.action < by_end.action);
-    for (int32_t i = 0; timestep_next_choice(t, row, i, &c); i++) compare_ended(it, rank, c, best);
+    const int reads_all = it->settings->cube == RILL_CUBE_NAIVE;
+    for (int32_t i = 0; reads_all && timestep_next_choice(t, row, i, &c); i++) compare_ended(it, rank, c, best);
     compare_ended(it, rank, last_first ? by_last : by_end, best);
     compare_ended(it, rank, last_first ? by_end : by_last, best);
 }

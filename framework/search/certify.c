@@ -32,22 +32,18 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
                          "hypotheses of one beam");
     if (settings->cube > RILL_CUBE_NONE)
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "%s cannot be combined with cube pruning: it skips hypotheses whose "
-                         "scores have no bound",
+                         "%s cannot be combined with cube pruning: it skips hypotheses whose scores have no bound",
                          what);
     if (settings->unknown_penalty < 0)
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "%s cannot be combined with an unknown-penalty below 0: scores "
-                         "would have no upper bound",
+                         "%s cannot be combined with an unknown-penalty below 0: scores would have no upper bound",
                          what);
     if (info->unnormalised)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s needs scores that are log-probabilities; this model's are not",
                          what);
     for (int32_t i = c->n_heuristics; i < c->n; i++)
         if (c->link[i].scorer->max_bonus == NULL)
-            return rill_fail(ctx, RILL_ERR_OPTION,
-                             "%s cannot be combined with scorer %s, which declares no "
-                             "max_bonus",
+            return rill_fail(ctx, RILL_ERR_OPTION, "%s cannot be combined with scorer %s, which declares no max_bonus",
                              what, c->link[i].scorer->name);
     return RILL_OK;
 }
@@ -59,22 +55,6 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
 typedef struct bonus {
     double action, end;
 } bonus;
-
-static bonus scorer_bonus(const chain *c, const item *it)
-{
-    bonus a;
-    a.action = engine_max_bonus(c, it, &a.end);
-    return a;
-}
-
-/* Return upper bounds on the bonuses that a hypothesis gets in one timestep, which adds one action per phase. */
-static bonus upper_limit(const chain *c, const item *it, int32_t phases)
-{
-    bonus a = scorer_bonus(c, it);
-    a.action *= phases;
-    if (a.end < 0) a.end = 0; /* an output without an end action escapes a negative end bonus */
-    return a;
-}
 
 /* Return an upper bound on the final score at length `final`, of a hypothesis with path score `score` in the item's timestep. If bonuses
  * are negative, fewer are counted: `score` may include the one of this timestep already, and the last action counted in the length may be
@@ -111,7 +91,9 @@ static double max_reachable(const item *it, const bonus *a, double score)
 
 double certify_bound(const chain *c, const item *it, double score, int32_t phases)
 {
-    const bonus a = upper_limit(c, it, phases);
+    bonus a; /* of one timestep, which adds one action per phase */
+    a.action = engine_max_bonus(c, it, &a.end) * phases;
+    if (a.end < 0) a.end = 0; /* an output without an end action escapes a negative end bonus */
     return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;
 }
 

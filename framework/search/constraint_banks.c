@@ -9,13 +9,12 @@
 
 #include "variants.h"
 
-/* Return the constraint bank of the child that `action` makes of the row's hypothesis. */
-static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t action)
+/* Return the constraint bank of the child that `action` makes of a hypothesis with these rules. */
+static int32_t child_bank(const row_rules *rules, int32_t action)
 {
-    if (rules->bank_offset == NULL) return rules->default_bank[row];
-    for (int32_t i = rules->bank_offset[row]; i < rules->bank_offset[row + 1]; i++)
-        if (rules->bank_action[i] == action) return (int32_t)rules->bank_target[i];
-    return rules->default_bank[row];
+    for (int32_t i = 0; i < rules->kept.n; i++)
+        if (rules->kept.action[i] == action) return (int32_t)rules->kept.value[i];
+    return rules->default_bank;
 }
 
 /* Write all children of the item's beam entries to t->heads, each with its constraint bank. `row`: the item's first row. Returns the number
@@ -30,14 +29,11 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
             continue;
         }
         const int32_t r = row++;
+        const row_rules rules = make_row_rules(&t->rounds[0].modifier_table, r);
         topk_choice c;
         for (int32_t i = 0; topk_next(&t->rounds[0].topk, r, i, &c); i++)
-            t->heads[n++] = (merge_head){entry->path_score + (double)c.score,
-                                         c,
-                                         rank,
-                                         r,
-                                         i,
-                                         child_bank(&t->rounds[0].modifier_table, r, c.action)};
+            t->heads[n++] = (merge_head){entry->path_score + (double)c.score, c, rank, r, i,
+                                         child_bank(&rules, c.action)};
     }
     return n;
 }

@@ -29,12 +29,6 @@ static double max_row_choices(const rill_settings *s, const rill_domain_info *in
     return m < info->actions ? m : info->actions;
 }
 
-/* Return the number of hypotheses that are expanded in addition by exact search, or by the second scoring pass of cube pruning. */
-static double extra_rows(const rill_settings *s, double rows)
-{
-    return (s->exact ? (double)s->exact_rows : 0) + (s->cube > RILL_CUBE_NONE ? rows : 0);
-}
-
 void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *info, double size, rill_cost *out)
 {
     rill_settings own;
@@ -54,8 +48,9 @@ void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *i
     if (s->exact) bytes += s->exact_rows * (choices + 1) * (double)(EXACT_ENTRY_BYTES + sizeof(rill_hyp_node));
     /* Memory of the result. */
     bytes += n_given * (sizeof(rill_output) + steps * phases * (double)(sizeof(int32_t) + sizeof(float) + TEXT_BYTES));
+    /* rows that exact search, or the second scoring pass of cube pruning, expands in addition */
+    const double extra_rows = (s->exact ? (double)s->exact_rows : 0) + (s->cube > RILL_CUBE_NONE ? rows : 0);
     const size_t size_given = out->struct_size;
-    const rill_cost cost = {
-        .struct_size = size_given, .steps = steps, .rows = rows + extra_rows(s, rows), .bytes = bytes};
+    const rill_cost cost = {.struct_size = size_given, .steps = steps, .rows = rows + extra_rows, .bytes = bytes};
     memcpy(out, &cost, size_given < sizeof cost ? size_given : sizeof cost);
 }

@@ -58,7 +58,7 @@ static rill_status reserve_classes(rill_engine *e, timestep *t)
         entries += width;
         while (widest < 2 * width) widest *= 2;
     }
-    RILL__TRY(rill_columns_grow(e->ctx, &c->memory, entries, columns, sizeof columns / sizeof *columns, "classes"));
+    RILL__TRY(RILL__GROW_COLUMNS(e->ctx, &c->memory, entries, columns, "classes"));
     return rill_columns_grow(e->ctx, &c->table_memory, widest, places, 1, "classes");
 }
 
@@ -114,7 +114,7 @@ static rill_status compute_keys(rill_engine *e, timestep *t)
     if (e->cube_key == NULL) {
         for (int32_t i = 0; i < r->n; i++) c->key[i] = r->action[i];
     } else {
-        RILL__TRY(scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, r, &e->items));
+        RILL__TRY(scorer_states_begin(e, r));
         RILL__TRY(call_key_fn(e, t, 0, r->n, c->key));
         if (e->settings.check) RILL__TRY(check_key_fn(e, t));
     }

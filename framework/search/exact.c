@@ -262,13 +262,12 @@ static rill_status before_step(rill_engine *e, timestep *t)
     const row_table *r = &t->rows;
     hyp_pool *f = &e->hyps;
     RILL__TRY(hyp_pool_reserve(f, r->n, t->n));
-    for (int32_t row = 0, rank = 0; row < r->n; row++, rank++) {
+    for (int32_t row = 0; row < r->n; row++) {
         item *it = &e->items.item[r->slot[row]];
         const rill_hyp_node h = f->hyp[r->hyp[row]];
-        if (row > 0 && r->slot[row] != r->slot[row - 1]) rank = 0;
         if (it->owner == &exact)
-            it->exact->batch[rank].hyp = hyp_pool_add(f, &it->arena, h.parent, h.internal[HYP_STATE_PARENT], h.action,
-                                                      h.logp, h.path_score, 1);
+            it->exact->batch[r->rank[row]].hyp = hyp_pool_add(f, &it->arena, h.parent, h.internal[HYP_STATE_PARENT],
+                                                              h.action, h.logp, h.path_score, 1);
     }
     return RILL_OK;
 }
@@ -335,13 +334,12 @@ static rill_status expand_row(rill_engine *e, timestep *t, item *it, const exact
 static rill_status before_merge(rill_engine *e, timestep *t, int last)
 {
     const row_table *r = &t->rows;
-    for (int32_t row = 0, rank = 0; row < r->n; row++, rank++) {
+    for (int32_t row = 0; row < r->n; row++) {
         item *it = &e->items.item[r->slot[row]];
-        if (row > 0 && r->slot[row] != r->slot[row - 1]) rank = 0;
         if (it->owner != &exact) continue;
         it->exact->n_rows++;
         e->statistics.total.exact_rows++;
-        RILL__TRY(expand_row(e, t, it, &(exact_row){&it->exact->batch[rank], r->hyp[row], row}, last));
+        RILL__TRY(expand_row(e, t, it, &(exact_row){&it->exact->batch[r->rank[row]], r->hyp[row], row}, last));
     }
     return RILL_OK;
 }
@@ -453,7 +451,6 @@ static rill_status advance(rill_engine *e, const timestep *t, int32_t slot, int 
     item *it = &e->items.item[slot];
     if (it->width > 0 && it->first_phase > t->phase) return RILL_OK;
     engine_release_beam(e, it);
-    it->width = it->n_live = 0;
     discard_below_threshold(e, it);
     RILL__TRY(load_batch(e, it, last ? -1 : t->phase + 1));
     if (!last || it->width > 0) return RILL_OK;
@@ -468,7 +465,6 @@ static int out_of_memory(rill_engine *e, item *it)
     if (it->owner != &exact) return 0;
     for (int32_t i = 0; i < it->width; i++) item_abandon_output(it, x->batch[i].bound);
     engine_release_beam(e, it);
-    it->width = it->n_live = 0;
     finish_search(it);
     return 1;
 }

@@ -39,22 +39,17 @@ static double uniform_random(const timestep *t, const item *it, int32_t rank, in
     return (double)(x >> 11) * 0x1p-53;
 }
 
-/* Return the softmax weight of choice i of a row, relative to the best choice, whose weight is 1. */
-static double choice_weight(const timestep *t, const rill_settings *s, int32_t row, int32_t i)
-{
-    const double best = (double)timestep_choice(t, row, 0).score, score = (double)timestep_choice(t, row, i).score;
-    return exp((score - best) / s->temperature);
-}
-
 /* Write the softmax weights of the row's choices to weight[top_k]. Returns the number of choices that top_k and top_p leave, 0 if the row
  * has none; *mass is their total weight. */
 static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *weight, double *mass)
 {
-    double all = 0;
+    double all = 0, best = 0;
     int32_t n = 0, m = 0;
     topk_choice choice;
-    for (; n < s->top_k && timestep_next_choice(t, row, n, &choice); n++)
-        all += weight[n] = choice_weight(t, s, row, n);
+    for (; n < s->top_k && timestep_next_choice(t, row, n, &choice); n++) {
+        if (n == 0) best = (double)choice.score; /* weights are relative to the best choice, whose weight is 1 */
+        all += weight[n] = exp(((double)choice.score - best) / s->temperature);
+    }
     for (*mass = 0; m < n && (m == 0 || *mass < s->top_p * all); m++) *mass += weight[m];
     return m;
 }

@@ -1,5 +1,5 @@
 /* Memory limits: with any limit every run ends, results are those of the run without one, no more states are alive than
- * allowed, and exactly the inputs whose own search needs more fail. See framework/engine/memory_limit.c. */
+ * allowed, and exactly the inputs whose own search needs more fail. See framework/engine/preempt.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,83 @@
+/* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few.
+ *
+ * The number of states that an item will need is unknown: its beam may stay narrow or fill, end soon or run to the length limit. So items
+ * are admitted while they are expected to fit, and when they outgrow the limit:
+ *
+ *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items in flight are expanded, as many
+ *   as fit; all others pause and keep their states.
+ *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, their encoded inputs stay, and they
+ *   restart when they are admitted again, before all waiting inputs. The oldest item is never preempted.
+ *   3. When the oldest item is the only one in flight and does not fit, its input fails. If workers share the limit, the input first
+ *   returns to the queue, and restarts in an engine that then has the whole limit (input_queue.h).
+ *
+ * No output changes: an item's search depends on that item alone, so a restarted search has the same result. And whether an input fails
+ * depends on that input alone, not on the schedule: it fails at the timestep for which its own states and the new ones exceed the limit.
+ *
+ * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which stays
+ * the oldest until it finishes: items are admitted after it, and only the youngest are preempted. So while one item is the oldest, at most
+ * as many timesteps preempt as that item is long. Between two such timesteps items only advance, and their lengths are bounded. */
+#include <stdio.h>
+
+#include "engine_internal.h"
+
+/* Take the item that was admitted last out of flight. It will restart its search. */
+static int32_t pop_last(rill_engine *e)
+{
+    const int32_t place = e->running.n - 1, slot = e->running.slot[place];
+    running_remove(&e->running, &e->items, place);
+    tracer_item(e, RILL_TRACE_RESTARTED, slot, RILL_OK);
+    e->statistics.total.restarted++;
+    statistics_remove_item(&e->statistics, &e->items.item[slot]);
+    return slot;
+}
+
+/* No more states fit, and only one item is in flight: finish this item with the outputs that a search variant, such as exact search, has
+ * found so far. */
+static rill_status finish_with_found(rill_engine *e)
+{
+    const int32_t slot = e->running.slot[e->running.n - 1];
+    const rill_status status = engine_finish_item(e, slot);
+    if (status < 0) return status; /* the run has failed; destroying the engine frees the item */
+    running_remove(&e->running, &e->items, e->running.n - 1);
+    engine_free_nodes(e);
+    if (status != RILL_AGAIN) return status;
+    /* the item stays, because a scorer requested another search of its input */
+    items_push_ready(&e->items, slot, 1);
+    return RILL_OK;
+}
+
+/* The new states of the only item in flight do not fit: return its input to the queue, finish the item with the outputs found so far, or
+ * fail it. */
+static rill_status handle_alone(rill_engine *e)
+{
+    if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return engine_give_back_item(e, pop_last(e));
+    int32_t slot = e->running.slot[0];
+    FOR_VARIANTS (v, e->items.item[slot].variants, out_of_memory)
+        if (v->out_of_memory(e, &e->items.item[slot])) return finish_with_found(e);
+    const item *it = &e->items.item[slot];
+    char message[256];
+    const int by_nodes = e->memory_limit.bytes == 0 || e->memory_limit.max_nodes == e->settings.max_nodes;
+    const int by_device = !by_nodes && e->settings.memory == 0;
+    snprintf(message, sizeof message,
+             "the search holds %d states and needs %lld more at timestep %d; %s allows %d in all: %s beam-size",
+             e->hyps.n_nodes, (long long)memory_limit_max_nodes(e, slot), it->timestep,
+             by_nodes    ? "max-nodes"
+             : by_device ? "the device's free memory"
+                         : "memory",
+             e->memory_limit.max_nodes, by_device ? "lower" : "raise it, or lower");
+    return engine_fail_item(e, slot, 0, RILL_ERR_INPUT, message);
+}
+
+rill_status engine_preempt(rill_engine *e)
+{
+    while (memory_limit_free_nodes(e) < memory_limit_max_nodes(e, e->running.slot[0])) {
+        if (e->running.n == 1) return handle_alone(e);
+        /* free the states of the item that was admitted last, and make it the first ready item, with its initial beam */
+        const int32_t slot = pop_last(e);
+        items_clear(&e->items, &e->hyps, slot);
+        engine_free_nodes(e);
+        items_push_ready(&e->items, slot, 1);
+        RILL__TRY(items_begin(&e->items, &e->hyps, slot));
+    }
+    return RILL_OK;
+}
