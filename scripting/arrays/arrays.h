@@ -47,8 +47,8 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
 
 /* Assign the value at `index` (a number, a boolean or an array) to data[0, n). A number, or an array of items, is repeated for all elements
  * or all candidates (rows) of each item. Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would
- * be stored as an integer. `marks`: NULL, or the name of the field that is assigned, whose elements are marks (type ARRAY_U8: 0 and 1) or widths (other
- * types: >= 0); then other values raise. */
+ * be stored as an integer. `marks`: NULL, or the name of the field that is assigned, whose elements are marks (type ARRAY_U8: 0 and 1) or
+ * widths (other types: >= 0); then other values raise. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
                         const char *marks);
 
