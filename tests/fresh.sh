@@ -114,6 +114,7 @@ run_part() {
     echo "== another bare system" && begin=$SECONDS
     run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install python3-venv
       cd ~; python3 -m venv venv; venv/bin/pip install -q ./*.whl; if command -v cc; then exit 1; fi
+      echo 'Wo ist der Bahnhof?' | venv/bin/rill decode -q -m venv/lib/python3*/site-packages/rill/models/de-en-tatoeba | grep station
       $(printf "$translate" venv/bin/rill rill)"
     echo "== the first translation after $((SECONDS - begin)) s"
     run "~/venv/bin/python -c '$from_python'; cd ~

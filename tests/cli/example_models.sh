@@ -25,8 +25,9 @@ for name in geo jobs atis; do
 done
 
 # --- a list begins with what one gets without asking for it
-for name in geo jobs atis gum de-en de-en-rnn; do
-  head -n 40 "$examples/questions/${name%-rnn}.txt" >asked
+for name in geo jobs atis gum de-en de-en-rnn de-en-tatoeba; do
+  questions=${name%-rnn}
+  head -n 40 "$examples/questions/${questions%-tatoeba}.txt" >asked
   feed asked "$rill" decode -m "$examples/models/$name" -q
   exits 0
   cp out one
@@ -37,6 +38,11 @@ for name in geo jobs atis gum de-en de-en-rnn; do
     same first one
   done
 done
+
+# --- the model that is in the wheel
+echo 'Wo ist der Bahnhof?' >asked
+feed asked "$rill" decode -m "$examples/models/de-en-tatoeba" -q
+exits 0; prints "Where's the station?"
 
 # --- a question without a mention, and one in token form, whose placeholders stay
 echo 'a b' >nothing

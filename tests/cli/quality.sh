@@ -40,5 +40,7 @@ floor gum "$gum" "$gum" bracket bracket_percent 84.3 98.5
 flickr=$tests/mt/multi30k/test_2016_flickr
 floor de-en "$flickr.de" "$flickr.en" bleu bleu_percent 41.9 64
 floor de-en-rnn "$flickr.de" "$flickr.en" bleu bleu_percent 41.3 62
+everyday=$tests/mt/tatoeba/test
+floor de-en-tatoeba "$everyday.de" "$everyday.en" bleu bleu_percent 57.2 40
 [ $tried -gt 0 ] || { echo "no test set under RILL_DATA"; exit 77; }
 finish
