@@ -44,7 +44,8 @@ typedef struct cli_session {
 extern const cli_option cli_model_options[];
 /* Options of cli_model_options for commands that use a domain but do not run a model. */
 extern const cli_option cli_domain_options[];
-/* Options of `rill list` and `rill trie`: the plugins to load, and the model or the domain whose names are used. */
+/* Options of `rill list` and `rill trie`: the plugins to load, and the model or the domain whose actions and plugins are
+ * listed by name. */
 extern const cli_option cli_naming_options[];
 
 /* Run a command: allocate its struct, start the session, parse the command line, run, and free everything. Returns its exit code. */

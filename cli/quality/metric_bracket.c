@@ -146,8 +146,8 @@ static int may_report(bracket *own)
     return own->message && own->n_reported++ < MAX_FAULTS_REPORTED;
 }
 
-/* Whether both trees have the same words except for punctuation. Reports the first difference. own->word must have the reference's
- * words. */
+/* Whether both trees have the same words except for punctuation. Reports the first difference. Call it when own->word holds the words of
+ * the reference. */
 static int same_words(bracket *own, int64_t i)
 {
     if (own->test.words != own->gold.words) {

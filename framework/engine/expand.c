@@ -78,7 +78,7 @@ static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max
     return any || min_m < *max_m;
 }
 
-/* Build the modifier table of the rows, from the modifiers of scorers, settings and search variants. */
+/* Collect each row's changes to its actions' scores (bans, bonuses, limits), from scorers, settings and search variants. */
 static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *round)
 {
     int32_t max_m;

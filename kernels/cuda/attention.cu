@@ -384,7 +384,7 @@ struct wide_share {
     int32_t row[CHUNK];
 };
 
-/* Store scores and exponentials of `rows` keys from t on in *s. Returns their max and sum to all threads. */
+/* Compute the scores of keys t to t + rows - 1 and their exponentials, and store both in *s. All threads get their maximum and sum. */
 template <bool ALIGNED>
 __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
                                      wide_share *s)

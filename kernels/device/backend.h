@@ -430,8 +430,8 @@ void dev_carve_run(dev_run *run, rill_carver *c);
 /* Fill unit_start, units, longest, max_length and max_subset. RILL_OK · RILL_ERR_ARGUMENT */
 rill_status dev_measure_run(dev_run *run);
 
-/* Lay out what the host computes for a block: the rows of index spaces, the entries of indices, and the rows' paths from the root.
- * dev_lay_out_host_work() lays out the working memory for that. */
+/* Place in memory what the host computes for a block of rows: the lists of rows and of their positions that the graph's operations read,
+ * and each row's path from the root. dev_lay_out_host_work() places the working memory of this computation. */
 void dev_lay_out_host(dev_run *run, rill_carver *c);
 void dev_lay_out_host_work(dev_run *run, rill_carver *c);
 

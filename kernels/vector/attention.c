@@ -185,8 +185,9 @@ static void run_group_4(const rill_attention *a, group *g)
 /* ---- narrow heads ---------------------------------------------------------------------------------------- */
 
 /* Attention with heads of 32 or 64 columns, as translation models have them. The sums over lanes cost more than the products there. So the
- * VL scores of HEADS heads and QUAD keys are computed together, and their sums over lanes share one transposition. The result is a vector
- * of scores: each group of four lanes has one head, each lane of the group one key. The softmax processes HEADS heads at once.
+ * scores of HEADS heads and QUAD keys are computed together: one transposition turns their HEADS * QUAD = VL vectors of partial sums into
+ * sums. The result is one vector of VL scores: each group of four lanes belongs to a head, each lane of the group to a key. The softmax
+ * processes HEADS heads at once.
  *
  * Invariant: a score is VL partial sums along the head (k ascending) added by v_sum's tree; the sum of the softmax is four partial sums by
  * key modulo 4, t ascending, added as (0+2)+(1+3); a context element is one FMA chain, t ascending. So a row's result is a function of its
