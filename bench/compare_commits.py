@@ -115,7 +115,7 @@ def compare_requests(trees, n, seed, script):
         differ = [pair for pair in zip(older, newer) if pair[0] != pair[1]]
         failed = sum('"error": ' in line for line in newer)
         wrong = max(len(differ), abs(len(older) - len(newer)))
-        print(f"{model}: {n // len(random_requests.MODELS)} requests, {failed} of them refused or without output, {wrong} lines differ", flush=True)
+        print(f"{model}: {requests.count(chr(10))} requests, {failed} of them refused or without output, {wrong} lines differ", flush=True)
         for one, other in differ[:3]:
             print(f"  {one[:300]}\n  {other[:300]}")
         total += wrong

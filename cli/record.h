@@ -76,7 +76,7 @@ typedef struct cli_constraints {
     size_t length;
 } cli_constraints;
 
-/* Add the scorers that constraint lines may use to the search config. */
+/* Add scorers to the search config: those that a line of constraints may name. */
 rill_status cli_constraints_add_scorers(rill_search_config *search_config);
 
 /* Open the file, skip its first `skip` lines, and add the scorers. CLI_OK or CLI_FAILED after a message. */

@@ -145,7 +145,7 @@ static rill_status read_word(tree_reader *r)
     return RILL_OK;
 }
 
-/* Remove the last node, and record in its parent's `to` that a descendant was removed. */
+/* Remove the last node. Its parent's `to` becomes 1, so that the parent is not taken for an empty bracket. */
 static void drop_last_node(rill_tree *tree)
 {
     tree->count--;

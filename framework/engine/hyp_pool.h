@@ -6,8 +6,8 @@
  * soon as the domain allows:
  *
  *   RILL_STATE_PARENT   "parent mode": a child's state is computed from its parent's state alone. Each node has its own reference count
- *                       (HYP_HOLDS): one reference of its hyp's beam entry while the entry is expanded, and one of each child whose
- *                       state is not computed yet. When the count falls to 0, the node is freed, while the hyp stays
+ *                       (HYP_HOLDS): the hyp's beam entry holds one reference while it is expanded, and each child holds one until
+ *                       its own state is computed. When the count falls to 0, the node is freed, while the hyp stays
  *   RILL_STATE_PATH     a state is computed from the states of the whole path, so a node lives as long as its hyp
  *
  * Hyps of one item are stored in chunks of the item's *arena*. So walking a path touches few cache lines, and a finished item frees its
@@ -15,7 +15,8 @@
  * engine.)
  *
  * Invariants: a hyp's reference count is the number of its children, of other hyps whose state is computed from its state, and of beam
- * entries and outputs that refer to it. In parent mode a hyp in state HYP_NOT_STEPPED has a reference to its state_parent's node. Freed
+ * entries and outputs that refer to it. In parent mode a hyp whose own state is not computed yet (HYP_NOT_STEPPED) holds a reference to
+ * the node of state_parent, the hyp from whose state it will be computed. Freed
  * nodes wait in `freed_nodes` until they have been passed to the domain's free(), and only then are reused. */
 #ifndef RILL_HYP_POOL_H
 #define RILL_HYP_POOL_H

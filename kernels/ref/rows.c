@@ -171,8 +171,8 @@ static inline float at_least(float x, float min)
     return x < min ? min : x;
 }
 
-/* Write the sum of the terms of one row to `out`, which may be the memory of any term. One pass over the row adds up to three terms (as
- * many as a parser adds for an action), and each further term takes one more pass. But if `out` is the memory of a fourth or later term,
+/* Write the sum of the terms of one row to `out`, which may be the memory of any term. One pass over the row adds three terms or fewer (a
+ * parser's actions have at most three), and each further term takes one more pass. But if `out` is the memory of a fourth or later term,
  * the first pass would overwrite it. Then each element is read from all terms before it is written, which takes several times as long. */
 static void sum_row(float *out, const float *const *term, size_t terms, size_t width, float min)
 {

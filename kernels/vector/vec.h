@@ -85,8 +85,9 @@ RILL_INLINE vf v_max_quads(vf x)
     return v_max(v_even_lanes(y, y), v_odd_lanes(y, y));
 }
 
-/* Load the first n lanes at p, or all if n >= VL. For constant n the test is compiled away, elsewhere it is predicted.
- * A predicated store of a whole vector would be several times slower than a plain one on some processors. */
+/* Load the first n lanes at p, or all if n >= VL. For constant n the compiler removes the test; elsewhere the
+ * processor predicts it well. v_store_n() tests likewise, since on some processors a masked store of a whole vector is several times slower
+ * than a plain one. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)
 {
     return n >= VL ? v_load(p) : v_load_first(n, p);

@@ -242,8 +242,8 @@ typedef struct rill_domain {
     /* Compute the state of each row's node, from the state of the node in `state_parent` and the row's action. Mandatory. */
     rill_status (*step)(void *self, const rill_rows *rows);
 
-    /* Compute the best legal choices and the picks of each row, whose nodes have been stepped in this phase. A call may cover a subset
-     * of the stepped rows. Mandatory. */
+    /* Compute the best legal choices of each row, and the scores of the actions that the request picks. The rows' nodes have been stepped
+     * in this phase. A call may cover a subset of the stepped rows. Mandatory. */
     rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out);
 
     /* Append an output's text to `out`: one line, without newline. Mandatory. */
