@@ -442,9 +442,9 @@ rill_status engine_give_back_item(rill_engine *e, int32_t slot);
  * suffice, the oldest item is given back to the queue, finished or failed, and nothing is left in flight. */
 rill_status engine_preempt(rill_engine *e);
 
-/* Defined in leave.c. engine_drop_inputs() finishes the inputs that are cancelled or late: inputs in the queue, and items of this engine
- * that are not in a timestep. engine_finish_cancelled() finishes items of the timestep that have failed, or were cancelled while they were
- * in it. */
+/* Defined in cancel_and_deadline.c. engine_drop_inputs() finishes the inputs that are cancelled or late: inputs in the queue, and items of
+ * this engine that are not in a timestep. engine_finish_cancelled() finishes items of the timestep that have failed, or were cancelled
+ * while they were in it. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);

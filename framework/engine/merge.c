@@ -9,9 +9,9 @@
  * Which popped children become outputs depends on the setting `finish`:
  *
  *   "top"         ended children before the first live child; other ended children stay in the beam
- *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k "shrink"
- *   all ended children popped; as many children are popped as the beam has entries, and entries of ended ones stay empty "one-step"    all
- *   ended children popped; k children are popped, and entries of ended ones stay empty for one timestep
+ *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k
+ *   "shrink"      all ended children popped; as many children are popped as the beam has entries, and entries of ended ones stay empty
+ *   "one-step"    all ended children popped; k children are popped, and entries of ended ones stay empty for one timestep
  *
  * A search variant, which is a method such as sampling or constraint banks (search_variant.h), may choose the children itself
  * (search_variant.choose_children). Its list is then processed in place of the heap.
