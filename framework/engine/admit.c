@@ -1,7 +1,6 @@
-/* Admits inputs: takes them from the input queue, has the domain (the model's code) encode them into slots, and puts them in flight when
- * the scheduler decides.
+/* Admits inputs: takes them from the queue, has the domain encode them into slots, and puts them in flight.
  *
- * Invariant: a slot is free, ready (encoded, waiting for admission) or running, except while its input is being encoded.
+ * Invariant: a slot is free, ready or running, except while its input is being encoded.
  *
  * Sections: white space · encoding · the queue · refilling. */
 #include <math.h>
@@ -76,8 +75,7 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
-/* Check an encoded input against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input needs more memory than
- * this engine's part of the limit. */
+/* Returns RILL_AGAIN if the input needs more memory than this engine's part of the limit. */
 static rill_status admit_encoded(rill_engine *e, rill_input *input, const queued_input *in)
 {
     const rill_status limit_status = memory_limit_add_input(e, input, in->size);
@@ -87,8 +85,7 @@ static rill_status admit_encoded(rill_engine *e, rill_input *input, const queued
     return status;
 }
 
-/* Process an input that the domain has encoded: it becomes an item that waits for admission, gets its result at once (a failure or an empty
- * output), or returns to the queue. */
+/* The input becomes a ready item, gets its result at once, or returns to the queue. */
 static rill_status process_encoded(rill_engine *e, rill_input *input, queued_input *in)
 {
     rill_status status = RILL_OK;
@@ -110,8 +107,7 @@ static rill_status process_encoded(rill_engine *e, rill_input *input, queued_inp
     return input->status < 0 ? engine_fail_input(e, in, input->status, input->message) : engine_finish_empty(e, in);
 }
 
-/* Process all inputs that the domain has encoded. A failure ends the run: the remaining inputs are then not processed, and only their slots
- * are freed. */
+/* A failure ends the run: the remaining inputs' slots are only freed. */
 static rill_status process_all_encoded(rill_engine *e)
 {
     admission *a = &e->admission;
@@ -134,8 +130,7 @@ static rill_status process_all_encoded(rill_engine *e)
     return status;
 }
 
-/* Open the request (the settings) of an input that was taken from the queue. The input gets its result at once if its request is refused,
- * its deadline has passed, it failed when it was submitted, or it is white space alone. Returns RILL_AGAIN if the input must be encoded. */
+/* Returns RILL_AGAIN if the input must be encoded; otherwise the input has its result. */
 static rill_status prepare_input(rill_engine *e, queued_input *in)
 {
     if (in->failed < 0) return engine_fail_input(e, in, in->failed, in->text);
@@ -223,8 +218,7 @@ static void measure(const rill_engine *e, queued_input *in)
     if (in->size < 0) in->size = 0;
 }
 
-/* Update how many inputs the engine may take, and whether it has the whole memory limit to itself. When that changes, nothing is in flight
- * in this engine. Called with the queue's lock held. */
+/* Called with the queue's lock held. The memory limit changes only while this engine has no item in flight. */
 static void update_offer(rill_engine *e)
 {
     e->taker.n_offered = input_queue_offer(e->queue, &e->taker);
@@ -275,8 +269,7 @@ int64_t engine_n_waiting(rill_engine *e)
     return (int64_t)e->taker.n_offered + e->items.n_ready;
 }
 
-/* Return 1 while a flush (setting flush_every) is in progress, else 0. During a flush no input is admitted until the last item in flight
- * has finished. */
+/* During a flush (setting flush_every) no input is admitted until all items in flight have finished. */
 static int flush_in_progress(rill_engine *e)
 {
     if (e->running.n == 0) {
@@ -288,8 +281,8 @@ static int flush_in_progress(rill_engine *e)
     return e->schedule.flushing;
 }
 
-/* Ask the scheduler how many inputs to admit now (*admit), and how many more to encode for later (*ahead). *admit is reduced to what fits
- * in the memory limit. If nothing is in flight and the scheduler admits no input, inputs are admitted nevertheless. */
+/* *admit: inputs to admit now, as many as fit in the memory limit. *ahead: inputs to encode for later. If nothing is in flight, the
+ * scheduler cannot refuse all inputs. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e, &e->running);
@@ -308,9 +301,8 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes (state ids) for all items to be admitted at once, so that the domain does not enlarge and copy its state tables again and
- * again. The estimate: about two states per paused item, plus the budget, but at most as many again, so that a large budget does not
- * inflate it. If a function sets the budget, nothing is added, because its values are unknown. */
+/* Reserve nodes (state ids) for all admitted items at once, so that the domain copies its state tables less often. Estimate: about two
+ * nodes per item; the budget at most doubles that. A function that sets the budget adds nothing, because its values are unknown. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
@@ -347,8 +339,7 @@ rill_status engine_admit(rill_engine *e)
         }
     }
     if (admitted > 0) {
-        /* Pass the nodes that reserve_expected_nodes() reserved to the domain. Encoding does this too, so here it matters only if all
-         * admitted items were encoded earlier. */
+        /* needed only if all admitted items were encoded earlier, because encoding does this too */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;

@@ -1,4 +1,4 @@
-/* Runs the beam search, timestep by timestep. This is Algorithm 1 of Yang et al. 2020 for any scheduler; its lines are given on the right:
+/* Runs the beam search, timestep by timestep: Algorithm 1 of Yang et al. 2020, whose lines are on the right.
  *
  *     refill    admit inputs, as the scheduler decides (admit.c)            lines 7-12
  *     select    the items to advance: scheduler and budget (schedule.c)    line 13
@@ -9,13 +9,12 @@
  *     commit    the remaining children are the item's new beam, or the item stops (commit.c, stop_criteria.c)
  *     finish    results of items that have stopped (finish.c)              lines 17-18
  *
- * A domain may decode in several phases: then the stages from expand to commit run once per phase. A domain may score asynchronously
- * (domain.h). Then up to two timesteps are in progress: while the device computes one, the engine works on the other. Items of a timestep
- * in progress are *busy*, all others are idle, and only idle items are selected, preempted, cancelled or timed out.
+ * If a domain decodes in several phases, expand to commit run once per phase. If a domain scores asynchronously (domain.h), up to two
+ * timesteps are in progress: the device computes one while the engine works on the other. Items of a timestep in progress are *busy*. Only
+ * idle items are selected, preempted, cancelled or timed out.
  *
- * The items of a timestep are one micro-batch, in code the `group`. Each timestep forms it anew, from items that are idle then, with at
- * most half of all live hypotheses. So micro-batches stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the
- * same code.
+ * The items of a timestep are one micro-batch, in code the `group`. Each timestep forms its group from idle items, with at most half of all
+ * live hypotheses. So micro-batches stay balanced.
  *
  * Sections: memory · select · score · finish · the timestep · turns of two timesteps. */
 #include <float.h>
@@ -57,8 +56,8 @@ void timestep_finish(timestep *t)
 
 /* --- select ------------------------------------------------------------------------------------------------------- */
 
-/* Return the maximum number of live hypotheses of one timestep. It is half of all live hypotheses if each half fills the device, so that
- * two timesteps can be in progress; else INT64_MAX, which is no limit. */
+/* Returns the maximum number of live hypotheses of one timestep. Two timesteps can be in progress if half of all live hypotheses fill the
+ * device. INT64_MAX: no limit. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
@@ -66,8 +65,8 @@ static int64_t max_group_rows(const rill_engine *e)
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
-/* Admit inputs, and select the items of a timestep. Returns RILL_OK; t->state is then still TIMESTEP_FREE if all admitted inputs got their
- * results at once. Returns RILL_AGAIN if there is nothing to do, or if the other timestep in progress must finish first. */
+/* Returns RILL_OK, with t->state still TIMESTEP_FREE if all admitted inputs got their results at once. Returns RILL_AGAIN if nothing is to
+ * do, or the other timestep must finish first. */
 static rill_status begin_timestep(rill_engine *e, timestep *t)
 {
     const int waiting = engine_n_waiting(e) > 0, other_in_progress = e->timesteps[!t->group].state != TIMESTEP_FREE;
@@ -90,8 +89,7 @@ static rill_status begin_timestep(rill_engine *e, timestep *t)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-/* Have the domain score the next rows, as many as topk.c requests in one call. Returns RILL_AGAIN if a device is still computing the call's
- * result. */
+/* Returns RILL_AGAIN if a device is still computing the result. */
 static rill_status score_part(rill_engine *e, timestep *t)
 {
     t->part_size = topk_request_part(&t->rounds[t->round].topk, t->next_row, &t->request, &t->result);
@@ -144,8 +142,8 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Get the choices (best next actions) of all rows from the domain, one part of the rows after the other. Rows of items that have left the
- * timestep are skipped. Returns RILL_AGAIN if a device computes a part; the next call continues with that part. */
+/* Get the choices (best next actions) of all rows, part by part. Returns RILL_AGAIN if a device computes a part; the next call continues
+ * there. */
 static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
@@ -229,8 +227,7 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
 
 /* --- the timestep ------------------------------------------------------------------------------------------------- */
 
-/* Call add_round() of the search variants, which read the rows' choices. Returns RILL_AGAIN if one of them has added a second scoring pass
- * with further rows, which must be scored. */
+/* Returns RILL_AGAIN if a search variant added a second scoring pass, whose rows must be scored. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
     FOR_VARIANTS (v, t->variants, add_round) {
@@ -274,8 +271,8 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 
 /* --- turns of two timesteps --------------------------------------------------------------------------------------- */
 
-/* Add to the statistics the time in which the host worked while the device computed a score call: the seconds since `start`, minus the
- * seconds spent waiting for the device. `waited`: value of current.waited at `start`. */
+/* Count the host's work while the device computed: the seconds since `start`, minus the wait for the device. `waited`: current.waited at
+ * `start`. */
 static void count_hidden(statistics *s, double start, double waited)
 {
     s->current.hidden += statistics_clock() - start - (s->current.waited - waited);
@@ -290,9 +287,8 @@ static rill_status encode_overlapped(rill_engine *e)
     return status;
 }
 
-/* Continue the two timesteps in turns. A turn ends when its timestep has submitted a score call to the device, or when the other timestep
- * must finish first. After a timestep that completed without waiting for the device, the other timestep is next: otherwise its items would
- * stay busy for as long as score calls complete at once. */
+/* Continue the two timesteps in turns. A turn ends when its timestep waits for the device or for the other timestep. A timestep that
+ * completed without waiting gives up its turn, because otherwise the other timestep's items would stay busy. */
 rill_status rill_engine_step(rill_engine *e)
 {
     statistics *s = &e->statistics;

@@ -1,13 +1,13 @@
 /* Defines the built-in heuristics, which prune the candidates of a timestep.
  *
  * `absolute` and `relative` compare a candidate's path score s with s_1, the best path score among the item's candidates and outputs (Yang
- * et al. 2020, appendix A.3). So an output that has left the beam still sets the threshold.
+ * et al. 2020, appendix A.3).
  *
  *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
  *   relative:R            drop exp(s) < R exp(s_1)              the same; called beam width in Iglesias et al. 2018
  *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan
  *
- * A candidate exactly on the threshold survives. Thresholds apply to logarithms, so nothing underflows. */
+ * Thresholds apply to logarithms, so nothing underflows. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Defines the built-in schedulers, which decide the items (inputs in flight) that a timestep expands, and when new inputs are admitted.
+/* Defines the built-in schedulers, which decide the items that a timestep expands, and when inputs are admitted.
  *
  *   batch            all items; new ones when the batch is empty. The usual batched decoding loop
  *   least-advanced   only the items with the fewest timesteps; the others pause. Yang et al. 2020, algorithm 1
@@ -8,12 +8,10 @@
  *   all              all items, earlier refills first; within a refill the items with the most expected remaining timesteps
  *                    first, since a run cannot end sooner than its longest item. Introduced by rill
  *
- * The orders of Yang et al. are kept exactly; under the other schedulers overdue items go first (overdue_first, scheduler.h).
+ * The orders of Yang et al. are kept exactly. Under the other schedulers overdue items go first (overdue_first, scheduler.h). All
+ * schedulers but `batch` refill when at most the fraction `refill` of max_items is in flight.
  *
- * A refill is an admission of inputs. All schedulers but `batch` refill when at most the fraction `refill` of max_items is in flight.
- *
- * Orders are made by counting sort, since depths, sizes and refill indexes are small numbers and a timestep takes some hundred
- * microseconds: a comparison sort of a thousand items would be noticeable. */
+ * Orders are made by counting sort, because a comparison sort would take a noticeable part of a timestep. */
 #include <string.h>
 
 #include "internal.h"
@@ -79,8 +77,7 @@ static rill_status sorter_reserve(sorter *s, int32_t n)
     return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a scheduler's order");
 }
 
-/* Sort the items [from, end) of the view by descending key with a stable counting sort, and write their indexes to order[from, end).
- * s->count is all zero before and after. */
+/* Sort items [from, end) by descending key with a stable counting sort, into order[from, end). s->count is zero before and after. */
 static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
                                    int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
                                    int32_t *order)
@@ -106,10 +103,9 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Return an item's expected number of remaining timesteps: two per token of the input (a parser needs 2n-1), minus the timesteps done.
- * Items furthest from their expected end come first, so all finish together. An item that outgrows the estimate is expected to continue for
- * 3/4 of its timesteps so far. Without this rule two runaway hypotheses of the ATIS data set were scheduled last and alone, for a tenth of
- * the run. Both constants were tuned on training and development inputs (docs/measurements/engine.md). */
+/* Returns an item's expected remaining timesteps: two per token, minus those done. An item beyond this estimate is expected to continue for
+ * 3/4 of its timesteps so far; otherwise it would be scheduled last and run alone. Both constants are tuned
+ * (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
@@ -159,8 +155,7 @@ static rill_status refill_at_share(void *self, const rill_sched_view *sched_view
     return RILL_OK;
 }
 
-/* Return how many inputs to encode in advance: one batch more than is admitted, which keeps encoder batches full even when few inputs are
- * admitted at a time. */
+/* One batch more than is admitted keeps encoder batches full even when few inputs are admitted. */
 static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
 {
     (void)self;

@@ -1,8 +1,7 @@
-/* Ends inputs early: cancelled ones, and those whose deadline has passed.
+/* Ends cancelled and late inputs, whether they wait in the queue, are ready or run: frees their resources and delivers their results in
+ * order.
  *
- * Such an input may wait in the queue, or an engine may hold it as a ready or running item. In each case its resources are freed, and its
- * result is delivered in its turn. An item that is in a timestep (a busy item, beam_search.c) is removed when the timestep ends. A long
- * timestep is computed in parts, and between these the item leaves it (engine_leave_midway()). */
+ * A busy item (beam_search.c) is removed when its timestep ends, or between two parts of a long timestep (engine_leave_midway()). */
 #include <math.h>
 #include <stdio.h>
 
@@ -51,8 +50,8 @@ static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
     return engine_fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
 }
 
-/* Make outputs of a timed-out item's beam: of its ended entries; if the item still has no output, of its best ended hypothesis (setting
- * at-limit "best-ended"), or else of its live entries. */
+/* Make outputs of a timed-out item's ended entries. If it still has no output, use its best ended hypothesis (at-limit "best-ended"), else
+ * its live entries. */
 static rill_status output_beam(rill_engine *e, item *it)
 {
     int32_t found = it->n_outputs;
@@ -168,7 +167,6 @@ rill_status rill_engine_cancel(rill_engine *e, int64_t id)
     if (status < 0) return status;
     const int n_marked = e->queue->n_cancelled;
     if (n_marked > 0) RILL__TRY(drop_items(e, -INFINITY));
-    /* RILL_AGAIN means that an earlier call marked the input, but had no memory for its result. This call succeeds if it has made that
-     * result */
+    /* RILL_AGAIN: an earlier call marked the input, but had no memory for its result; this call may have made the result */
     return status == RILL_AGAIN && e->queue->n_cancelled == n_marked ? cancel_not_found(e->ctx, id) : RILL_OK;
 }

@@ -1,11 +1,7 @@
-/* Keeps the instances of a run's heuristics and scorers (its chain), and lets the heuristics drop candidates; declared in chain.h.
+/* Keeps the instances of a run's heuristics and scorers, and lets heuristics drop candidates; declared in chain.h.
  *
- * A call of a heuristic sees the candidates of all selected items at once. With the setting `check` a fresh instance is also called for
- * each item alone, and the results (keep, width and stop) are compared. A heuristic that depends on other items or on earlier calls gives
- * different results, which fails the run.
- *
- * If requests set arguments, items use different instances of a heuristic. It is then called once per sequence of adjacent items that share
- * an instance.
+ * One call of a heuristic sees the candidates of all adjacent items that share an instance. With the setting `check` a fresh instance is
+ * also called for each item alone. If its results differ, the heuristic depends on other items or on earlier calls, and the run fails.
  *
  * Sections: instances · creating · one call · checking · dropping candidates · all heuristics. */
 #include <stddef.h>
@@ -144,8 +140,7 @@ void chain_destroy(chain *c)
 
 /* --- one call ----------------------------------------------------------------------------------------------------- */
 
-/* Return the items [i, end) as a heuristic sees them: pointers into the columns, and offsets from 0, which are written to `offset` unless
- * i is 0. */
+/* Returns pointers into the columns. Offsets start at 0: they are written to `offset` unless i is 0. */
 static rill_candidates view_items(const timestep *t, int32_t i, int32_t end, int32_t *offset)
 {
     const candidates *c = &t->candidates;
@@ -198,9 +193,8 @@ static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_
     return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
-/* Heuristic number `link` has failed for the items [i, end), which share an instance of it. If the instance's arguments come from a
- * request, call it for each item alone, and fail only the items for which it fails again; otherwise return the failure, which ends the
- * run. */
+/* Heuristic number `link` has failed for items [i, end), which share an instance. If a request set its arguments, fail only the items that
+ * also fail alone; otherwise return the failure, which ends the run. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
                                      rill_status status)
 {
@@ -291,8 +285,7 @@ static inline void copy_candidate(candidates *c, int32_t to, int32_t from)
     c->ended[to] = c->ended[from];
 }
 
-/* If a heuristic leaves item i fewer candidates than the item's minimum, mark its best dropped candidates in `keep` too, up to the minimum.
- * The item's candidates are [start, end). */
+/* If fewer of the candidates [start, end) are kept than item i needs, keep its best dropped candidates too. */
 static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t end)
 {
     int32_t n_kept = 0, n_restored;
@@ -315,9 +308,8 @@ static void note_dropped(rill_engine *e, timestep *t, int32_t link, int32_t i, i
     if (e->settings.certify) stop_abandon_candidate(&t->candidates, &e->items.item[t->selected[i]], j);
 }
 
-/* Remove the candidates that a heuristic dropped: those not marked in `keep`, and those after the best marked_width[i] marked ones of item
- * i. If fewer than min_kept[i] would remain, the best of the others stay too. `link`: index of the heuristic that wrote `keep`. Returns the
- * number of removed candidates. */
+/* Remove candidates that heuristic number `link` did not keep, and those after the best marked_width[i] kept candidates. At least
+ * min_kept[i] remain. Returns the number of removed candidates. */
 static int64_t drop_candidates(rill_engine *e, timestep *t, int32_t link)
 {
     candidates *c = &t->candidates;

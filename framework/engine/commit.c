@@ -1,13 +1,12 @@
-/* Ends a phase of a timestep: the candidates that heuristics have left become the item's new beam, or the item stops (steps 6 and 7 of "One
- * timestep of one item, exactly", docs/algorithms.md). stop_criteria.c has the rules for stopping.
+/* Ends a phase of a timestep: the remaining candidates become the item's new beam, or the item stops (steps 6 and 7 of "One timestep of one
+ * item, exactly", docs/algorithms.md).
  *
  * Sections: hypotheses · committing. */
 #include "engine_internal.h"
 
 /* --- hypotheses --------------------------------------------------------------------------------------------------- */
 
-/* Return the hypothesis of candidate j, with a reference that the caller owns. If the candidate had ended earlier and was in the beam
- * already, its beam entry gives its reference to the caller. */
+/* The caller owns a reference to the returned hypothesis. A candidate that was in the beam already passes on its entry's reference. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j)
 {
     beam_entry *parent = &it->beam[c->parent_rank[j]];
@@ -20,8 +19,8 @@ static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j
                         c->action_logp[j], c->action_score[j], 0);
 }
 
-/* A beam entry has a reference to the model state of its hypothesis (HYP_HOLDS in hyp_pool.h). Release that of an old beam entry. `holds`:
- * number of the entry's children in the new beam whose states will be computed from this state, so that they need references to it. */
+/* Release an old beam entry's reference to its model state (HYP_HOLDS, hyp_pool.h). `holds`: children in the new beam that need the
+ * state. */
 static inline void release_node(hyp_pool *f, const beam_entry *entry, int32_t holds)
 {
     if (!entry->ended && f->hyp[entry->hyp].internal[HYP_NODE] == HYP_NOT_STEPPED)
@@ -80,15 +79,14 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
-    /* For certificates, which prove outputs optimal: record the candidates that the search abandons. These are the candidates that did not
-     * become outputs, and live candidates that became outputs only because a heuristic stopped the item: they could have continued. */
+    /* for certificates: live candidates are abandoned even as outputs if a heuristic stopped the item, because they could have continued */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) stop_abandon_candidate(c, it, j);
     engine_release_beam(e, it);
 }
 
-/* Make candidate j the new beam entry at `rank`. The references that it adds to hypotheses of the old beam are collected in child_counts,
- * so that each of these hypotheses is written only once. Returns 1 if the entry's hypothesis is new and must be counted, else 0. */
+/* References to old hypotheses are collected in child_counts, so that each hypothesis is written once. Returns 1 if the entry's hypothesis
+ * is new, else 0. */
 static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t rank)
 {
     const candidates *c = &t->candidates;
@@ -100,8 +98,7 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     entry->state_parent = RILL_NO_NODE;
     entry->action_logp = c->action_logp[j];
     entry->group = c->group[j];
-    /* the members length and state_rank share memory. An ended entry has a length in timesteps, without an end action; a live entry has a
-     * state_rank, which is the entry's own rank */
+    /* length and state_rank share memory: an ended entry has a length without end action, a live entry its own rank */
     entry->length = !ended           ? rank
                     : c->hyp[j] >= 0 ? old_beam[from].length
                                      : it->timestep + (c->terminal[j] != RILL_END);
@@ -121,9 +118,8 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     return 1;
 }
 
-/* Make the item's new beam from candidates [first, end), of which `live` are live. The old beam is copied first: copying the new entries
- * right after they were written field by field would stall on store forwarding. Then the old entries' hypotheses lose their references.
- * Hypotheses without children are collected in t->released, and are released together with those of all other items. */
+/* Make the new beam from candidates [first, end), of which `live` are live. The old beam is copied first, because copying new entries would
+ * stall on store forwarding. Hypotheses without children are collected in t->released, and released with those of all items. */
 static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
 {
     hyp_pool *f = &e->hyps;
@@ -147,8 +143,8 @@ static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int3
     it->n_live = live;
 }
 
-/* Write the fates of selected item i's candidates, from number `first` on, to the trace. The candidates from number `end` on did not fit in
- * the beam. `stopped`: 1: the item has stopped; 0: it continues. */
+/* Trace the fates of item i's candidates from `first` on. Those from `end` on did not fit in the beam. `stopped`: 1 if the item has
+ * stopped. */
 static void trace_fates(timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
 {
     const candidates *c = &t->candidates;

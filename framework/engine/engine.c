@@ -1,4 +1,4 @@
-/* Creates the engine of a run, takes inputs and returns results. The search itself is in beam_search.c.
+/* Creates the engine of a run, takes inputs and returns results.
  *
  * Sections: creation · input and results · profiles of operations. */
 #include "engine_internal.h"
@@ -15,8 +15,7 @@ void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
     if (size >= MIN_SETUP) rill_settings_default(&setup->settings);
 }
 
-/* Copy a caller's setup. The rill_settings in a setup of a program built against a newer version may be longer than this version's, but not
- * longer than RILL_SETTINGS_SPACE. */
+/* The settings of a newer program may be longer than this version's, but not longer than RILL_SETTINGS_SPACE. */
 rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from)
 {
     RILL__TRY(rill_copy_struct(ctx, "rill_engine_setup", own, sizeof *own, from, MIN_SETUP));

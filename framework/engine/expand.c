@@ -1,13 +1,8 @@
-/* Expands the hypotheses of a timestep: makes a row for each, has the domain compute its state, and collects its modifiers (bonuses, masks,
- * limits).
+/* Expands hypotheses: makes a row for each, has the domain compute its state, and collects its modifiers (bonuses, masks, limits).
  *
- * A hypothesis node (`hyp`) is a node of the tree of all hypotheses. A state is the model's data for a hypothesis, such as its KV cache
- * entry; `node` is the id of a state. A slot holds an encoded input and is the index of its item. A row is a line of the tables of one
- * score call.
- *
- * A row stands for a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not
- * when the candidate was committed: states of candidates that heuristics drop are never computed. Modifiers come from scorers
- * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and n-gram blocking (ngram_blocking.c).
+ * A row is a line of the tables of one score call. It stands for a live hypothesis of a selected item; an item's rows are adjacent, in rank
+ * order. A state is the model's data for a hypothesis, such as its KV cache entry; `node` is its id. States are computed here, not on
+ * commit, so none is computed for a candidate that heuristics drop.
  *
  * Sections: modifiers · rows. */
 #include <math.h>
@@ -17,8 +12,8 @@
 
 /* --- modifiers ---------------------------------------------------------------------------------------------------- */
 
-/* Return the number of choices (best next actions) to request for each row of the item. A search variant such as sampling determines it;
- * else it is the maximum number of children per hypothesis, since further choices could not enter the item's beam. */
+/* Returns how many choices to request per row: as many as a search variant needs, else the most children of a hypothesis that can enter the
+ * beam. */
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
@@ -31,8 +26,7 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-/* Add to each row the modifiers that follow from settings, in addition to those of scorers. `max_m`: largest number of choices requested
- * for any row. */
+/* `max_m`: largest number of choices requested for any row. */
 static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t max_m)
 {
     int last = t->phase == e->info.phases - 1;
@@ -56,9 +50,8 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Return 1 if settings restrict some row of the timestep, else 0. *max_m: the largest number of choices requested for a row. A row is
- * restricted by a smaller number of choices, by an end rule, by n-grams to block, or by an owner (item.owner), which lifts scorers' limits
- * on choices. */
+/* Returns 1 if settings restrict some row, else 0. *max_m: largest number of choices of a row. An item's owner restricts its rows too,
+ * because it lifts scorers' limits. */
 static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max_m)
 {
     const int last = t->phase == e->info.phases - 1, same_settings = e->requests.n_requests == 0 && t->n_owned == 0;
@@ -159,9 +152,8 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .group = t->group};
 }
 
-/* Mark the cancelled and late items that leave the timestep midway. No item leaves midway if the model has several phases, because beams
- * have changed after the first phase, or with cube pruning, where hypotheses share rows. Items in exact search do not leave midway
- * either. */
+/* Mark cancelled and late items that leave midway. None leaves if beams have changed (several phases), rows are shared (cube pruning), or
+ * the search is exact. */
 static rill_status mark_leaving(rill_engine *e, const timestep *t)
 {
     const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;
@@ -225,8 +217,7 @@ rill_status engine_step_rows(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* The model's computation has evicted beams and hypotheses from the CPU caches. So each pass over the items or rows prefetches the memory
- * that the next pass reads: first beams, then hypotheses, then the parents' hypotheses. */
+/* The model has evicted beams and hypotheses from the CPU caches. So each pass prefetches what the next pass reads. */
 rill_status engine_expand(rill_engine *e, timestep *t)
 {
     int64_t live = 0;

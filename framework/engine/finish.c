@@ -1,7 +1,5 @@
-/* Makes the result of an input whose search has stopped.
- *
- * Outputs are ordered by final score (stop_criteria.c); outputs with equal scores keep the order in which they were found. Only the n best
- * are made into texts. With the setting `distinct`, duplicates of these are made into texts too and then dropped (output_writer.c).
+/* Makes the result of an input whose search has stopped: the n best outputs by final score, with ties in the order in which they were
+ * found.
  *
  * Sections: freeing · results. */
 #include <math.h>
@@ -111,8 +109,8 @@ static rill_finish_reason finish_reason(const item *it, const item_output *outpu
     return it->timed_out ? RILL_FINISH_REASON_TIMEOUT : RILL_FINISH_REASON_HEURISTIC;
 }
 
-/* Append the item's output number `index` to the record, unless the setting `distinct` drops it because its text is a duplicate. The text
- * is made here, unless another thread makes it. Pointers to texts and actions are set later, when the record's buffers no longer move. */
+/* Append output number `index`, unless it is a duplicate under the setting `distinct`. Pointers are set later, when the record's buffers no
+ * longer move. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, result_record *record, int32_t *n_outputs,
                               size_t *n_actions)
 {
@@ -212,8 +210,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     return RILL_OK;
 }
 
-/* Save the result that an item with a deadline has so far, before a scorer restarts its search. If the deadline passes during the second
- * search, engine_deliver_saved() delivers the saved result. */
+/* Save an item's result before a scorer restarts its search: it is delivered if the deadline passes during the second search. */
 static rill_status save_result(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];

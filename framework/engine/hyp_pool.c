@@ -1,4 +1,4 @@
-/* Stores the hypotheses of all inputs in flight, and hands out the ids (nodes) of their model states; declared in hyp_pool.h.
+/* Stores hypotheses, and hands out the ids (nodes) of their model states; declared in hyp_pool.h.
  *
  * Sections: memory · hyps · nodes. */
 #include "hyp_pool.h"
@@ -23,9 +23,8 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* Grow an array of *capacity elements to at least `need` elements, at most `limit`. Used in place of rill_grow() because capacities here
- * are int32_t, as ids are. If the growth after this one might exceed the limit, the array grows to the limit at once: domains grow their
- * tables by at least half (rill_grow()) and would then overshoot the limit. */
+/* Capacities are int32_t, as ids are, so this replaces rill_grow(). Near the limit the array grows to the limit at once, because domains'
+ * tables grow by at least half and would overshoot it. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {
@@ -120,8 +119,7 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a)
     }
 }
 
-/* Free a hypothesis that has no references left: release its reference to its state_parent's node, free its own node (state id), and free
- * its element of its chunk. */
+/* Free a hypothesis without references, its node, and its reference to its state parent's node. */
 static void free_hyp(hyp_pool *f, hyp_arena *a, int32_t id)
 {
     if (NODE(id) == HYP_NOT_STEPPED && STATE_PARENT(id) >= 0) hyp_pool_add_holds(f, STATE_PARENT(id), -1);

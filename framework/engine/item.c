@@ -1,5 +1,4 @@
-/* Keeps the items of a run (its inputs that are being decoded), their slots, and the domain's memory for slots and states; declared in
- * item.h and engine_internal.h.
+/* Keeps the items in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h.
  *
  * Sections: slots · beams · ready items · running items · the engine's items. */
 #include "engine_internal.h"

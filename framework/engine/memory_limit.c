@@ -1,7 +1,7 @@
-/* Keeps a run within its limits on model states (KV cache entries) and encoder memory; preempt.c frees states when there are too few.
+/* Keeps a run within its limits on model states (KV cache entries) and encoder memory.
  *
- * Encoded inputs take memory too. The domain declares the bytes per input and per token (unit of the input's size). The size is only known
- * after encoding, so the number of inputs to encode is estimated from previous sizes, and the last batch encoded may exceed the limit.
+ * The size of an encoded input is known only after encoding. So the number of inputs to encode is estimated, and the last batch encoded may
+ * exceed the limit.
  *
  * Sections: the limit · admission. */
 #include <math.h>
@@ -16,9 +16,8 @@ static const char *memory_advice(const rill_engine *e)
     return e->settings.memory > 0 ? "raise memory, or lower" : "the device has no more free: lower";
 }
 
-/* Divide the bytes of the limit, after subtracting the fixed memory of all workers' runners. A quarter is for encoded inputs
- * if they take memory, a quarter for a timestep's rows if they take memory, and the remaining bytes for states. The parts are fixed, so
- * whether an input's search fits does not depend on the other inputs in flight. */
+/* Divide the bytes that all workers' runners leave: a quarter each for encoded inputs and a timestep's rows if they take memory, the rest
+ * for states. The parts are fixed, so whether an input fits does not depend on other inputs. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;
@@ -95,8 +94,7 @@ int64_t memory_limit_free_nodes(const rill_engine *e)
     return (int64_t)e->hyps.node_limit - e->hyps.n_nodes - e->hyps.n_freed_nodes - promised;
 }
 
-/* Return an upper bound on the states that a timestep of the item makes: the first phase makes one state per live beam entry, each later
- * phase at most k states. */
+/* An upper bound: the first phase makes one state per live beam entry, each later phase at most k. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 {
     return e->items.item[slot].n_live + (int64_t)(e->info.phases - 1) * e->items.item[slot].settings->k;
@@ -104,8 +102,7 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
 
-/* Return how many of `admit` inputs may be admitted. Each is expected to need as many states as the average item in flight has, and at
- * least k. */
+/* Each input is expected to need as many states as the average item in flight, and at least k. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)
 {
     if (e->memory_limit.max_nodes == 0) return admit;
@@ -156,8 +153,7 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
     return RILL_OK;
 }
 
-/* An item has finished. running_window, the estimate of how many items fit in memory, grows by one after running_window items have
- * finished; memory_limit_shrink_window() lowers it. */
+/* running_window, the estimate of how many items fit, grows by one per running_window finished items. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot)
 {
     memory_limit *b = &e->memory_limit;

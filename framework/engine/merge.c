@@ -1,10 +1,8 @@
 /* Finds the best children of each item's beam, in rank order: the candidates for its next beam (steps 2 to 4 of "One timestep of one item,
  * exactly" in docs/algorithms.md).
  *
- * The choices (next actions) of each live beam entry are sorted. So the best k children of all entries are found with a heap of heads, one
- * per entry: the entry's best child that is not taken yet. That takes k pops, each logarithmic in the beam width. Heads are ordered by
- * score, then by the parent's rank; within a parent the domain's order resolves equal scores by the smaller action. Together that is the
- * rank order.
+ * The choices (next actions) of each live beam entry are sorted. So a heap with one head per entry, its best child not yet taken, gives the
+ * best k children in k pops. Rank order is by score, then by the parent's rank, then by action.
  *
  * Which popped children become outputs depends on the setting `finish`:
  *
@@ -13,8 +11,7 @@
  *   "shrink"      all ended children popped; as many children are popped as the beam has entries, and entries of ended ones stay empty
  *   "one-step"    all ended children popped; k children are popped, and entries of ended ones stay empty for one timestep
  *
- * A search variant, which is a method such as sampling or constraint banks (search_variant.h), may choose the children itself
- * (search_variant.choose_children). Its list is then processed in place of the heap.
+ * A search variant (search_variant.h), such as sampling, may choose the children itself; its list then replaces the heap.
  *
  * Sections: memory · the heap · taking a child · merging items. */
 #include <math.h>
@@ -72,8 +69,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         FOR_VARIANTS (v, it->variants | t->modifier_variants, reserve) v->reserve(it, stride, &n_children, &need);
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* twice n_children, because this merge may make outputs, and commit.c may too if the item stops. One more, because before_outputs()
-         * of a variant may add an output */
+        /* twice, because this merge and commit.c may both make outputs; one more for a variant's before_outputs() */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
         if (outputs > it->outputs_capacity) /* reserve a few more than needed, since beams grow wider */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
@@ -145,8 +141,8 @@ typedef struct merge {
     int certify;          /* 1: record abandoned children, for certificates (item_abandon_path()) */
 } merge;
 
-/* Let a search variant choose the item's children. Returns the number of children; VARIANT_BY_SCORE: no variant chooses them. `row`: the
- * item's first row; ignored if m->rows is set, which has the rows. If a variant chooses, the item's rows are adjacent in both cases. */
+/* Returns the number of children that a search variant chose, or VARIANT_BY_SCORE if none chooses. `row`: the item's first row, ignored if
+ * m->rows is set. */
 static int32_t choose_by_variant(const merge *m, int32_t row)
 {
     int32_t rank = 0;
@@ -161,8 +157,7 @@ static int32_t choose_by_variant(const merge *m, int32_t row)
     return VARIANT_BY_SCORE;
 }
 
-/* Make the heap of heads: one head for each beam entry that has a child. If m->rows is NULL, *row is the item's first row, and it is
- * advanced past the item's last row. */
+/* Make the heap of heads. If m->rows is NULL, *row is the item's first row, and is advanced past its last. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -194,8 +189,7 @@ static void make_heap(merge *m, int32_t *row)
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-/* Find the item's best child (m->head), from the heap of heads or from the children that a search variant chooses. If m->rows is NULL, *row
- * is the item's first row, and it is advanced past the item's last row. */
+/* Find the item's best child, m->head. If m->rows is NULL, *row is the item's first row, and is advanced past its last. */
 static void begin_children(merge *m, int32_t *row)
 {
     m->head = m->t->heads;
@@ -205,8 +199,7 @@ static void begin_children(merge *m, int32_t *row)
         m->n_heap = choose_by_variant(m, *row);
         m->is_list = m->n_heap != VARIANT_BY_SCORE;
     }
-    /* A search variant that chooses children by another rule than the score, such as constraint banks, may leave out children however high
-     * their scores are. Recording infinity prevents any proof that this item's outputs are optimal. */
+    /* A search variant may leave out children of any score. Infinity prevents any proof that this item's outputs are optimal. */
     if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
         make_heap(m, row);
@@ -216,8 +209,7 @@ static void begin_children(merge *m, int32_t *row)
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
 
-/* Return 1 if a child is left, else 0. If the previous head was taken, it is replaced here by the next child of its parent. This happens
- * only when another child is needed, so that no choice is read in vain. */
+/* Returns 1 if a child is left, else 0. A taken head is replaced only here, so that no choice is read in vain. */
 static int has_head(merge *m)
 {
     merge_head *head = m->head;
@@ -248,8 +240,7 @@ static item_output head_output(const merge *m)
     return stop_child_output(m->it, m->head->path_score, m->head->child.terminal);
 }
 
-/* For certificates, which prove outputs optimal: record the children that were not taken as given up. Recording the heads suffices, since
- * later children of a parent do not have higher scores. */
+/* For certificates: record the children that were not taken. Heads suffice, because later children score no higher. */
 static void abandon_rest(merge *m)
 {
     if (m->is_list || !has_head(m)) return;
@@ -262,8 +253,7 @@ static void abandon_rest(merge *m)
     }
 }
 
-/* Make an output of the head, which is an ended child. If the head was a beam entry that had ended earlier, the output takes over the
- * entry's reference to the hypothesis. */
+/* Make an output of the head. If the head was a beam entry, the output takes over its reference to the hypothesis. */
 static void pop_output(merge *m)
 {
     rill_engine *e = m->e;
@@ -324,8 +314,7 @@ static void merge_children(merge *m, int last)
     }
 }
 
-/* Set the columns of the selected item i that heuristics read. `end`: end of the item's candidates; `chosen`: 1: a search variant chose the
- * candidates, not by score alone. */
+/* `end`: end of the item's candidates; `chosen`: 1 if a search variant chose them */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;

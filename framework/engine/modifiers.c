@@ -1,8 +1,7 @@
 /* Collects the bonuses, bans and limits for the rows of a score call, and builds their table; declared in modifiers.h.
  *
- * Entries are appended in order of arrival. Building the table sorts them by row and action (most arrive sorted), sums the values of each
- * action in order of arrival, and compresses the rows. Allowed sets of several scorers are intersected: an action stays if the number of
- * scorers that allow it equals the number of scorers that restrict the row.
+ * The build sorts the entries by row and action, sums the values of each action in order of arrival, and compresses the rows. An action
+ * stays allowed if all scorers that restrict the row allow it.
  *
  * Sections: memory · scorer interface · layout. */
 #include <stdlib.h>
@@ -60,8 +59,7 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
 
 /* --- scorer interface --------------------------------------------------------------------------------------------- */
 
-/* Check the action and *row, which counts from the first row of the scorer being called. Then convert *row to an index in the whole score
- * call. */
+/* *row counts from the scorer's first row, and is converted to an index in the whole score call. */
 static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)
 {
     if (*row < 0 || *row >= b->n_scorer_rows)
@@ -124,7 +122,7 @@ rill_status rill_modifiers_ban(rill_modifiers *b, int32_t row, int32_t action)
     return RILL_OK;
 }
 
-/* Count the scorer being called as one that restricts the row to a set of actions. Converts *row to an index in the whole score call. */
+/* Count the scorer once among those that restrict the row. *row is converted as in check_row(). */
 static rill_status restrict_row(rill_modifiers *b, int32_t *row)
 {
     RILL__TRY(check_row(b, row, 0));
@@ -180,8 +178,7 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
     return RILL_OK;
 }
 
-/* Assign an action to a constraint bank. The bonus of 0 makes the action a pick (rill_score_request): its log-probability is requested even
- * if it is not among the row's best actions. */
+/* The bonus of 0 makes the action a pick (rill_score_request), whose log-probability is always requested. */
 rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t action, int32_t bank)
 {
     int32_t index = row;
@@ -280,8 +277,7 @@ static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
     return RILL__GROW_COLUMNS(b->ctx, &list->memory, capacity, columns, "what scorers say");
 }
 
-/* How several entries for one action are combined. SUM: their values are added. INTERSECT: the action stays only if all scorers that
- * restrict the row allow it. LAST: the last value wins. */
+/* SUM: values of an action are added. INTERSECT: all scorers that restrict the row must allow it. LAST: the last value wins. */
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
 /* Convert a list of entries to compressed sparse rows, with one entry per row and action. */

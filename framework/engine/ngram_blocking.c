@@ -1,4 +1,4 @@
-/* Bans or penalises next actions that would repeat n-grams, and bans the last action of bad words; declared in modifiers.h.
+/* Bans or penalises actions that would repeat n-grams, and bans bad words; declared in modifiers.h.
  *
  * Sections: repetitions · bad words. */
 #include "modifiers.h"
@@ -24,8 +24,7 @@ static int mark_seen(uint64_t *seen_bits, int32_t action)
     return (old_bits & bit) == 0;
 }
 
-/* Multiply the log-probability of each action that occurs in the hypothesis hyps[h] by the penalty, and that of `start`, the start symbol.
- * Each action is multiplied once, however often it occurs. */
+/* Each action of the hypothesis hyps[h], and the start symbol `start`, is penalised once, however often it occurs. */
 static rill_status penalize_repeats(rill_modifiers *mods, int32_t row, float penalty, const rill_hyp_node *hyps,
                                     int32_t h, int32_t start)
 {
@@ -141,8 +140,7 @@ rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row,
     return RILL_OK;
 }
 
-/* Return 1 if a sequence with an index in [from, to) bans this action too: it ends with `action`, and only this action is missing. Else
- * return 0. */
+/* Returns 1 if one of the sequences [from, to) bans `action` here, else 0. */
 static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t action, const rill_hyp_node *hyps,
                            int32_t h)
 {
@@ -153,7 +151,7 @@ static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t
     return 0;
 }
 
-/* The class is a sum over the banned actions of a hash of each, so that it does not depend on the order of the sequences. */
+/* A sum of hashes does not depend on the order of the sequences. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
     const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Backtrace an output. The path from its last hypothesis to the root is walked only once, because each node on it is a cache miss. So the
- * arrays are filled from their end, and the hypothesis is their filled part. Their capacity is an upper bound on the path's length. */
+/* The path is walked only once, because each node is a cache miss. So the arrays are filled from their end; their capacity bounds the
+ * path's length. */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis)
 {
@@ -37,8 +37,7 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     return RILL_OK;
 }
 
-/* Check the text that a domain's function has appended to. The text had old_length bytes before. If its new length is impossible, cut it
- * back to old_length and fail. */
+/* Check the text, of old_length bytes before, that a domain's function appended to. An impossible length fails and is cut back. */
 static rill_status check_text(const output_writer *w, rill_status status, const char *method, size_t old_length,
                               rill_text *text)
 {

@@ -1,21 +1,18 @@
 /* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few.
  *
- * The number of states that an item will need is unknown: its beam may stay narrow or fill, end soon or run to the length limit. So items
- * are admitted while they are expected to fit, and when they outgrow the limit:
+ * The number of states that an item will need is unknown. So items are admitted while they are expected to fit, and when they outgrow the limit:
  *
- *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items in flight are expanded, as many
- *   as fit; all others pause and keep their states.
- *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, their encoded inputs stay, and they
- *   restart when they are admitted again, before all waiting inputs. The oldest item is never preempted.
- *   3. When the oldest item is the only one in flight and does not fit, its input fails. If workers share the limit, the input first
- *   returns to the queue, and restarts in an engine that then has the whole limit (input_queue.h).
+ *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items that fit are expanded, and all
+ *   others pause and keep their states.
+ *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, and they restart from their encoded
+ *   inputs, before all waiting inputs.
+ *   3. When the only item in flight does not fit, its input fails. If workers share the limit, the input first restarts in an engine that
+ *   has the whole limit (input_queue.h).
  *
- * No output changes: an item's search depends on that item alone, so a restarted search has the same result. And whether an input fails
- * depends on that input alone, not on the schedule: it fails at the timestep for which its own states and the new ones exceed the limit.
+ * No output changes, because an item's search, and whether its input fails, depend on that item alone.
  *
- * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which stays
- * the oldest until it finishes: items are admitted after it, and only the youngest are preempted. So while one item is the oldest, at most
- * as many timesteps preempt as that item is long. Between two such timesteps items only advance, and their lengths are bounded. */
+ * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which is
+ * never preempted, and whose length is bounded. */
 #include <stdio.h>
 
 #include "engine_internal.h"
@@ -31,8 +28,7 @@ static int32_t pop_last(rill_engine *e)
     return slot;
 }
 
-/* No more states fit, and only one item is in flight: finish this item with the outputs that a search variant, such as exact search, has
- * found so far. */
+/* No more states fit: finish the only item in flight with the outputs that a search variant has found. */
 static rill_status finish_with_found(rill_engine *e)
 {
     const int32_t slot = e->running.slot[e->running.n - 1];
@@ -46,8 +42,7 @@ static rill_status finish_with_found(rill_engine *e)
     return RILL_OK;
 }
 
-/* The new states of the only item in flight do not fit: return its input to the queue, finish the item with the outputs found so far, or
- * fail it. */
+/* The new states of the only item do not fit: return its input to the queue, finish the item, or fail it. */
 static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return engine_give_back_item(e, pop_last(e));

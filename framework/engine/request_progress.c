@@ -1,9 +1,8 @@
 /* Progress reports (rill_request.progress), timestep by timestep.
  *
- * The final part of a report is the common prefix of all hypotheses that may still become outputs: those in the beam, the outputs found so
- * far and the best ended hypothesis. Later hypotheses extend these, so the prefix never becomes shorter during a search. Nothing is final
- * in exact search, or with a scorer that may have the input decoded again (rill_scorer.found). A preempted item repeats its earlier
- * timesteps, which are not reported again. */
+ * The final part of a report is the common prefix of all hypotheses that may still become outputs. It never becomes shorter during a
+ * search. Nothing is final in exact search, or with a scorer that may restart the search (rill_scorer.found). Timesteps that a preempted
+ * item repeats are not reported again. */
 #include "engine_internal.h"
 
 /* A hypothesis: the path from the root of the hypothesis tree to the node `hyp`. */
@@ -44,8 +43,8 @@ static hyp_path common_path(const rill_engine *e, const item *it)
     return common;
 }
 
-/* Append the text of hypothesis p, which may be partial, and a NUL. *length is the length of the text in bytes, without the NUL. The domain
- * gets the hypothesis as a truncated one, unless it has ended. */
+/* Append the text of hypothesis p and a NUL. *length: bytes of the text without NUL. A hypothesis that has not ended counts as
+ * truncated. */
 static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p, rill_text *text, size_t *length)
 {
     const beam_entry *best = &e->items.item[slot].beam[0];

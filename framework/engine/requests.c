@@ -75,8 +75,7 @@ rill_status rill_domain_input_option(const rill_domain *domain, const char *name
     return rill_text_printf(out, "%s%s=%s", out->length > 0 ? " " : "", name, value);
 }
 
-/* Append a request's options to `out` in the form of rill_input.options: "NAME\0VALUE\0" for each option, then a NUL. If the request has no
- * options, nothing is appended. */
+/* Append a request's options as rill_input.options: "NAME\0VALUE\0" for each, then a NUL. Without options nothing is appended. */
 static rill_status read_input_options(rill_context *ctx, const rill_domain *domain, const char *text, rill_text *out)
 {
     if (text[0] == '\0') return RILL_OK;

@@ -1,10 +1,8 @@
-/* Opens models, starts their runners, and answers questions about a model's actions. A domain is the code of a kind of model, a table of
- * functions. A rill_model is such a table with the model that the table's open() made. A runner is one engine's use of the model, with its
- * own states and buffers.
+/* Opens models, starts their runners, and answers questions about a model's actions. A domain is the code of a kind of model, as a table of
+ * functions. A runner is one engine's use of the model, with its own states and buffers.
  *
- * Invariant: if the domain has runners, the model is const once it is open, so any number of threads may query it and start runners.
- * Failures are recorded in the caller's context. If the domain has no runners, the model is its own runner and serves one engine at a
- * time. */
+ * Threads: an open model is const if its domain has runners, so any thread may query it. Otherwise the model serves one engine at a time.
+ * Failures are recorded in the caller's context. */
 #include <stdio.h>
 #include <string.h>
 
@@ -216,8 +214,7 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-/* Check the n actions that a domain's tokenize() returned. `action` has only the first `written` of them, because its capacity was too
- * small for all. */
+/* Check n actions from tokenize(). `action` has only the first `written`, if its capacity was too small. */
 static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
                                  int32_t n)
 {
@@ -230,8 +227,7 @@ static rill_status check_actions(const rill_model *model, rill_context *ctx, con
     return RILL_OK;
 }
 
-/* Return the action with the name `word`. If no action has this name and the word is a number, return the action with this number as its
- * id, unless that action has another name. RILL_NO_ACTION: there is none. */
+/* Returns the action with the name `word`, else the unnamed action with this number, else RILL_NO_ACTION. */
 static int32_t named_action(const rill_model *model, rill_context *ctx, const char *word, size_t length)
 {
     const int32_t found = rill_model_find_action(model, word, length);
@@ -247,8 +243,7 @@ static int32_t named_action(const rill_model *model, rill_context *ctx, const ch
     return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
 }
 
-/* Convert names of actions, separated by spaces, to actions; used for domains without tokenize(). *n is the number of names; only the first
- * `capacity` actions are written. */
+/* Used for domains without tokenize(). *n: number of names; only the first `capacity` are written. */
 static rill_status read_action_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                      int32_t *action, int32_t capacity, int32_t *n)
 {
@@ -288,8 +283,7 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
     return rill__domain_status(ctx, domain, status, "tokenize");
 }
 
-/* Return 1 if the parts, which are byte ranges of an input, are in order, do not overlap, and lie within the input after its first `head`
- * bytes; else 0. */
+/* Returns 1 if the parts are in order, do not overlap, and lie after the first `head` bytes; else 0. */
 static int is_valid_split(const rill_part *part, int32_t n, size_t length, size_t head)
 {
     size_t min_begin = head;

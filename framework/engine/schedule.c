@@ -1,13 +1,10 @@
-/* Selects the items (inputs in flight) that a timestep expands: the scheduler, a plugin, orders them, and the budget limits how many are
- * taken.
+/* Selects the items that a timestep expands: the scheduler, a plugin, orders them, and the budget limits the number of live hypotheses.
  *
- * The budget is a maximum number of live hypotheses. Under a budget items are taken in the scheduler's order, whole or not at all; an item
- * wider than the budget is taken alone. Without a budget all items that the scheduler lists are taken. If a scheduler lists no item, items
- * are taken in order of admission. So a timestep always advances an item, and since items have bounded length every run ends.
+ * Under a budget items are taken whole or not at all; an item wider than the budget is taken alone. If a scheduler lists no item, items are
+ * taken in order of admission. So every timestep advances an item, and every run ends.
  *
- * With overdue_first (scheduler.h) an item passed over RUNNING_MAX_SKIPS times, or not expanded for RUNNING_MAX_ROUNDS rounds, goes first.
- *
- * Under a limit on states the oldest items are taken when the selection does not fit; preempt.c explains why runs still end. */
+ * With overdue_first (scheduler.h) an item passed over RUNNING_MAX_SKIPS times, or not expanded for RUNNING_MAX_ROUNDS rounds, goes
+ * first. */
 #include <string.h>
 
 #include "engine_internal.h"
@@ -73,8 +70,7 @@ static rill_status list_idle(rill_engine *e)
 
 /* --- selecting ---------------------------------------------------------------------------------------------------- */
 
-/* A selection of items that is being made. items.passed_over is updated only when the selection is final (commit_selection()). So no item
- * counts as passed over in a selection that is given up for lack of nodes (state ids). */
+/* A selection of items in progress. items.passed_over is updated only by commit_selection(), because a selection may be given up. */
 typedef struct selection {
     rill_engine *e;
     timestep *t;
@@ -104,8 +100,7 @@ static void consider_item(selection *p, int32_t index)
     p->budget_left = width > p->budget_left ? 0 : p->budget_left - width;
 }
 
-/* Take overdue items, before the items that the scheduler lists. An item is overdue if it was passed over too often, or was not expanded
- * for long. */
+/* Take overdue items, before those that the scheduler lists. */
 static void consider_overdue_items(selection *p)
 {
     running_items *f = &p->e->running;
@@ -116,8 +111,7 @@ static void consider_overdue_items(selection *p)
     }
 }
 
-/* Mark items as overdue that were not expanded for more than RUNNING_MAX_ROUNDS rounds. In one round as many hypotheses are expanded as are
- * live in all items in flight. This check runs once per round. */
+/* One round expands as many hypotheses as are live in all items in flight. This check runs once per round. */
 static void mark_neglected(rill_engine *e)
 {
     running_items *f = &e->running;
@@ -169,8 +163,7 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Take the items that the scheduler listed, while they fit in the budget. Listing an item twice is an error. If p->any_busy is 1, the
- * listed numbers are indexes of idle items; else of items in flight. */
+/* Listing an item twice is an error. With p->any_busy the listed numbers are indexes of idle items, else of items in flight. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -216,8 +209,7 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* If the selected items need too many states, select the oldest items instead, as many as fit in the free states and the budget. The oldest
- * item in flight is among them, unless it has failed (preempt.c). */
+/* Select the oldest items that fit in the free states and the budget. The oldest item in flight is among them, unless it has failed. */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -234,8 +226,7 @@ static rill_status select_oldest(selection *p, int64_t budget)
     return RILL_OK;
 }
 
-/* Reserve the nodes (state ids) that the selected items may need in all phases. If too few nodes are free, select the oldest items instead;
- * but while the other timestep is in progress, make the selection empty. */
+/* If too few nodes (state ids) are free, select the oldest items instead, or none while the other timestep is in progress. */
 static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;

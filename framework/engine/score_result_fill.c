@@ -1,7 +1,7 @@
-/* Selects a row's best choices from all of its actions, for domains whose score() lists all of them: rill_score_result_fill().
+/* Selects a row's best choices for domains whose score() lists all actions: rill_score_result_fill().
  *
- * The row's part of the result arrays holds the best choices so far. Once it is full it is a heap with the worst choice on top, which is
- * sorted at the end. Ranking is a total order, since actions differ, so the result does not depend on the order of arrival. */
+ * A full row is a heap with the worst choice on top, sorted at the end. Ranking is a total order, so the order of arrival does not
+ * matter. */
 #include "rill/domain.h"
 
 /* The row's best choices so far, stored in the row's part of the result arrays. */
@@ -32,7 +32,7 @@ static void put_entry(const row_heap *a, int32_t index, int32_t action, float lo
     if (a->terminal != NULL) a->terminal[index] = terminal;
 }
 
-/* Put a choice at position `index` of a heap of n entries and sift it down. The worst choice is at the top of the heap. */
+/* Put a choice at `index` of a heap of n entries, and sift it down. */
 static void sift_down(const row_heap *a, int32_t n, int32_t index, int32_t action, float logp, uint8_t terminal)
 {
     for (;;) {

@@ -1,12 +1,11 @@
-/* Calls a run's scorers: begin() when an input is encoded, score() for the rows (live hypotheses) of a timestep, found() for an item's
- * outputs, done() when the input leaves.
+/* Calls a run's scorers: begin() when an input is encoded, score() for the rows of a timestep, found() for an item's outputs, done() when
+ * the input leaves.
  *
- * score() is called once per sequence of adjacent rows whose items share an instance. If a call with arguments of a request fails, it is
- * repeated for each item alone; the items for which it fails again fail, and the others continue. With the setting `check` each item's rows
- * are scored alone too, and must get the same modifiers.
+ * score() is called once per sequence of adjacent rows whose items share an instance. With the setting `check` each item's rows are scored
+ * alone too, and must get the same modifiers.
  *
- * found() may request that an input is decoded again. The item then stays in flight and restarts from its encoded input. The new search
- * depends only on the input and on the data that scorers have stored for it, so the schedule does not change the result.
+ * found() may request that an input is decoded again; the item then restarts from its encoded input. The new search depends only on the
+ * input and the scorers' data for it, so the schedule does not change the result.
  *
  * Sections: scorers' states · the calls for rows · checking · inputs and outputs. */
 #include <math.h>
@@ -48,8 +47,8 @@ static char *node_state(const scorer_states *s, const chain *c, const chain_link
     return s->node_states + (size_t)node * c->state_bytes + link->state_offset;
 }
 
-/* Before a scorer's call: copy its states of the parents of rows [first, first + n) to row_states; zeros for a row without a parent.
- * Returns row_states, or NULL if the scorer has no state. */
+/* Copy a scorer's states of the parents of rows [first, first + n) to row_states; a row without parent gets zeros. Returns
+ * row_states, or NULL if the scorer has no state. */
 static void *gather_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                            int32_t first, int32_t n)
 {
@@ -74,8 +73,7 @@ static void keep_states(scorer_states *s, const chain *c, const chain_link *link
         memcpy(node_state(s, c, link, rows->node[first + i]), s->row_states + (size_t)i * bytes, bytes);
 }
 
-/* After a second call of a scorer, for the setting `check`: return 1 if the states that it wrote to row_states equal those stored after the
- * first call, else 0. */
+/* For the setting `check`. Returns 1 if the second call's states equal the stored states, else 0. */
 static int same_states(const scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                        int32_t first, int32_t n)
 {
@@ -142,8 +140,7 @@ static int32_t item_end(const timestep *t, int32_t row, int32_t end)
     return row;
 }
 
-/* Call scorer number i for rows [first, next), whose items share an instance. Its modifiers (bonuses and masks) are added to `b`, whose row
- * 0 is row `from` of the timestep. */
+/* Rows [first, next) share an instance. Modifiers are added to `b`, whose row 0 is row `from` of the timestep. */
 static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                       int32_t first, int32_t next)
 {
@@ -170,8 +167,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* Scorer number i has failed for rows [first, next). If its arguments come from a request, call it for each item alone, and fail only the
- * items for which it fails again. Returns RILL_AGAIN if items have failed: all scorers must then be called again for the other items. */
+/* If a request set the failed scorer's arguments, fail only the items that also fail alone. Returns RILL_AGAIN if items failed: all scorers
+ * must then be called again. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -191,8 +188,7 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_mod
     return outcome;
 }
 
-/* Call scorer number i for rows [from, end). Adjacent rows are passed in one call if their items share an instance of the scorer, because
- * their arguments are equal. */
+/* Adjacent rows are passed in one call if their items share an instance. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                               int32_t end)
 {
@@ -211,8 +207,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
     return RILL_OK;
 }
 
-/* Return the name of a search variant of the item that excludes constraint banks, because it makes the item's rows or chooses its children;
- * NULL: there is none. */
+/* Returns the name of a search variant of the item that excludes constraint banks, or NULL. */
 static const char *banks_conflict(const item *it)
 {
     FOR_VARIANTS (v, it->variants, choose_children) return v->name;
@@ -261,8 +256,7 @@ static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modi
     return b != &e->check_modifiers ? check_banks(e, t, b) : RILL_OK;
 }
 
-/* Call every scorer for rows [first, first + n). If items fail, repeat the calls without these items, until no more fail. In rows of failed
- * items all actions are forbidden. */
+/* If items fail, repeat the calls without them. Rows of failed items then forbid all actions. */
 static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     rill_status status;
@@ -304,7 +298,7 @@ static int same_spans(span a, span b)
     return 1;
 }
 
-/* Return 1 if a row has equal modifiers in the call for all items (a) and in the call for one item alone (b), else 0. */
+/* Returns 1 if the modifiers of a row are equal, else 0. */
 static int same_rules(const row_rules *a, const row_rules *b)
 {
     return a->max_choices == b->max_choices && a->end_rule == b->end_rule && a->reward == b->reward &&
@@ -325,7 +319,7 @@ double engine_max_bonus(const chain *c, const item *it, double *end)
     return action;
 }
 
-/* Return 1 if no action of the row gets more than the sum of the scorers' max_bonus, or if some scorer declares no max_bonus; else 0. */
+/* Returns 0 if an action gets more than the sum of all scorers' max_bonus, else 1. */
 static int is_within_max_bonus(const chain *c, const item *it, const row_rules *r, const rill_domain_info *info)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)

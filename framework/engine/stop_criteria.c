@@ -1,4 +1,4 @@
-/* Decides when a hypothesis may end, when it becomes an output, and when an item's search stops; declared in engine_internal.h.
+/* Decides when a hypothesis may end or become an output, and when a search stops; declared in engine_internal.h.
  *
  * Sections: lengths · outputs · limits of a timestep · stopping. */
 #include <math.h>
@@ -34,8 +34,7 @@ rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const 
 rill_end_rule stop_end_rule(const item *it)
 {
     const rill_settings *s = it->settings;
-    /* At-limit "end": after the last action only the end action is allowed. The length limit overrides the minimum length: otherwise the
-     * item could neither end nor continue. */
+    /* The length limit overrides the minimum length: otherwise the item could neither end nor continue. */
     if (s->at_limit == RILL_LIMIT_END && it->timestep >= it->max_length) return RILL_END_REQUIRED;
     const rill_end_rule rule = it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
     /* "best-ended" needs all hypotheses that end, but naive cube pruning has exact scores for the best ones only */
@@ -57,8 +56,7 @@ double rill_settings_final_score(const rill_settings *s, double score, int32_t l
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* Make an output without its hypothesis. `end`: 1: the output has an end action, or counts as if it had one (at-limit "end-free"); 0: it
- * has none. */
+/* `end`: 1: the output has an end action, or at-limit "end-free" counts one; 0: it has none. The hypothesis is not set. */
 static item_output make_output(const rill_settings *s, double score, int32_t length, int truncated, int end)
 {
     return (item_output){.path_score = score,
@@ -89,8 +87,7 @@ item_output stop_candidate_output(const item *it, const candidates *c, int32_t j
     return stop_child_output(it, c->path_score[j], (rill_terminal)c->terminal[j]);
 }
 
-/* Used with keep "best", where an item keeps its stop_after best outputs in a heap with the worst one on top. Add an output. If there is
- * then one output too many, the worst one leaves: it is written to *out, and 1 is returned; else 0. */
+/* With keep "best", the outputs are a heap with the worst on top. Returns 1 if an output had to leave, which is written to *out, else 0. */
 static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;
@@ -150,11 +147,7 @@ void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
 
 /* --- limits of a timestep ----------------------------------------------------------------------------------------- */
 
-/* How many children merging takes depends on the setting `finish`. "top": the best k children; ended ones before the first live one become
- * outputs. "immediate": ended children among the first k become outputs, and live ones fill the beam up to k. "shrink": the best k
- * children, fewer by the number of outputs so far; the beam entry of an ended child stays empty. "one-step": the best k children; the beam
- * entry of an ended child stays empty for one timestep. In the last timestep under at-limit "first", live children do not replace ended
- * ones. */
+/* merge.c says what each `finish` does. In the last timestep under at-limit "first", live children do not replace ended children. */
 child_quota stop_child_quota(const item *it, int last)
 {
     const rill_settings *s = it->settings;
@@ -179,8 +172,7 @@ int32_t stop_beam_width(const item *it, int32_t width)
 
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
-/* Return the final score that the best live candidate would have if it ended now. Under stop "bound-max" with a length penalty > 0: if it
- * ended at the length limit. */
+/* Returns the best live candidate's final score if it ended now, or at the length limit under "bound-max" with a length penalty > 0. */
 static double best_future_score(const item *it, double best_live)
 {
     const rill_settings *s = it->settings;

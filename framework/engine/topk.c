@@ -7,18 +7,15 @@
  *   - actions assigned to constraint banks are kept beyond the best M, so they displace none of these
  *   - an end rule or a reward moves only the end action relative to the others
  *
- * So the model's best M + bans + lowered actions + kept actions + 1 include everything that can be chosen, except actions that may rise
- * from below: actions with a bonus, and the end action. The log-probabilities of these are requested by name, as picks. A short list of
- * allowed actions is requested entirely as picks. A long list of allowed actions, or of bans, becomes a set of legal actions, to which the
- * domain restricts the row's best. Adjacent rows with equal sets, such as those of one item, share a set. If any number of actions may be
- * terminal and only the domain knows which, all actions are requested. A small vocabulary alone is no reason to request all: the best 197
- * of 197 cost a semantic parser more time than its network.
+ * So the model's best M + bans + lowered actions + kept actions + 1 include every choice except actions that may rise from below. These are
+ * actions with a bonus and the end action, and are requested by name, as picks. A short list of allowed actions is requested as picks. A
+ * long list of allowed actions or bans becomes a set of legal actions, to which the domain restricts the row. Adjacent rows with equal sets
+ * share them. If only the domain knows which actions are terminal, all actions are requested.
  *
- * Each row is requested and filtered by its own rules only, so its result does not depend on other rows of the call. (One limit, unless all
- * actions are requested: a reward so large that rounding makes different scores equal can hide an action that has a smaller id but that the
- * model ranks later.)
+ * A row's result does not depend on other rows of the call. One limit, unless all actions are requested: a reward so large that rounding
+ * makes scores equal can hide an action with a smaller id.
  *
- * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward, for picks and other choices alike.
+ * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward.
  *
  * Sections: a row's rules · requests · sets · memory · checking · choosing · the call. */
 #include "topk.h"
@@ -27,8 +24,7 @@
 #include <math.h>
 
 enum {
-    /* maximum length of short lists. A short list of allowed actions is requested by name (picks), and a short list of bans stays a list;
-     * longer lists become bit sets */
+    /* maximum length of lists that become picks or stay lists of bans; longer lists become bit sets */
     SHORT_LIST = 32,
     /* if all actions are requested: maximum number of choices in one part of a score call, which takes 18 MB */
     PART_MAX_CHOICES = 1 << 21,
@@ -43,8 +39,7 @@ static int32_t span_find(span s, int32_t action)
     return rill__find_sorted(s.action, s.n, action);
 }
 
-/* Return 1 if the row has a short list of allowed actions, else 0. The actions of a short list are all requested as picks (named one by
- * one), so the row needs no best choices. */
+/* The actions of a short list are all picks, so the row needs no best choices. */
 static int has_only_picks(const row_rules *r)
 {
     return r->allowed.n > 0 && r->allowed.n <= SHORT_LIST;
@@ -66,7 +61,7 @@ static int may_move_end(const topk *s, const row_rules *r)
 static int32_t row_max_choices(const topk *s, const row_rules *r)
 {
     if (has_only_picks(r)) return 0;
-    /* more than M: actions that rules ban or may move down, out of the best M, and those that constraint banks keep in addition to these */
+    /* more than M: actions that rules ban or move down, and those kept for constraint banks */
     int64_t need = (int64_t)r->max_choices + (needs_set(r) ? 0 : r->bans.n) + r->kept.n + may_move_end(s, r);
     for (int32_t i = 0; i < r->additions.n; i++)
         need += r->additions.value[i] < 0 || (r->additions.factor != NULL && r->additions.factor[i] > 1);
@@ -108,8 +103,7 @@ static void set_bit(uint64_t *set, int32_t action, int on)
     set[action / 64] = on ? set[action / 64] | bit : set[action / 64] & ~bit;
 }
 
-/* Write the set (bit set) of the row's legal actions: its allowed actions, or all actions if it has no list of allowed ones, without banned
- * actions and without actions outside info.legal. */
+/* Write the bit set of the row's legal actions: allowed, within info.legal, and not banned. */
 static void write_set(const topk *s, const row_rules *r, uint64_t *set)
 {
     size_t words = s->request.legal_words;
@@ -238,8 +232,7 @@ static int set_error(topk *s, int32_t row, const char *wrong)
     return 0;
 }
 
-/* Check choice i of row r, which topk_check_choice() found unusual. Returns 0 at the first log-probability of RILL_SCORE_DEAD (-infinity),
- * after which nothing can be chosen, or on an error. */
+/* Returns 0 on an error, or at the first log-probability of RILL_SCORE_DEAD, after which nothing can be chosen. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i)
 {
     const rill_score_result *raw = &s->raw;
@@ -267,8 +260,7 @@ static int check_row(topk *s, int32_t r)
     return 1;
 }
 
-/* Check all choices of row r of a part of the call, and cut the row at its first log-probability of RILL_SCORE_DEAD (-infinity). Returns 0
- * on an error. */
+/* Cut row r at its first log-probability of RILL_SCORE_DEAD. Returns 0 on an error. */
 static int read_row(topk *s, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -320,8 +312,7 @@ static int is_end_rule_met(const row_rules *r, rill_terminal terminal)
            !((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END);
 }
 
-/* Of the row's choices that end the hypothesis, keep the best one with the end action and the best one with another last action. They are
- * kept apart from the row's best M choices. */
+/* Keep the best choice with the end action and the best with another last action, apart from the row's best M. */
 static void keep_ended(topk *s, int32_t row, topk_choice c)
 {
     topk_choice *best = c.terminal == RILL_END ? &s->ended[row].by_end : &s->ended[row].by_last;
@@ -359,17 +350,15 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
-/* Return how many choices of the domain's result are used for row `row` of the call, which is row r of the current part. No more are used
- * than were requested for this row, so that the row's result does not depend on the other rows. */
+/* `r`: the row's index in its part. Choices beyond those requested for the row are ignored, so that the result does not depend on other
+ * rows. */
 static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
 {
     const int32_t n = s->raw.count[r];
     return !s->all_actions && s->request.row_max_choices[row] < n ? s->request.row_max_choices[row] : n;
 }
 
-/* Select a row's best choices among its picks (actions requested by name) and the choices that the domain returned for it. only_kept: 1:
- * consider only actions kept for constraint banks (rules->kept); 0: consider only the other actions. `r`: index of the row in its part of
- * the call. */
+/* only_kept: 1: consider only actions kept for constraint banks; 0: only the others. `r`: the row's index in its part of the call. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -420,9 +409,8 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 /* Margin for the rounding error of summed float probabilities. */
 #define REST_SLACK 2e-5
 
-/* Return an upper bound on the log-probability of any choice that the domain did not return for a row. n: choices returned; wanted: choices
- * requested; actions: the model's number of actions; logp: [n] log-probabilities of the returned choices, descending. -infinity: all
- * choices were returned; infinity: the values are not log-probabilities. */
+/* Returns an upper bound on the log-probability of choices that the domain did not return: -infinity if it returned all, infinity if logp
+ * has no log-probabilities. n, wanted: choices returned, requested; logp: [n] descending. */
 static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
 {
     double sum = 0;
@@ -432,8 +420,7 @@ static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const
     return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
 }
 
-/* Select the best choices of row `row`, which is row r of the current part. Actions that constraint banks keep in addition to the best M
- * come last, and evict no other choice. */
+/* `r`: the row's index in its part. Choices kept for constraint banks come last, and evict no other. */
 static void choose_row(topk *s, int32_t row, int32_t r)
 {
     row_rules rules = make_row_rules(s->modifiers, row);
@@ -517,8 +504,8 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Take the domain's result for rows [from, from + n), to which no bonuses or masks (modifiers) apply. It is already in s->choices. Unless
- * check_all is set, only the number of choices is checked here; merging checks the choices it reads. */
+/* Take the result of rows [from, from + n) without modifiers, already in s->choices. Without check_all, merging checks the choices it
+ * reads. */
 static const char *take_unmodified(topk *s, int32_t from, int32_t n)
 {
     int32_t *count = s->choices.count;

@@ -1,12 +1,11 @@
-/* Runs: a reader gives inputs to the queue (input_queue.h), and a writer receives results, while one engine decodes in the same thread, or
- * workers in threads of their own.
+/* Runs: a reader gives inputs to the queue (input_queue.h), and a writer receives results. One engine decodes in the same thread, or
+ * workers decode in threads of their own.
  *
  *        reader -> input queue -> engines -> reorder buffer -> writer
  *        caller's thread          workers    caller's thread
  *
- * A worker has a context, a model, an engine and a thread. It takes as many inputs as its engine admits. The threads share only the queue
- * and the members of rill_workers that its lock protects. So a worker on a busy core delays only the inputs that it holds. Everything is
- * created and destroyed by the caller's thread while no worker's thread runs.
+ * A worker has a context, a model, an engine and a thread. Threads share only the queue and the members of rill_workers that its lock
+ * protects. The caller's thread creates and destroys everything while no worker's thread runs.
  *
  * Sections: opening · engines · workers' threads · reading · writing · a run · running · counters. */
 #include "rill/workers.h"
@@ -410,8 +409,7 @@ static rill_status read_input(run *r)
     return RILL_OK;
 }
 
-/* Mark the queue as being filled by the reader, so that no worker takes inputs. This is done at the start of a run and, with sorting,
- * whenever the window is empty. filling = 0 ends it. */
+/* While the queue is being filled, at the start or for an empty sort window, no worker takes inputs. */
 static void set_filling(input_queue *q, int filling)
 {
     LOCK_TO_END_OF_BLOCK(q);
@@ -461,8 +459,7 @@ static rill_status write_results(run *r, int at_end)
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the caller's thread has something to do other than wait: results to write, a failure, a stop, or at least half of the queue to
- * fill. Called with the lock held. */
+/* Called with the lock held. Reading resumes when half of the queue is free. */
 static int can_continue(const run *r)
 {
     const input_queue *q = r->queue;
@@ -504,8 +501,7 @@ static rill_status run_loop(run *r)
     }
 }
 
-/* Return the run's final status. If an engine or this thread has failed, finished results are written first. The error is restored
- * afterwards, because the writer may have overwritten it. */
+/* Finished results are written even after a failure. The error is restored then, because the writer may overwrite it. */
 static rill_status end_run(run *r, rill_status status)
 {
     char message[RILL__MESSAGE_BYTES];
