@@ -1,16 +1,13 @@
-/* Declares the engine, which decodes a stream of inputs with one model: its struct (rill_engine), and the functions by which its source
- * files call each other.
+/* Declares the engine, which decodes a stream of inputs with one model, and the functions by which its source files call each other.
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
  *                    ^                         ^---------| preempted when there are too few states (preempt.c)
  *                    '-----------------------------------' exceeds the engine's part of the memory limit
  *
- * Words used below. An *item* is an input that is being decoded, with its beam; a *slot* is the index of an item and of its encoder memory.
- * A *row* is a live hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain*
- * is the code of a kind of model: a table of functions such as encode(), step() and score(). A *phase* is a part of a timestep with its own
- * step() and score(); most domains have one.
- *
- * Modules that do not need rill_engine have separate headers; functions that need several modules are declared here. */
+ * An *item* is an input that is being decoded, with its beam. A *slot* is the index of an item and of its encoder memory. A *row* is a live
+ * hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain* is the code of a
+ * kind of model: a table of functions such as encode(), step() and score(). A *phase* is a part of a timestep with its own step() and
+ * score(); most domains have one. */
 #ifndef RILL_ENGINE_INTERNAL_H
 #define RILL_ENGINE_INTERNAL_H
 
@@ -20,8 +17,7 @@
 #include "search_variant.h"
 #include "timestep.h"
 
-/* The scheduler (a plugin), the user's budget function, and the state of admission. They decide which items a timestep expands, and when
- * inputs are admitted. */
+/* Decides which items a timestep expands, and when inputs are admitted. */
 typedef struct schedule {
     const rill_scheduler *scheduler;
     void *self; /* the scheduler's instance */
@@ -35,8 +31,8 @@ typedef struct schedule {
     int overdue_first; /* 1: items that were passed over or omitted too long go first (scheduler.h) */
     /* the next check for starving items is due when rill_stats.expansions reaches this value */
     int64_t next_check;
-    /* the items that no timestep in progress is expanding; `slot` is here an item's index in rill_engine.running. While the device computes
-     * one timestep, the next one is selected from them */
+    /* items that no timestep in progress is expanding: the next timestep is selected from them. `slot` is here an item's index in
+     * rill_engine.running */
     running_items idle;
 } schedule;
 
@@ -45,9 +41,8 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
 /* Return a list of items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
 rill_sched_view schedule_view(const rill_engine *e, const running_items *list);
-/* Select the items that timestep t expands, among idle items: at least one, and further ones while their live hypotheses fit in the budget
- * and in max_rows. Selects none if no item is idle, if the other timestep in progress leaves too few states under the memory limit, or if
- * the only item has failed. */
+/* Select idle items for timestep t: at least one, and more while they fit in the budget and in max_rows. Selects none if no item is idle,
+ * if the other timestep leaves too few states, or if the only item has failed. */
 rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows);
 
 /* Statistics of a run: counters, seconds per stage, and a lower bound on the number of timesteps (rill_stats.depth_bound). */
@@ -65,8 +60,7 @@ typedef struct statistics {
 /* The system's monotonic clock, in seconds. */
 double statistics_clock(void);
 
-/* End a stage of a timestep: add the seconds since the previous stage ended to *stage. The next stage starts now. (Reading the clock at
- * both ends of each stage took a tenth of the engine's time.) */
+/* End a stage: add the seconds since the previous stage ended to *stage. The next stage starts now. */
 void statistics_end_stage(statistics *s, double *stage);
 /* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
@@ -78,8 +72,8 @@ void statistics_add(rill_stats *sum, const rill_stats *s);
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Tracing: records what a timestep does with each item, and passes it to the user's trace function. If there is none, only tracer_item()
- * may be called. tracer_candidate() and tracer_output() are called only if with_hypotheses is 1. */
+/* Tracing: records what a timestep does with each item, for the user's trace function. Without that, only tracer_item() may be called.
+ * tracer_candidate() and tracer_output() require with_hypotheses = 1. */
 typedef struct tracer {
     rill_trace_fn fn; /* the user's trace function; NULL: no tracing */
     void *user;
@@ -88,9 +82,8 @@ typedef struct tracer {
     int with_hypotheses;  /* 1: trace every candidate; 0: trace numbers per item, or nothing */
 } tracer;
 
-/* Record how many beam entries or candidates each selected item has at three points of the timestep. tracer_selected(): live hypotheses
- * before the timestep. tracer_merged(): candidates after merging. tracer_committed(): entries of the new beam; call it before finished
- * items free their slots. */
+/* Record each selected item's live hypotheses before the timestep, candidates after merging, and entries of the new beam. Call
+ * tracer_committed() before finished items free their slots. */
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step);
 void tracer_merged(timestep *step);
 void tracer_committed(const items *all, timestep *step);
@@ -98,11 +91,10 @@ void tracer_committed(const items *all, timestep *step);
 rill_status tracer_reserve(timestep *step);
 /* Record that heuristic number `link` of the run dropped candidate j, which belongs to item number i of the selection. */
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j);
-/* Record what became of candidate j, which belongs to item number i of the selection. `rank`: its rank in the new beam; -1: it is not in
- * the beam. `fate`: a rill_trace_fate. */
+/* Record what became of candidate j of selected item i. `rank`: its rank in the new beam; -1: none. `fate`: a rill_trace_fate. */
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
-/* Record an ended hypothesis that engine_merge() made an output at once, so that it was never a candidate. `parent`: rank of its parent in
- * the item's beam; `action`: its last action; `score`: its path score. */
+/* Record an ended hypothesis that engine_merge() made an output at once. `parent`: rank of its parent in the item's beam; `score`: path
+ * score. */
 void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
@@ -120,8 +112,8 @@ typedef struct memory_limit {
     /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
     int32_t running_window;
     int32_t finished_in_window; /* number of items that finished since running_window changed */
-    /* For several workers that share the limit: each has one of n_shares equal parts of the total_* limits. To decode an input that exceeds
-     * a part, one engine gets the whole limit (input_queue.h). */
+    /* Limits that several workers share, in n_shares equal parts. One engine gets the whole limit for an input that exceeds a part
+     * (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
     int has_all; /* 1: the engine has the whole limit */
@@ -135,11 +127,11 @@ typedef struct backtrace_buffer {
     float *logp, *score;
 } backtrace_buffer;
 
-/* Makes the texts of outputs (detokenized, or in the domain's own notation), with finalize() of the domain (the model's code).
+/* Makes the texts of outputs with finalize() of the domain.
  *
- * Normally the engine's thread makes the texts when an item finishes, while the item's states and slot still exist. If finalize() needs
- * neither (rill_domain_info.finalize_anywhere) and results go to another thread anyway, that thread makes the texts (workers.c). A
- * result record then leaves the engine with actions but no texts, and with extra outputs if the setting `distinct` may drop some. */
+ * Normally the engine's thread makes them when an item finishes. If finalize() does not need the item's states and slot
+ * (rill_domain_info.finalize_anywhere) and results go to another thread, that thread makes them (workers.c). The result record then leaves
+ * the engine without texts, and with extra outputs if the setting `distinct` may drop some. */
 typedef struct output_writer {
     rill_context *ctx;
     const rill_domain *domain;
@@ -151,10 +143,8 @@ typedef struct output_writer {
     backtrace_buffer backtrace;
 } output_writer;
 
-/* Data that scorers get about a row besides the columns of row_table: their own states, and the text of the row's input.
- *
- * A scorer may keep a state for each hypothesis. It is stored under the hypothesis's node (the id of its model state) and lives as long as
- * that node (hyp_pool.h). */
+/* Data that scorers get about a row besides the columns of row_table. A scorer's state for a hypothesis is stored under its node, and lives
+ * as long as that node (hyp_pool.h). */
 typedef struct scorer_states {
     rill_context *ctx;
     /* [nodes, chain.state_bytes] scorer states by node: for each node, the states of all scorers one after the other */
@@ -183,8 +173,7 @@ struct rill_model {
     void *self;
     rill_domain_info info;
     int threads; /* rill_open_options.threads: threads that a call may use */
-    /* Used only if the domain has no runners, so that the model itself decodes, for one engine at a time. reserved: the capacities reserved
-     * so far; busy: 1: an engine uses the model. */
+    /* Used only if the domain has no runners. reserved: the capacities reserved so far; busy: 1: an engine uses the model. */
     rill__reserved reserved;
     int busy;
 };
@@ -251,8 +240,8 @@ struct rill_engine {
     void *cube_key_user;
 };
 
-/* rill_model.c: start a runner of the model, for one thread and its context. The runner may use `threads` threads inside a call.
- *   RILL_OK · RILL_ERR_ARGUMENT (the model can serve only one engine at a time, and one uses it) · a failure of start() */
+/* rill_model.c: start a runner for one thread and its context. It may use `threads` threads inside a call.
+ *   RILL_OK · RILL_ERR_ARGUMENT (the model serves one engine at a time, and one uses it) · a failure of start() */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
 void rill__runner_stop(rill__runner *runner); /* also accepts a runner that was not started */
 /* Return the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
@@ -274,25 +263,23 @@ rill_status engine_reserve_domain(rill_engine *e);
 void engine_free_nodes(rill_engine *e);
 /* Mark an item that is in a timestep in progress, so that it is removed when the timestep is over. */
 void engine_mark_cancelled(rill_engine *e, item *it);
-/* Fail one item of a timestep in progress. The rest of the timestep skips the item, and its input's result will have this status and
- * message. Other items are unaffected. */
+/* Fail one item of a timestep in progress, which skips the item from now on. `status` and `message` become its result. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
-/* Return 1 if a failure with this status, caused by one input, fails only that input. Return 0 if it ends the run: out of memory, a
- * requested stop, or a failure of the setting `check`. */
+/* Returns 1 if a failure with this status fails only one input; 0 if it ends the run: out of memory, a requested stop, or a failed
+ * `check`. */
 int engine_is_input_error(rill_status status);
 
-/* expand.c: begin a phase of the timestep. Make a row for each live hypothesis of the selected items, have the domain compute the rows'
- * states, and collect the bonuses and masks of scorers and settings (modifiers). */
+/* expand.c: begin a phase: make a row for each live hypothesis, have the domain compute their states, and collect modifiers (bonuses and
+ * masks). */
 rill_status engine_expand(rill_engine *e, timestep *t);
-/* Append a row for a live hypothesis: the beam entry at `rank` of the item selected[index]. The row's node, the id of its state, is
- * allocated later. Capacity for the row must be reserved. */
+/* Append a row for the live beam entry at `rank` of the item selected[index], without a node (state id). Capacity must be reserved. */
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 /* For all rows of the timestep: allocate nodes (state ids), have the domain's step() compute their states, and collect modifiers. */
 rill_status engine_step_rows(rill_engine *e, timestep *t);
 /* Subtract n from the number of nodes (state ids) reserved for the timestep, because n nodes are now in use, or are not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
-/* Called before the next part of the rows is scored; the part begins at t->next_row. Items of the timestep that are cancelled or late leave
- * it (item.leaves): the rest of the timestep skips them, and they are finished afterwards. t->next_row moves past rows of such items.
+/* Called before the part of the rows from t->next_row on is scored. Cancelled and late items leave the timestep (item.leaves), and are
+ * finished afterwards; t->next_row moves past their rows.
  *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
 rill_status engine_leave_midway(rill_engine *e, timestep *t);
 /* Return rows [from, from + n) of the timestep in the form that the domain's functions take. */
@@ -305,43 +292,39 @@ void timestep_finish(timestep *t);
 /* Wait for the score calls that a device still computes, and discard their results. */
 void engine_collect_pending(rill_engine *e);
 
-/* merge.c: list the best children of each selected item as candidates, best first. `last`: 1: this is the last phase of the timestep (most
- * domains have one phase), in which ended children can become outputs. */
+/* merge.c: list the best children of each selected item as candidates, best first. `last`: 1: the timestep's last phase, in which ended
+ * children can become outputs. */
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
 /* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Reserve memory for all candidates and outputs that the rows' choices can become, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
-/* For cube pruning: count, among the best children of selected item i, the children of each beam entry. The number for the entry at `rank`
- * is added to count[base + rank]. `base`: index of the item's first beam entry, if the entries of all selected items are numbered one after
- * the other. */
+/* For cube pruning: add to count[base + rank] how many of the best children of selected item i come from the entry at `rank`. `base`:
+ * number of beam entries of the selected items before i. */
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
 
-/* Defined in chain.c. Each heuristic of the run, in order, drops candidates; the arrays are then compacted. If a heuristic stops item i,
- * t->candidates.stop[i] is set to 1. */
+/* chain.c: each heuristic, in order, drops candidates from the arrays. t->candidates.stop[i] is set to 1 if a heuristic stops item i. */
 rill_status engine_prune(rill_engine *e, timestep *t);
 
-/* stop_criteria.c: when a hypothesis may end, when it leaves the beam as an output, and when an item stops, by the item's settings. The
- * rules are steps 4, 6 and 7 of "One timestep of one item, exactly" in docs/algorithms.md, and docs/search.md. */
+/* stop_criteria.c: when a hypothesis may end or become an output, and when an item stops (steps 4, 6 and 7 of "One timestep of one item,
+ * exactly" in docs/algorithms.md). */
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
-/* Return the length limit of an input's hypotheses, in actions. It comes from the settings; without a setting it is the larger of the
- * input's (or the domain's) limit and the minimum length. It is at most the domain's max_positions or, without these, the input's own
- * limit. */
+/* Returns the length limit of an input's hypotheses, in actions: from the settings, else the larger of the input's (or the domain's) limit
+ * and the minimum length. It is at most the domain's max_positions or, without these, the input's own limit. */
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the item's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);
 /* Return 1 if the length limit makes the next timestep the item's last, after which live hypotheses are truncated; else 0. */
 int stop_is_last_timestep(const item *it);
 
-/* Return the output that a hypothesis would become, with its length and final score, but without the member `hyp`. stop_child_output(): for
- * a child made in this timestep, with this path score and kind of last action. stop_entry_output(): for an entry of the beam from before
- * the timestep. stop_candidate_output(): for candidate j. The output of a live hypothesis is marked truncated. */
+/* Return the output that a hypothesis would become, without the member `hyp`: a child made in this timestep, a beam entry from before it,
+ * or candidate j. A live hypothesis's output is marked truncated. */
 item_output stop_child_output(const item *it, double path_score, rill_terminal terminal);
 item_output stop_entry_output(const item *it, const beam_entry *entry);
 item_output stop_candidate_output(const item *it, const candidates *c, int32_t j);
-/* Add an output to an item, unless the setting `keep` drops it. The caller's reference to output.hyp passes to the item. Memory must have
- * been reserved by engine_reserve_children(). */
+/* Add an output, unless the setting `keep` drops it. The item takes over the reference to output.hyp. engine_reserve_children() must have
+ * reserved memory. */
 void stop_add_output(rill_engine *e, item *it, item_output output);
 
 /* For certificates (search/certify.c), which prove outputs optimal: record that the search gives up candidate j, which may have ended or be
@@ -359,8 +342,7 @@ typedef struct child_quota {
      * decides */
     int only_leading;
 } child_quota;
-/* Return the quota for merging an item's children. `last`: 1: the last phase of a timestep; 0: an earlier phase, in which all children stay
- * in the beam, ended ones too. */
+/* `last`: 1: the last phase of a timestep; 0: an earlier phase, in which all children stay in the beam. */
 child_quota stop_child_quota(const item *it, int last);
 
 /* Return how many of an item's `width` candidates fit in the new beam. */
@@ -375,33 +357,30 @@ typedef enum stop_reason {
     STOP_REQUESTED,
 } stop_reason;
 
-/* Decide whether an item stops. The first criterion that is met decides: enough outputs (the setting `stop`); no live candidate, or the
- * length limit; a heuristic has requested a stop (`requested`). Under at_limit "first" the length limit comes first. `best_live`: the
- * best path score of a live candidate; RILL_SCORE_DEAD: none is live. */
+/* The first criterion that is met decides: enough outputs (the setting `stop`); no live candidate, or the length limit; `requested`, by a
+ * heuristic. Under at_limit "first" the length limit comes first. `best_live`: best path score of a live candidate; RILL_SCORE_DEAD:
+ * none. */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 
-/* commit.c: after heuristics, make the remaining candidates the items' new beams. `last`: 1: the last phase of the timestep (most domains
- * have one phase), after which items may stop; else 0. */
+/* commit.c: make the remaining candidates the items' new beams. `last`: 1: the timestep's last phase, after which items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
 /* For an item that stops: call before_outputs() of the item's search variants (search_variant.h). Returns 1 if a variant has added an
  * output, else 0. */
 int engine_before_outputs(rill_engine *e, item *it, int needs_output);
-/* Release all references to hypotheses that the item's old beam still holds. References that passed to new beam entries or to outputs are
- * not affected. The beam is then empty. */
+/* Release the references that the item's old beam still holds, not those that passed to new entries or outputs. The beam is then empty. */
 void engine_release_beam(rill_engine *e, item *it);
 
 /* scorer_calls.c: call all scorers for the timestep's rows, and collect their bonuses, masks and limits in `mods`. */
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods);
-/* For the setting `check`: call the scorers again, for each item alone. Fail the run if an item's modifiers differ from those in `all`,
- * which come from the call for all items, or if bonuses exceed the max_bonus that the scorers declare. */
+/* For the setting `check`: call the scorers for each item alone. The run fails if its modifiers differ from those in `all`, or exceed the
+ * scorers' max_bonus. */
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
-/* Return an upper bound on the sum of all scorers' bonuses for one action of the item; *end: for the end action. Every scorer must have a
- * max_bonus(). */
+/* Return an upper bound on the sum of all scorers' bonuses for one action; *end: for the end action. Requires max_bonus() of every
+ * scorer. */
 double engine_max_bonus(const chain *c, const item *it, double *end);
 /* Return rows [from, from + n) of the timestep in the form that scorers take. */
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
-/* Return the words to print before a scorer's name in error messages. Modifiers of several scorers are combined, so then it is unknown
- * which scorer is at fault, and the message names the first one. */
+/* Return the words before a scorer's name in error messages. If several scorers may be at fault, the message names the first. */
 const char *engine_scorer_label(const rill_engine *e);
 /* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
@@ -411,17 +390,16 @@ rill_status engine_scorers_review(rill_engine *e, int32_t slot);
 /* Call done() of the first n scorers of the run for input `id`, which has these instances. */
 void engine_scorers_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n);
 
-/* request_progress.c: after timestep `t`, call the progress callbacks of its items that continue. Call it only if some request has one.
+/* request_progress.c: call the progress callbacks of the items that continue after timestep `t`. Call it only if some request has one.
  *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
 rill_status progress_report(rill_engine *e, const timestep *t);
 
-/* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item stays in flight, because
- * it continues with exact search or because a scorer restarted its search. */
+/* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item stays in flight for
+ * exact search or a restart. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Deliver the result of an input's first search, because its deadline has passed during a second one. */
 void engine_deliver_saved(rill_engine *e, queued_input *in);
-/* Make the result of an input with nothing to decode, one empty output, and free the input. The input is freed even if there is no memory
- * for its result. */
+/* Make the result of an input with nothing to decode, one empty output. The input is freed even on RILL_ERR_MEMORY. */
 rill_status engine_finish_empty(rill_engine *e, queued_input *in);
 /* Free a slot that the domain has filled. */
 void engine_free_slot(rill_engine *e, int32_t slot);
@@ -429,8 +407,7 @@ void engine_free_slot(rill_engine *e, int32_t slot);
 void engine_free_item(rill_engine *e, int32_t slot);
 /* Free an input that was taken from the queue. */
 void engine_free_input(rill_engine *e, queued_input *in);
-/* Make the failed result of an input that cannot be decoded, and free the input. The input is freed even if there is no memory for its
- * result. */
+/* Make the failed result of an input. The input is freed even on RILL_ERR_MEMORY. */
 rill_status engine_fail_input(rill_engine *e, queued_input *in, rill_status status, const char *message);
 /* Return an input that has no slot (index of an item) to the queue. */
 rill_status engine_give_back(rill_engine *e, queued_input *in);
@@ -438,34 +415,32 @@ rill_status engine_give_back(rill_engine *e, queued_input *in);
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 
 /* preempt.c. */
-/* Free states by preempting items until the oldest item in flight can be expanded; no timestep may be in progress. If preemption does not
- * suffice, the oldest item is given back to the queue, finished or failed, and nothing is left in flight. */
+/* Preempt items until the oldest item in flight can be expanded; no timestep may be in progress. If that does not suffice, the oldest item
+ * is given back to the queue, finished or failed, and nothing is left in flight. */
 rill_status engine_preempt(rill_engine *e);
 
-/* Defined in cancel_and_deadline.c. engine_drop_inputs() finishes the inputs that are cancelled or late: inputs in the queue, and items of
- * this engine that are not in a timestep. engine_finish_cancelled() finishes items of the timestep that have failed, or were cancelled
- * while they were in it. */
+/* cancel_and_deadline.c. engine_drop_inputs() finishes cancelled and late inputs in the queue, and such items outside a timestep.
+ * engine_finish_cancelled() finishes items of the timestep that have failed or were cancelled. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
-/* End an item without new outputs. `place`: its index among the running items; IS_READY: it is not running, but ready. If `status` is
- * RILL_OK, the saved result of an earlier search is delivered; else a failed result with this status. */
+/* End an item without new outputs. `place`: its index among the running items; IS_READY: it is ready. RILL_OK delivers the saved result of
+ * an earlier search; another `status` becomes a failed result. */
 enum { IS_READY = -1 };
 rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
 
 /* memory_limit.c */
-/* Compute one worker's part of the limit, from the settings and from the memory sizes that the domain declares. Nothing may be in flight.
- * RILL_OK · RILL_ERR_OPTION */
+/* Compute one worker's part of the limit. Nothing may be in flight. RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_init(rill_engine *e, int32_t workers);
 /* Return how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
 /* Return the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
 double memory_limit_free_bytes(const rill_engine *e);
-/* Return 1 if an input may be encoded in addition to n others, else 0. `size`: its size as measured before encoding. The memory that it is
- * expected to need is subtracted from *free_bytes. */
+/* Return 1 if an input may be encoded in addition to n others, else 0. `size`: measured before encoding. Its expected memory is subtracted
+ * from *free_bytes. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
-/* Count the memory of an encoded input; `measured`: the input's size as measured before encoding. RILL_OK · RILL_AGAIN (the memory exceeds
- * the engine's part of the limit, and is not counted) · RILL_ERR_INPUT, with a message in `input` (the memory exceeds the whole limit) */
+/* Count the memory of an encoded input. `measured`: its size before encoding. RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit,
+ * not counted) · RILL_ERR_INPUT, with a message in `input` (exceeds the whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
 /* Return the number of states that the limit still allows. States that are reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
@@ -474,29 +449,29 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
 /* Lower running_window (the estimated number of items that fit in memory), because the states of the items that the scheduler chose did not
  * fit. */
 void memory_limit_shrink_window(rill_engine *e);
-/* Check that one item's full beam fits in the limit on rows, with the settings of request r; NULL: with the engine's settings.
+/* Check that one item's full beam fits in the limit on rows. `r`: request with the settings; NULL: the engine's.
  *   RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_check(const rill_engine *e, const request *r);
-/* Give the engine the whole limit (has_all = 1), or its part of it (0). The limit on rows always stays divided, since scratch memory is
- * never freed. Nothing may be in flight. */
+/* Give the engine the whole limit (1) or its part (0). The limit on rows stays divided, because scratch memory is never freed. Nothing may
+ * be in flight. */
 void memory_limit_use(rill_engine *e, int has_all);
 /* An item has finished: subtract its encoder memory from used_slot_bytes. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot);
 
 /* output_writer.c */
-/* Backtrace: write the actions of an output of the item in `slot`, oldest action first, to *hypothesis. `phases`: number of the domain's
- * phases; a timestep adds one action per phase. The arrays of *hypothesis are in `u` and stay valid until the next call.
+/* Write the actions of an output of the item in `slot`, oldest first, to *hypothesis. A timestep adds one action for each of `phases`. The
+ * arrays belong to `u`, until the next call.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis);
 
-/* Append the text of a hypothesis, NUL-terminated, and the texts of its additional fields to `text`; set out->text_bytes. `text` already
- * holds the texts of outputs[0, n). If `distinct` is 1 and one of these texts equals the new one, nothing is appended and *is_new is 0.
+/* Append a hypothesis's text, NUL-terminated, and its additional fields to `text`; set out->text_bytes. If `distinct` is 1 and the text of
+ * one of outputs[0, n) is equal, nothing is appended and *is_new is 0.
  *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
 rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
                                  const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
-/* Set the pointers of the record's outputs to their texts, actions and log-probabilities. Call this when all outputs have
- * been added, since appending may move these arrays. */
+/* Set the outputs' pointers to texts, actions and log-probabilities, after all outputs were added, because appending may move the
+ * arrays. */
 void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
 /* Make the texts of a record that left the engine without texts. They are stored in `text`, and are valid until `text` is used again. */
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
@@ -505,8 +480,8 @@ rill_status output_writer_write_deferred(const output_writer *w, result_record *
 /* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted. */
 void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status);
 
-/* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
- * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.
+/* engine.c: queue a request. `failed`: RILL_OK; else the input has failed already, and its text is the message. Errors of settings and
+ * arguments are returned here, unless the engine is one of several workers.
  *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 

@@ -1,23 +1,21 @@
-/* Declares the hypothesis pool, which stores the hypotheses of all inputs in flight as one tree, and hands out the ids of their model
- * states (KV cache entries).
+/* Declares the hypothesis pool, which stores the hypotheses in flight as one tree, and hands out the ids of their model states (KV cache
+ * entries).
  *
- * A *hyp* is a hypothesis, stored in 32 bytes as its parent plus one action; beam entries and outputs refer to it. A *node* is an integer
- * id, under which the domain (the model's code) stores the model state of one hyp. States use most of the memory, so a node is freed as
- * soon as the domain allows:
+ * A *hyp* is a hypothesis: its parent plus one action. A *node* is an integer id, under which the domain (the model's code) stores the
+ * model state of one hyp. States use most of the memory, so a node is freed as soon as the domain allows:
  *
  *   RILL_STATE_PARENT   "parent mode": a child's state is computed from its parent's state alone. Each node has its own reference count
  *                       (HYP_HOLDS): the hyp's beam entry holds one reference while it is expanded, and each child holds one until
  *                       its own state is computed. When the count falls to 0, the node is freed, while the hyp stays
  *   RILL_STATE_PATH     a state is computed from the states of the whole path, so a node lives as long as its hyp
  *
- * Hyps of one item are stored in chunks of the item's *arena*. So walking a path touches few cache lines, and a finished item frees its
- * chunks without visiting each hyp. (Without arenas, with a thousand items in flight, finishing items cost more than the rest of the
- * engine.)
+ * Hyps of one item are stored in chunks of the item's *arena*. So a path touches few cache lines, and a finished item frees its chunks
+ * without visiting each hyp.
  *
  * Invariants: a hyp's reference count is the number of its children, of other hyps whose state is computed from its state, and of beam
- * entries and outputs that refer to it. In parent mode a hyp whose own state is not computed yet (HYP_NOT_STEPPED) holds a reference to
- * the node of state_parent, the hyp from whose state it will be computed. Freed
- * nodes wait in `freed_nodes` until they have been passed to the domain's free(), and only then are reused. */
+ * entries and outputs that refer to it. In parent mode a hyp without a state yet (HYP_NOT_STEPPED) holds a reference to the node of
+ * state_parent, the hyp from whose state it will be computed. Freed nodes wait in `freed_nodes` until they have been passed to the domain's
+ * free(), and only then are reused. */
 #ifndef RILL_HYP_POOL_H
 #define RILL_HYP_POOL_H
 
@@ -85,16 +83,16 @@ void hyp_pool_init(hyp_pool *f, rill_context *ctx, rill_state_need need);
 void hyp_pool_finish(hyp_pool *f);
 
 void hyp_arena_init(hyp_arena *a);
-/* Free all hypotheses of an arena, even if they have references, and all of its chunks. `nodes`: 1: hypotheses may have nodes (state ids),
- * which are freed too; 0: no hypothesis has a node, as in parent mode when none is live. */
+/* Free an arena's hypotheses, even with references, and its chunks. `nodes`: 1: nodes (state ids) are freed too; 0: no hypothesis has a
+ * node, as in parent mode when none is live. */
 void hyp_arena_free(hyp_pool *f, hyp_arena *a, int nodes);
 /* Prefetch the arena's hypotheses into the CPU cache before they are walked. */
 void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
 
 /* Reserve memory for `n` new hypotheses in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
-/* Reserve memory for `n` more nodes (state ids), so that hyp_pool_assign_nodes() cannot fail for n hypotheses. They must be within
- * node_limit. *capacity_grew: 1: the caller must pass the new f->node_capacity to the domain's reserve(); 0: it need not. */
+/* Reserve `n` more nodes (state ids), within node_limit, so that hyp_pool_assign_nodes() cannot fail. *capacity_grew: 1: pass the new
+ * f->node_capacity to the domain's reserve(). */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
 /* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
@@ -110,9 +108,8 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add() without counting: the caller counts the new hypothesis, its references to parent and state_parent, and its reference to
- * the state_parent's node. Free elements are found in a bit mask, in order of address. A free list that runs through the hypotheses would
- * stall, since they are not in the CPU cache. */
+/* hyp_pool_add() without counting: the caller counts the hypothesis and its references to parent, state_parent and node. Free elements are
+ * found in a bit mask, because a free list through uncached hypotheses would stall. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -124,8 +121,8 @@ static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t 
     return id;
 }
 
-/* Add a hypothesis with one reference, which the caller owns, and return its index. parent, state_parent: -1: none. `live`: 1: its state
- * will be computed (HYP_NOT_STEPPED), and it has a reference to its state_parent's node until then; 0: it has ended. */
+/* Returns the index of a new hypothesis; the caller owns one reference. parent, state_parent: -1: none. `live`: 1: it is HYP_NOT_STEPPED,
+ * with a reference to its state_parent's node; 0: it has ended. */
 static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                    float logp, float score, int live)
 {
@@ -156,8 +153,7 @@ static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
         hyp_pool_free_node(f, hyp);
 }
 
-/* Give up the state of `hyp`, which will not be computed: `hyp` gets no node (state id), and its reference to its state_parent's node is
- * released. */
+/* Give up the state of `hyp`: it gets no node, and releases its reference to its state_parent's node. */
 static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 {
     const int32_t from = f->hyp[hyp].internal[HYP_STATE_PARENT];
@@ -169,8 +165,8 @@ static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 
 /* Remove a reference to `hyp`. At zero references it is freed and its parent loses a reference, recursively. */
 void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);
-/* Remove a reference to each of n hypotheses; the array is overwritten. Parents are released generation by generation, so that the next
- * generation is prefetched meanwhile. */
+/* Remove a reference to each of n hypotheses; the array is overwritten. Parents follow generation by generation, so that the next is
+ * prefetched. */
 void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n);
 
 /* Return the node (state id) of `hyp`; RILL_NO_NODE: it has none, or `hyp` is -1. */
@@ -179,11 +175,10 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
-/* Give each of n live hypotheses a node of its own: the id under which the domain will store its model state. The caller has made room with
- * hyp_pool_reserve_nodes(). Each node begins with one reference (see the top of this file). node: [n] receives the ids. */
+/* Give each of n live hypotheses a node of its own, with one reference. hyp_pool_reserve_nodes() must have made room. node: [n] receives
+ * the ids. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
-/* Call this when the states of n hypotheses have been computed. They no longer need the states from which theirs were computed, so their
- * references to their state_parents' nodes are released. */
+/* Call this when the states of n hypotheses are computed: their references to their state_parents' nodes are released. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
 /* Make the nodes in `freed_nodes` available for reuse. Call this after they have been passed to the domain's free(). */
 void hyp_pool_recycle_nodes(hyp_pool *f);

@@ -2,17 +2,16 @@
  *
  *        submit -> queue -> engines -> reorder buffer -> next
  *
- * Without sorting it is a first-in, first-out queue. With sorting it works in windows: a window fills, is sorted once, and is used up
- * before the next one fills. So the order of admission depends only on the inputs and the windows. A window is closed when it is full, or
- * when an engine is stepped that may take from it, so a slow input pipe makes short windows. Texts are copied into reused buffers, so
- * memory is proportional to the largest window, not to the stream.
+ * Without sorting the queue is first in, first out. With sorting a window fills, is sorted once, and is used up before the next fills. A
+ * window is closed when it is full, or when an engine that may take from it is stepped. So the order of admission depends only on the
+ * inputs and the windows. Texts are copied into reused buffers, so memory is proportional to the largest window.
  *
- * An input belongs to the queue while it waits. From input_queue_pop() until input_queue_free() one engine holds it. When inputs are
- * scarce, at the end of a stream or with a slow reader, an engine takes no more than an equal part of the inputs.
+ * From input_queue_pop() until input_queue_free() one engine holds an input. When inputs are scarce, an engine takes no more than an equal
+ * part.
  *
  * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and nobody
  * takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive inputs.
- * Results never wait for free capacity, so an engine can finish its inputs even if the reorder buffer is full.
+ * Results never wait for free capacity, so an engine can always finish its inputs.
  *
  * Functions lock the queue's lock, unless their comments say that the caller holds it. */
 #ifndef RILL_INPUT_QUEUE_H
@@ -25,9 +24,8 @@
 
 /* The reorder buffer: finished results, and the order in which they are delivered.
  *
- * Every submitted input has a place in a ring until its result has been delivered and all earlier inputs are finished. The
- * ring's size limits how far the stream may run ahead of its oldest unfinished input: the engine takes no input beyond the
- * ring. This limit keeps memory constant and prevents starvation of a paused item. Result records are reused. */
+ * An input has a place in a ring until its result is delivered and all earlier inputs are finished. The ring limits how far the stream may
+ * run ahead of its oldest unfinished input. So memory is constant, and no paused item starves. Result records are reused. */
 
 /* A result and the memory its pointers refer to. */
 typedef struct result_record {
@@ -136,16 +134,15 @@ typedef struct input_taker {
 
 typedef struct input_queue {
     rill_context *ctx; /* context of the thread that submits inputs */
-    /* Protects all members below, and each engine's input_taker except n_offered. Only the submitting thread writes `closed` and delivers
-     * from `results`. So that thread may read without the lock: `closed`, and which results were delivered. */
+    /* Protects all members below, and each engine's input_taker except n_offered. The submitting thread may read without the lock what only
+     * it writes: `closed`, and which results were delivered. */
     pthread_mutex_t lock;
     /* on these conditions the engines wait, and the thread that submits inputs */
     pthread_cond_t engine_cond, reader_cond;
     rill_sort sort;
     int32_t max_entries; /* maximum number of waiting inputs in the queue */
     int32_t n_engines;   /* number of engines that take inputs from the queue */
-    /* first: list of waiting inputs in order of admission, exclusive ones (see the top of this file) first; end: address of the pointer
-     * that ends the list */
+    /* list of waiting inputs in order of admission, exclusive inputs first; end: address of the pointer that ends it */
     queued_input *first, **end;
     queued_input *free_inputs; /* list of inputs without content, for reuse */
     /* numbers of waiting inputs: n counts ordinary inputs, n_exclusive exclusive ones. Both are also read without the lock */
@@ -196,16 +193,15 @@ rill_status input_queue_add(input_queue *q, const char *text, size_t length, ril
 int64_t input_queue_pending(input_queue *q);
 int input_queue_is_idle(input_queue *q);
 void input_queue_close(input_queue *q);
-/* Cancel an input: at once if it waits in the queue; otherwise mark it for the engine that holds it. RILL_OK · RILL_AGAIN (it was
- * cancelled before) · RILL_ERR_NOT_FOUND (not recorded: no such input, or it has a result) · RILL_ERR_MEMORY */
+/* Cancel a waiting input at once, else mark it for its engine. RILL_OK · RILL_AGAIN (cancelled before) · RILL_ERR_NOT_FOUND (not recorded:
+ * no such input, or it has a result) · RILL_ERR_MEMORY */
 rill_status input_queue_cancel(input_queue *q, int64_t id);
 /* Deliver the next result to the caller, as reorder_next() does. */
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out);
 
 /* --- by engines; the lock is held --------------------------------------------------------------------------------- */
 
-/* Return how many inputs the engine may take now. If these are exclusive inputs, the engine becomes the one that has the whole memory
- * limit. */
+/* Return how many inputs the engine may take now. If they are exclusive, the engine gets the whole memory limit. */
 int32_t input_queue_offer(input_queue *q, input_taker *taker);
 /* With sorting, sort the window by the sizes of its inputs, which must have been measured. RILL_OK · RILL_ERR_MEMORY (recorded in `ctx`) */
 rill_status input_queue_sort(input_queue *q, rill_context *ctx);
@@ -216,12 +212,11 @@ void input_queue_wake_reader(input_queue *q);
 
 /* --- by engines --------------------------------------------------------------------------------------------------- */
 
-/* Fail the waiting inputs whose deadline has passed (it is <= now). An input with a saved result does not fail: a worker returned it to the
- * queue with this result. Such inputs move from the queue to the list *with_result, which is also set if this function returns an error.
+/* Fail the waiting inputs whose deadline is <= now. Inputs with a saved result, which a worker returned, move to the list *with_result
+ * instead, which is set on errors too.
  *   RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
 rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result);
-/* Return an input that the engine holds to the queue as an exclusive input, which one engine will decode with the whole memory limit.
- * Returns 0 if the input is cancelled: then the engine still holds it. */
+/* Return an input that the engine holds to the queue, as exclusive. Returns 0 if the input is cancelled, and the engine still holds it. */
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in);
 /* Free an input that the engine holds, when the input has its result or the run is over. */
 void input_queue_free(input_queue *q, input_taker *taker, queued_input *in);

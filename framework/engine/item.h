@@ -1,16 +1,16 @@
-/* Declares items, the inputs that a run is decoding: each is an encoded input with its beam and its outputs, and occupies a slot.
+/* Declares items: the inputs that a run is decoding, each with its beam and its outputs, in a slot.
  *
- * A slot is the index of an item, and the id under which the domain (the model's code) keeps the item's encoder memory. A slot is free,
- * ready (encoded, waiting for admission) or in flight; while its input is being encoded it is none of these. Data that each timestep reads
- * for all items in flight is stored in separate arrays, since reading the large item structs would miss the CPU cache. */
+ * A slot is the index of an item, and the id of its encoder memory in the domain. A slot is free, ready (encoded, waiting for admission) or
+ * in flight, except while its input is being encoded. Data that each timestep reads for all items is stored in separate arrays, because the
+ * item structs would miss the CPU cache. */
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
 
 #include "hyp_pool.h"
 #include "requests.h"
 
-/* An entry of an item's beam, which stands for a hypothesis. The entry repeats all data of the hypothesis that expansion reads. Reading the
- * data in the hypothesis pool, which is not in the CPU cache, took longer than all other work of building the rows. */
+/* An entry of an item's beam. It repeats the data of its hypothesis that expansion reads, because the hypothesis pool is not in the CPU
+ * cache. */
 typedef struct beam_entry {
     double path_score;
     int32_t hyp;    /* index of the hypothesis in the hypothesis pool; the entry holds a reference to it */
@@ -42,8 +42,7 @@ typedef struct item_output {
     uint8_t has_end_action; /* 1: the hypothesis has an end action, which the setting count-end adds to its length */
 } item_output;
 
-/* An input that is being decoded. Members that every timestep reads come first: with many items in flight an item is not in the CPU cache
- * when a timestep reaches it. */
+/* An input that is being decoded. Members that every timestep reads come first, because an item is seldom in the CPU cache. */
 typedef struct item {
     const rill_settings *settings;    /* borrowed: the engine's settings, or the settings of the item's request */
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
@@ -85,8 +84,8 @@ typedef struct item {
     request *request;           /* NULL: the engine's settings apply to the input */
     struct queued_input *input; /* the input that the item decodes, with its text (input_queue.h) */
     int32_t next_slot;          /* slot of the next item in the list of ready items */
-    /* For certificates (certify.c), which prove outputs optimal. abandoned_bound: the highest final score that any hypothesis given up so
-     * far could have reached. abandoned_path_score: the highest path score of a hypothesis given up in this phase. */
+    /* For certificates (certify.c), of hypotheses given up: the highest final score that one could have reached; the highest path score in
+     * this phase. */
     double abandoned_bound, abandoned_path_score;
     /* with at-limit "best-ended": the best ended hypothesis so far (best_ended.c); hyp -1: none */
     item_output best_ended;
@@ -104,8 +103,8 @@ typedef struct items {
     item *item;
     uint8_t *done; /* 1: the item's search has stopped, and its result is to be made */
     uint8_t *busy; /* 1: the item belongs to a timestep in progress (beam_search.c) */
-    /* how many times selection passed the item over because it did not fit in the budget; at RUNNING_MAX_SKIPS the item is overdue. Stays 0
-     * without overdue_first (scheduler.h) */
+    /* how often selection passed the item over for lack of budget; at RUNNING_MAX_SKIPS it is overdue. Stays 0 without overdue_first
+     * (scheduler.h) */
     uint8_t *passed_over;
     int32_t *running_index; /* the item's index among the running items (running_items) */
     int32_t *free_slots;    /* stack of free slots: free_slots[0, n_free_slots) */
@@ -119,8 +118,8 @@ static inline void item_abandon_path(item *it, double path_score)
 {
     if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* a NaN is recorded too */
 }
-/* For certificates (certify.c), which prove outputs optimal: record that the search gives up an output, or hypotheses. `final_score`: the
- * output's final score, or an upper bound on the final scores that these hypotheses could reach. */
+/* For certificates (certify.c): record that an output, or hypotheses, are given up. `final_score`: the output's, or an upper bound on those
+ * that the hypotheses could reach. */
 static inline void item_abandon_output(item *it, double final_score)
 {
     if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;
@@ -143,8 +142,8 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot);
 /* Free the hypotheses of the item in the slot, and the nodes (ids) of their states; the slot stays in use. */
 void items_clear(items *all, hyp_pool *f, int32_t slot);
 
-/* Add an item to the list of ready items: encoded inputs that wait for admission. `first`: 1: an item that restarts comes first, since it
- * was admitted before all items in the list; 0: the item comes last. */
+/* Add an encoded item to the ready list. `first`: 1: it restarts, and comes first, because it was admitted before the others; 0: it comes
+ * last. */
 void items_push_ready(items *all, int32_t slot, int first);
 /* Remove an item from the ready list. */
 void items_remove_ready(items *all, int32_t slot);
@@ -153,8 +152,7 @@ int32_t items_pop_ready(items *all);
 
 /* The items in flight, in order of admission, with a column for each property that schedulers see.
  *
- * The columns are updated when an item changes, because gathering them from the items would cost cache misses. Invariant:
- * items->running_index[slot[i]] == i. */
+ * Columns are updated when an item changes, to save cache misses. Invariant: items->running_index[slot[i]] == i. */
 typedef struct running_items {
     rill_context *ctx;
     rill_columns memory;
@@ -171,8 +169,7 @@ enum {
     RUNNING_TAKEN = 1,     /* the item is selected for this timestep */
     RUNNING_NAMED = 2,     /* the scheduler's list contains the item; used to find items that it lists twice */
     RUNNING_MAX_SKIPS = 8, /* an item passed over this many times is overdue */
-    /* an item that was not expanded for this many rounds is overdue too. In one round as many hypotheses are expanded as are live in all
-     * items in flight */
+    /* an item not expanded for this many rounds is overdue. One round expands as many hypotheses as are live in all items in flight */
     RUNNING_MAX_ROUNDS = 4
 };
 

@@ -1,5 +1,5 @@
-/* Collects the modifiers of a score call, which are the bonuses, bans and limits of scorers and settings, and builds the table from which
- * topk.c applies them. Memory is kept from timestep to timestep. */
+/* Collects the bonuses, bans and limits of scorers and settings for a score call, and builds the table that topk.c applies. Memory is
+ * reused. */
 #ifndef RILL_MODIFIERS_H
 #define RILL_MODIFIERS_H
 
@@ -7,12 +7,11 @@
 #include "rill/carve.h"
 #include "rill/scorer.h"
 
-/* A bit of modifier_table.end_rule, in addition to those of rill_end_rule: the row's best choices that end the hypothesis are kept apart,
- * even if they are not among the row's best choices (topk.h, ended_choices). */
+/* A bit of modifier_table.end_rule: the row's best choices that end the hypothesis are kept apart, whatever their rank (topk.h,
+ * ended_choices). */
 enum { END_RULE_KEEPS_ENDED = 8 };
 
-/* A modifier of one action in one row (live hypothesis). `value` is a bonus if the entry is in rill_modifiers.add, and the number of a
- * constraint bank (see modifier_table.n_banks) if it is in rill_modifiers.bank. */
+/* A modifier of one action in one row. `value`: a bonus in rill_modifiers.add, the number of a constraint bank in rill_modifiers.bank. */
 typedef struct modifier_entry {
     int32_t row, action;
     int32_t order; /* order of arrival: sums are computed in this order */
@@ -24,8 +23,7 @@ typedef struct modifier_entry {
 typedef struct modifier_list {
     modifier_entry *entry;
     size_t n, capacity;
-    /* [rows + 1] this array and the next three hold the entries as compressed sparse rows: row r has the entries [offset[r], offset[r +
-     * 1]) */
+    /* [rows + 1] with the next three arrays compressed sparse rows: row r has [offset[r], offset[r + 1]) */
     int32_t *offset;
     size_t offset_capacity;
     int32_t *action;
@@ -39,8 +37,8 @@ typedef struct modifier_refusal {
     size_t text_offset;
 } modifier_refusal;
 
-/* Modifiers of one kind of all rows, as compressed sparse rows: row r has the entries [offset[r], offset[r + 1]), sorted by action without
- * duplicates. offset NULL: no row has an entry. */
+/* Compressed sparse rows: row r has the entries [offset[r], offset[r + 1]), sorted by action without duplicates. offset NULL: no
+ * entries. */
 typedef struct span_table {
     const int32_t *offset;
     const int32_t *action;
@@ -68,13 +66,12 @@ typedef struct modifier_table {
     span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
-    /* [n] number of constraint banks into which the beam of the row's item is divided; 0: it is not divided. A constraint bank (Post and
-     * Vilar 2018) is a group of hypotheses, such as those that meet equally many lexical constraints. Only its own candidates compete for
-     * its part of the beam's k entries (constraint_banks.c) */
+    /* [n] number of constraint banks of the row's item; 0: none. A constraint bank (Post and Vilar 2018) is a group of hypotheses, such as
+     * those that meet equally many lexical constraints. Each bank has a part of the beam's k entries (constraint_banks.c) */
     const int32_t *n_banks;
     const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
-    /* actions assigned to a constraint bank; they are candidates even if they are not among the row's best M. Their value is the number of
-     * the bank: a float, which is exact, since bank numbers are below RILL_MAX_BANKS */
+    /* actions assigned to a constraint bank, which are candidates even if not among the row's best M. Their value is the bank's number,
+     * exact in float (< RILL_MAX_BANKS) */
     span_table kept;
     int32_t max_kept;          /* largest number of entries of any row in `kept` */
     const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
@@ -141,29 +138,25 @@ void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions);
 void modifiers_finish(rill_modifiers *b);
 /* Clear all modifiers (bonuses, bans and limits), and begin a score call of `n` rows. */
 rill_status modifiers_begin(rill_modifiers *b, int32_t n);
-/* Build the table for rows that have up to `max_choices` choices each. The arrays of *rules belong to `b` and are valid until the next
- * modifiers_begin(). */
+/* Build the table for rows with up to `max_choices` choices. Its arrays belong to `b`, until the next modifiers_begin(). */
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules);
 
 /* --- ngram_blocking.c ------------------------------------------------------------------------------------------------ */
 
-/* Forbids or penalises next actions because of n-grams: n-gram blocking (no_repeat_ngram), the repetition penalty, and the model's bad
- * words.
+/* n-gram blocking (no_repeat_ngram), the repetition penalty, and the model's bad words.
  *
- * Blocking and penalty are as in transformers' beam search: an action that would complete a repeated n-gram is banned. The log-probability
- * of an action that occurs in the hypothesis, including the decoder's start symbol, is multiplied by the penalty, once however often it
- * occurs.
+ * Blocking and penalty are as in transformers' beam search. An action that would complete a repeated n-gram is banned. The log-probability
+ * of an action that occurs in the hypothesis, or is the start symbol, is multiplied by the penalty once.
  *
- * Bad words are action sequences that the model forbids in outputs (rill_domain_info.forbidden), looked up by their second-to-last action.
- * No setting allows them: they are forbidden in every search in which info.legal applies. */
+ * Bad words are action sequences that the model forbids in outputs (rill_domain_info.forbidden), in every search in which info.legal
+ * applies. They are looked up by their second-to-last action. */
 
 static inline int ngram_blocking_is_on(const rill_settings *s)
 {
     return s->no_repeat_ngram > 0 || (s->repetition_penalty > 0 && s->repetition_penalty != 1);
 }
 
-/* Add the bans and penalties of no_repeat_ngram and repetition_penalty to a row whose hypothesis is hyps[h]. `start`: the decoder's start
- * symbol, before the first action; RILL_NO_ACTION: none. */
+/* Add the bans and penalties to a row whose hypothesis is hyps[h]. `start`: the decoder's start symbol; RILL_NO_ACTION: none. */
 rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_settings *s, const rill_hyp_node *hyps,
                                int32_t h, int32_t start);
 
@@ -182,8 +175,7 @@ void bad_words_finish(bad_words *f, rill_context *ctx);
 
 /* In a row whose hypothesis is hyps[h], ban the actions that would complete a bad word. */
 rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);
-/* Return an equivalence class of hyps[h] for cube pruning. Bad words ban the same next actions for all hypotheses of one class. 0: they ban
- * no action. */
+/* Return a class of hyps[h] for cube pruning: bad words ban the same next actions in a class. 0: none. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h);
 
 #endif

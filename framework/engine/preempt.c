@@ -1,6 +1,7 @@
 /* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few.
  *
- * The number of states that an item will need is unknown. So items are admitted while they are expected to fit, and when they outgrow the limit:
+ * The number of states that an item will need is unknown. So items are admitted while they are expected to fit, and when they outgrow the
+ * limit:
  *
  *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items that fit are expanded, and all
  *   others pause and keep their states.

@@ -4,10 +4,10 @@
 
 #include "chain.h"
 
-/* One input's own settings. An input without its own settings has no request (NULL).
+/* One input's own settings; NULL for an input without.
  *
- * The thread that submits the input makes the request, as a copy of plain data. The engine that decodes the input opens the request. Only
- * this engine may create instances of heuristics and scorers, and may call the model of a domain without runners. */
+ * The submitting thread makes the request as plain data. The engine that decodes the input opens it: only this engine may create instances,
+ * and may call the model of a domain without runners. */
 typedef struct request {
     rill_context *ctx; /* context that allocates the request's memory */
     void *user;
@@ -50,11 +50,10 @@ static inline chain_instance *const *request_instances(const chain *c, const req
 {
     return r != NULL && r->n_instances > 0 ? r->instances : c->default_instances;
 }
-/* Make a request from `req`, for `e` or another engine with the same setup. *out is NULL if `req` has only a text; otherwise free it with
- * request_free(). */
+/* Make a request for `e` or another engine with the same setup. *out is NULL if `req` has only a text; else free it with request_free(). */
 rill_status request_create(rill_context *ctx, const rill_engine *e, const rill_request *req, request **out);
-/* Open a request: resolve its settings, make its instances, and check that a timestep with its settings fits in the engine's memory limit.
- * NULL is allowed. A failure leaves the request unchanged. request_close() frees the instances. */
+/* Resolve the request's settings, make its instances, and check that a timestep fits in the memory limit. NULL is allowed. A failure leaves
+ * the request unchanged. request_close() frees the instances. */
 rill_status request_open(rill_engine *e, request *r);
 void request_close(request *r);
 /* Close the request if it is open, and free it; NULL is allowed. */

@@ -1,10 +1,9 @@
-/* Declares search variants: methods that change plain beam search for some inputs, such as sampling or cube pruning. Each variant is a
- * table of hooks, in a file of framework/search.
+/* Declares search variants: methods that change plain beam search for some inputs, such as sampling or cube pruning. Each is a table of
+ * hooks, in a file of framework/search.
  *
- * The search loop (beam_search.c) calls a hook only if the timestep, or the item, has a variant. So plain beam search costs one test per
- * hook. `search_variants` (search/variants.c) is the only symbol of framework/search that the loop uses; item.h and timestep.h hold a
- * pointer for each variant that keeps data. A new variant is a file with its table, an entry in search/variants.c and in meson.build, and
- * its settings.
+ * The search loop calls a hook only if the timestep or the item has a variant, so plain beam search costs one test per hook. A new variant
+ * is a file with its table, an entry in search/variants.c and in meson.build, and its settings. item.h and timestep.h hold a pointer for
+ * each variant that keeps data.
  *
  * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
 #ifndef RILL_SEARCH_VARIANT_H
@@ -22,26 +21,23 @@ typedef struct search_variant {
     /* Return 1 if the scorers' modifiers of the timestep's rows require the variant in this phase, else 0. */
     int (*has_modifiers)(const modifier_table *rules);
 
-    /* Fail if the settings (of a run or of a request) select the variant and it cannot be combined with the other settings, the scorers or
-     * the domain. */
+    /* Fail if the settings select the variant and it cannot be combined with the other settings, the scorers or the domain. */
     rill_status (*check)(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info);
 
-    /* The hooks below are called once per phase of a timestep for all of its items, in this order. In a second scoring pass, t->rows are
-     * the rows that add_round() added. */
+    /* The hooks below are called once per phase, in this order. In a second scoring pass, t->rows are the rows that add_round() added. */
 
     /* t->rows has one row per live hypothesis, still without nodes (state ids): keep some of the rows, and set t->row_of and
      * t->spare_nodes. */
     rill_status (*make_rows)(rill_engine *e, timestep *t);
     /* Called in each scoring pass, before the rows get their nodes (state ids) and states. */
     rill_status (*before_step)(rill_engine *e, timestep *t);
-    /* Called when the rows have their choices. Returns RILL_AGAIN if the variant has begun a second scoring pass, with rows made by
-     * engine_add_row() and stepped by engine_step_rows(). */
+    /* Called when the rows have their choices. Returns RILL_AGAIN if it has begun a second scoring pass, with engine_add_row() and
+     * engine_step_rows(). */
     rill_status (*add_round)(rill_engine *e, timestep *t);
     /* Called when the scorers' modifiers of the second scoring pass's rows are collected, to add restrictions by the variant that began
      * this pass. */
     rill_status (*restrict_rows)(timestep *t);
-    /* Called when all scoring passes are complete; t->rows are the rows of the last pass. `last`: 1: the timestep's last phase; 0: an
-     * earlier one. */
+    /* Called after all scoring passes; t->rows are the last pass's rows. `last`: 1: the timestep's last phase. */
     rill_status (*before_merge)(rill_engine *e, timestep *t, int last);
 
     /* Free the memory that the variant keeps in a timestep. */
@@ -49,35 +45,32 @@ typedef struct search_variant {
 
     /* The hooks below are called for a single item, in the order of a timestep. */
 
-    /* Return the number of choices (best next actions) to request for each row of the item; 0: as many as the item's beam may have
-     * children. */
+    /* Return how many choices to request for each row; 0: as many as the beam may have children. */
     int32_t (*n_choices)(const rill_engine *e, const item *it);
-    /* Called before merging. Enlarge *n_children, the maximum number of children that merging makes of the item, and *need, the scratch
-     * memory that the hooks below use. `stride`: maximum number of choices per row. */
+    /* Before merging: enlarge *n_children, the maximum number of the item's children, and *need, the hooks' scratch memory. `stride`:
+     * maximum number of choices per row. */
     void (*reserve)(const item *it, int32_t stride, int64_t *n_children, children_size *need);
-    /* Called before merging in the last phase. Read the choices of the item's rows. rows: [width] row of each beam entry (the item's part
-     * of timestep.row_of); NULL: the live entries have the rows from `row` on. */
+    /* Read the item's choices, before merging in the last phase. rows: [width] row of each beam entry; NULL: the live entries have the rows
+     * from `row` on. */
     void (*read_choices)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
-    /* Choose the item's children by another rule than the score: write them to t->heads in rank order and return their number, or
-     * VARIANT_BY_SCORE. `row`: the item's first row; its rows are adjacent. */
+    /* Choose the item's children: write them to t->heads in rank order and return their number, or VARIANT_BY_SCORE. The item's rows are
+     * adjacent, from `row` on. */
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
-    /* Called when an item stops, or when its deadline passes and it has no output; not if the item has an owner (item.owner), is cancelled,
-     * preempted or fails. needs_output: 1: no candidate has ended, so live ones would become truncated outputs. Returns 1 if the variant
-     * has added an output in their place, else 0. */
+    /* Called when an item stops, or its deadline passes without an output; not if it has an owner, is cancelled, preempted or fails.
+     * needs_output: 1: no candidate has ended, so live ones would become outputs. Returns 1 if the variant has added an output instead,
+     * else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
     /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);
-    /* For an item that the variant owns (item.owner): make its beam for the next phase, in place of merging, heuristics and commit. Set
-     * items.done if the item stops. */
+    /* In place of merging, heuristics and commit of an item that the variant owns (item.owner): make its next beam. Set items.done if it
+     * stops. */
     rill_status (*advance)(rill_engine *e, const timestep *t, int32_t slot, int last);
-    /* Called when the item's search has stopped and its outputs are sorted. Returns RILL_AGAIN if the item continues in flight: the variant
-     * then owns it. */
+    /* Called when the item's outputs are final and sorted. Returns RILL_AGAIN if the item continues, owned by the variant. */
     rill_status (*after_stop)(rill_engine *e, int32_t slot);
-    /* Called when states do not fit in memory although this item is the only one in flight. Returns 1 if the variant ends the item's search
-     * with the outputs so far, else 0. */
+    /* Called when states do not fit although only this item is in flight. Returns 1 if the variant ends the search with the outputs so far,
+     * else 0. */
     int (*out_of_memory)(rill_engine *e, item *it);
-    /* Forget the data that the variant keeps about the item's search. Hypotheses in this data are freed with the item's arena (hyp_pool.h).
-     * Returns 1 if some of these hypotheses may have states, else 0. */
+    /* Forget the item's search. Its hypotheses are freed with the item's arena (hyp_pool.h). Returns 1 if some may have states, else 0. */
     int (*clear)(item *it);
     /* Free the memory that the variant keeps for the item. */
     void (*free_item)(rill_context *ctx, item *it);

@@ -1,12 +1,8 @@
-/* Declares a timestep of the batched beam search: it extends each live hypothesis of the selected items by one action. The struct holds the
- * selected items, a row per live hypothesis, the choices (best next actions) of each row, the candidates made from these, and how far the
- * timestep has come.
+/* Declares a timestep of the batched beam search, which extends each live hypothesis of the selected items by one action. A domain may
+ * split it into phases, each with its own step() and score().
  *
- * A domain may split a timestep into phases, each with its own step() and score(); most models have one phase.
- *
- * Scratch memory grows in groups of arrays of one length. That of rows is known once items are selected; the others depend on the number
- * of choices requested per row. Its content is of no use when a timestep ends; the memory is reused. If the domain scores asynchronously
- * there are two timesteps (beam_search.c), and arrays of a call in progress do not move. */
+ * Scratch memory is reused, and grows in groups of arrays of one length. If the domain scores asynchronously there are two timesteps
+ * (beam_search.c), and arrays of a call in progress do not move. */
 #ifndef RILL_TIMESTEP_H
 #define RILL_TIMESTEP_H
 
@@ -14,11 +10,10 @@
 #include "rill/stats.h"
 #include "topk.h"
 
-/* The candidates of a timestep's phase: the best children of each selected item. Heuristics drop some of them; the remaining ones become
- * the new beams.
+/* The candidates of a phase: the best children of each selected item, before heuristics drop some.
  *
- * Item i of the selection has entries [offset[i], offset[i+1]), best first. The data is stored as columns because heuristics, in C or in
- * Lua, read whole columns. The columns are scratch memory of the timestep. */
+ * Item i of the selection has entries [offset[i], offset[i+1]), best first. They are columns because heuristics, in C or in Lua, read whole
+ * columns. The timestep owns them. */
 typedef struct candidates {
     int32_t n; /* number of selected items */
     /* columns with one element per item: [n], except offset [n+1]: item i has the candidates [offset[i], offset[i + 1]) */
@@ -65,8 +60,8 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
     r->path_score[to] = r->path_score[from];
 }
 
-/* Maximum number of rows of a call of the domain's step() or score() while an item has a deadline, if rill_domain_info.group_rows is 0.
- * Matrix products on a processor lose little at this size. */
+/* Maximum number of rows per step() or score() while an item has a deadline, if rill_domain_info.group_rows is 0. Matrix products lose
+ * little at this size. */
 enum { PART_MAX_ROWS = 256 };
 
 /* Value in timestep.row_of of a beam entry without a row, since it has ended or cube pruning leaves out its children. */
@@ -90,8 +85,7 @@ typedef struct merge_head {
     int32_t bank;   /* constraint bank or beam group of the child; else 0 */
 } merge_head;
 
-/* Key of a merge_head in the heap that merges children: its path score and its parent's rank. The rank is also the index of the head in
- * timestep.heads. */
+/* Key of a merge_head in the heap. The parent's rank is also the head's index in timestep.heads. */
 typedef struct merge_key {
     double score;
     int32_t rank;
@@ -101,8 +95,7 @@ typedef struct merge_key {
  * bank. */
 int merge_head_compare(const void *left, const void *right);
 
-/* The references to hypotheses and to states (hyp_pool.h) that the children of a beam entry in the new beam add to the entry's hypothesis.
- * commit.c adds them up, so that it writes each hypothesis only once. */
+/* The references that a beam entry's children in the new beam add to its hypothesis and state (hyp_pool.h), added up by commit.c. */
 typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;
@@ -164,8 +157,8 @@ typedef struct timestep {
     int32_t group;
     timestep_state state;
     int32_t phase; /* the current phase, from 0; most domains have one phase */
-    /* rows [0, next_row) have their states or, in TIMESTEP_EXPANDED, their choices (rows of items that have left excepted). The part_size
-     * rows after them are being scored */
+    /* rows [0, next_row) have their states or, in TIMESTEP_EXPANDED, their choices, unless their item has left. The next part_size rows are
+     * being scored */
     int32_t next_row, part_size;
     /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
     int64_t reserved_nodes;
@@ -173,14 +166,13 @@ typedef struct timestep {
     int64_t n_expanded; /* number of live hypotheses that the timestep expands */
 
     row_table rows;
-    /* The first scoring pass scores all rows of a phase. A search variant may add a second pass with further rows; merging reads the
-     * choices of both. `round`: index of the pass that is being scored, or was scored last. */
+    /* A search variant may add a second scoring pass with further rows; merging reads both. `round`: index of the current or last pass. */
     score_round rounds[2];
     int32_t round;
     /* rows of the second scoring pass appear in row_of as second_row + their index; INT32_MAX: there is no second pass */
     int32_t second_row;
-    /* [beam entries of all selected items, item after item] the row whose choices make the entry's children, or NO_ROW; NULL: the live
-     * entries have consecutive rows, in order */
+    /* [beam entries, item after item] the row whose choices make the entry's children, or NO_ROW; NULL: live entries have consecutive
+     * rows */
     const int32_t *row_of;
     int64_t spare_nodes;    /* nodes (state ids) reserved for live hypotheses that get no row */
     struct cube_pass *cube; /* data of cube_pruning.c; NULL: none yet */
@@ -202,11 +194,9 @@ typedef struct timestep {
     size_t released_capacity, scratch_bytes;
 } timestep;
 
-/* Read choice number `next` (from 0, best first) of a row into *out. Returns 1, or 0 if the row has no such choice. The choices of a row
- * must be read in order. Defined in merge.c. */
+/* Read choice number `next` (from 0, best first) of a row, in order. Returns 1, or 0 if there is none. Defined in merge.c. */
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out);
-/* Return the row's best choices that end its hypothesis, even if they are not among its best choices, provided that the row's end rule
- * keeps them (modifiers.h). Defined in merge.c. */
+/* Return the row's best choices that end its hypothesis, if the row's end rule keeps them (modifiers.h). Defined in merge.c. */
 ended_choices timestep_ended_choices(const timestep *t, int32_t row);
 /* Return a choice that timestep_next_choice() has already read. */
 static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_t next)
@@ -215,8 +205,7 @@ static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_
     const topk *s = &t->rounds[second].topk;
     return topk_get(s, (size_t)(second ? row - t->second_row : row) * (size_t)s->choices.stride + (size_t)next);
 }
-/* Return the choice by which an ended beam entry takes part in merging: its last action, with score 0. So the entry is its own only child,
- * at an unchanged path score. */
+/* Return an ended entry's own last action, with score 0: in merging the entry is its own only child. */
 static inline topk_choice timestep_ended_choice(const beam_entry *entry)
 {
     return (topk_choice){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};

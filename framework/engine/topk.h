@@ -1,11 +1,9 @@
-/* Selects each live hypothesis's best next actions (choices), with the bonuses, masks and limits of scorers and settings (modifiers)
- * applied. It computes how many choices the domain's score() must return so that they suffice, and applies the modifiers to them. No other
- * file applies modifiers, for any domain.
+/* Selects each live hypothesis's best next actions (choices), with modifiers applied: bonuses, masks and limits. It computes how many
+ * choices the domain's score() must return. No other file applies modifiers.
  *
- * Order of use, once per phase: topk_begin(), then for each part of the rows topk_request_part(), the domain's score(), topk_take_result().
- * Then merging reads `choices`, and `error` says whether the choices it read were valid. Without modifiers `choices` is the domain's own
- * result, checked only as far as merging reads it: rows can be long, and few of their choices matter. Memory is kept from timestep to
- * timestep. */
+ * Once per phase: topk_begin(), then for each part of the rows topk_request_part(), the domain's score(), topk_take_result(). Then merging
+ * reads `choices`, and `error` says whether they were valid. Without modifiers `choices` is the domain's own result, checked only as far as
+ * merging reads it. Memory is reused. */
 #ifndef RILL_TOPK_H
 #define RILL_TOPK_H
 
@@ -32,9 +30,8 @@ typedef struct topk_choice {
     rill_terminal terminal;
 } topk_choice;
 
-/* A row's best choices that end its hypothesis: by_end, the best with an end action; by_last, the best with another last action, which
- * counts in the length. They are kept apart from the row's best M if the row's end rule says so. `terminal` is RILL_LIVE if there is
- * none. */
+/* A row's best choices that end its hypothesis, kept if its end rule says so: with an end action; with another last action, which counts in
+ * the length. `terminal` is RILL_LIVE if there is none. */
 typedef struct ended_choices {
     topk_choice by_end, by_last;
 } ended_choices;
@@ -83,26 +80,25 @@ typedef struct topk {
 void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info);
 void topk_finish(topk *s);
 
-/* Begin a score call of n rows with these modifiers (bonuses, masks and limits). They must not change until the last topk_take_result().
- * The call is split into parts of at most part_max_rows rows. */
+/* Begin a score call of n rows, in parts of at most part_max_rows. The modifiers must not change until the last topk_take_result(). */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows);
 
-/* Write the request and the result arrays for the next part of the call: the rows from `from` on, whose number is
- * returned. A call is split so that an item can leave the timestep midway, and because all actions of all rows may take too much memory. */
+/* Write the request and the result arrays for the rows from `from` on. Returns their number. Parts let items leave midway, and bound
+ * memory. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
-/* Apply the modifiers to the domain's result for rows [from, from + n). Returns NULL, or an error message about row s->error_row. `last`:
- * 1: hypotheses may end in this phase; 0: they may not. */
+/* Apply the modifiers to the result for rows [from, from + n). Returns NULL, or an error message about row s->error_row. `last`: 1:
+ * hypotheses may end in this phase. */
 const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
 
 /* --- inlined: merging calls these for every choice ------------------------------------------------------------------ */
 
-/* Check choice i of row r, which fails the fast test of topk_check_choice(). Returns 1 if it is valid nevertheless; 0 if it is an error, or
- * if its log-probability is RILL_SCORE_DEAD (-infinity), at which the row's choices end. */
+/* Check a choice that failed the fast test of topk_check_choice(). Returns 1 if it is valid; 0 on an error, or at RILL_SCORE_DEAD, where
+ * the row's choices end. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r of the domain's result against choice i - 1, and write it to *c with its terminal flag. Returns 0 if the row has
- * no choice i. Merging relies on sorted, finite scores, and a domain that violates this must not corrupt a beam silently. */
+/* Check choice i of row r against choice i - 1, and write it to *c with its terminal flag. Returns 0 if the row has no choice i. Unsorted
+ * or infinite scores must not corrupt a beam silently. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;
@@ -126,7 +122,7 @@ static inline topk_choice topk_get(const topk *s, size_t index)
     return (topk_choice){c->action[index], c->logp[index], c->score[index], (rill_terminal)c->terminal[index]};
 }
 
-/* Write choice i of a row to *out. Returns 1, or 0 if the row has no choice i. A row's choices must be read in order. */
+/* Write choice i of a row to *out, in order. Returns 1, or 0 if there is no choice i. */
 static inline int topk_next(topk *s, int32_t row, int32_t i, topk_choice *out)
 {
     const size_t index = (size_t)row * (size_t)s->choices.stride + (size_t)i;
