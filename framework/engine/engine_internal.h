@@ -72,7 +72,7 @@ void statistics_add(rill_stats *sum, const rill_stats *s);
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Tracing: records what a timestep does with each item, for the user's trace function. Without that, only tracer_item() may be called.
+/* Records what a timestep does with each item, for the user's trace function. Without a trace function only tracer_item() may be called.
  * tracer_candidate() and tracer_output() require with_hypotheses = 1. */
 typedef struct tracer {
     rill_trace_fn fn; /* the user's trace function; NULL: no tracing */
@@ -82,7 +82,7 @@ typedef struct tracer {
     int with_hypotheses;  /* 1: trace every candidate; 0: trace numbers per item, or nothing */
 } tracer;
 
-/* Record each selected item's live hypotheses before the timestep, candidates after merging, and entries of the new beam. Call
+/* Record how many live hypotheses each selected item has before the timestep, candidates after merging, and entries in the new beam. Call
  * tracer_committed() before finished items free their slots. */
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step);
 void tracer_merged(timestep *step);
@@ -263,7 +263,7 @@ rill_status engine_reserve_domain(rill_engine *e);
 void engine_free_nodes(rill_engine *e);
 /* Mark an item that is in a timestep in progress, so that it is removed when the timestep is over. */
 void engine_mark_cancelled(rill_engine *e, item *it);
-/* Fail one item of a timestep in progress, which skips the item from now on. `status` and `message` become its result. */
+/* Fail one item of a timestep in progress. The timestep skips the item from now on; the input's result gets `status` and `message`. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
 /* Returns 1 if a failure with this status fails only one input; 0 if it ends the run: out of memory, a requested stop, or a failed
  * `check`. */
@@ -419,7 +419,7 @@ rill_status engine_give_back_item(rill_engine *e, int32_t slot);
  * is given back to the queue, finished or failed, and nothing is left in flight. */
 rill_status engine_preempt(rill_engine *e);
 
-/* cancel_and_deadline.c. engine_drop_inputs() finishes cancelled and late inputs in the queue, and such items outside a timestep.
+/* cancel_and_deadline.c. engine_drop_inputs() finishes cancelled and late inputs: inputs in the queue, and items outside a timestep.
  * engine_finish_cancelled() finishes items of the timestep that have failed or were cancelled. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);

@@ -108,8 +108,8 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add() without counting: the caller counts the hypothesis and its references to parent, state_parent and node. Free elements are
- * found in a bit mask, because a free list through uncached hypotheses would stall. */
+/* hyp_pool_add() without counting: the caller counts the hypothesis and its references to parent, state_parent and state_parent's node.
+ * Free elements are found in a bit mask, because a free list through uncached hypotheses would stall. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {

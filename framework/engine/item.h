@@ -84,8 +84,8 @@ typedef struct item {
     request *request;           /* NULL: the engine's settings apply to the input */
     struct queued_input *input; /* the input that the item decodes, with its text (input_queue.h) */
     int32_t next_slot;          /* slot of the next item in the list of ready items */
-    /* For certificates (certify.c), of hypotheses given up: the highest final score that one could have reached; the highest path score in
-     * this phase. */
+    /* For certificates (certify.c). abandoned_bound: highest final score that a hypothesis given up could have reached.
+     * abandoned_path_score: highest path score given up in this phase. */
     double abandoned_bound, abandoned_path_score;
     /* with at-limit "best-ended": the best ended hypothesis so far (best_ended.c); hyp -1: none */
     item_output best_ended;
@@ -103,7 +103,7 @@ typedef struct items {
     item *item;
     uint8_t *done; /* 1: the item's search has stopped, and its result is to be made */
     uint8_t *busy; /* 1: the item belongs to a timestep in progress (beam_search.c) */
-    /* how often selection passed the item over for lack of budget; at RUNNING_MAX_SKIPS it is overdue. Stays 0 without overdue_first
+    /* how often selection passed the item over for lack of budget; at RUNNING_MAX_SKIPS the item is overdue. 0 without overdue_first
      * (scheduler.h) */
     uint8_t *passed_over;
     int32_t *running_index; /* the item's index among the running items (running_items) */
@@ -118,8 +118,8 @@ static inline void item_abandon_path(item *it, double path_score)
 {
     if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* a NaN is recorded too */
 }
-/* For certificates (certify.c): record that an output, or hypotheses, are given up. `final_score`: the output's, or an upper bound on those
- * that the hypotheses could reach. */
+/* For certificates (certify.c): record that an output, or hypotheses, are given up. `final_score`: of the output, or an upper bound for the
+ * hypotheses. */
 static inline void item_abandon_output(item *it, double final_score)
 {
     if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;

@@ -69,7 +69,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         FOR_VARIANTS (v, it->variants | t->modifier_variants, reserve) v->reserve(it, stride, &n_children, &need);
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* twice, because this merge and commit.c may both make outputs; one more for a variant's before_outputs() */
+        /* twice, because this merge and commit.c may both make outputs; plus the output of a variant's before_outputs() */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
         if (outputs > it->outputs_capacity) /* reserve a few more than needed, since beams grow wider */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));

@@ -23,7 +23,7 @@ typedef struct modifier_entry {
 typedef struct modifier_list {
     modifier_entry *entry;
     size_t n, capacity;
-    /* [rows + 1] with the next three arrays compressed sparse rows: row r has [offset[r], offset[r + 1]) */
+    /* [rows + 1] this and the next three arrays are compressed sparse rows: row r has [offset[r], offset[r + 1]) */
     int32_t *offset;
     size_t offset_capacity;
     int32_t *action;

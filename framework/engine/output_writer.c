@@ -37,7 +37,8 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     return RILL_OK;
 }
 
-/* Check the text, of old_length bytes before, that a domain's function appended to. An impossible length fails and is cut back. */
+/* Check the text after a domain's function appended to its old_length bytes. On an impossible length the text is cut back, and the call
+ * fails. */
 static rill_status check_text(const output_writer *w, rill_status status, const char *method, size_t old_length,
                               rill_text *text)
 {

@@ -4,10 +4,10 @@
 
 #include "chain.h"
 
-/* One input's own settings; NULL for an input without.
+/* One input's own settings. An input without its own settings has no request (NULL).
  *
- * The submitting thread makes the request as plain data. The engine that decodes the input opens it: only this engine may create instances,
- * and may call the model of a domain without runners. */
+ * The submitting thread makes the request as plain data. The engine that decodes the input opens the request. Only this engine may create
+ * instances, and may call the model of a domain without runners. */
 typedef struct request {
     rill_context *ctx; /* context that allocates the request's memory */
     void *user;

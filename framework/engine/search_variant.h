@@ -31,7 +31,7 @@ typedef struct search_variant {
     rill_status (*make_rows)(rill_engine *e, timestep *t);
     /* Called in each scoring pass, before the rows get their nodes (state ids) and states. */
     rill_status (*before_step)(rill_engine *e, timestep *t);
-    /* Called when the rows have their choices. Returns RILL_AGAIN if it has begun a second scoring pass, with engine_add_row() and
+    /* Called when the rows have their choices. Returns RILL_AGAIN if the variant has begun a second scoring pass, with engine_add_row() and
      * engine_step_rows(). */
     rill_status (*add_round)(rill_engine *e, timestep *t);
     /* Called when the scorers' modifiers of the second scoring pass's rows are collected, to add restrictions by the variant that began
@@ -56,9 +56,9 @@ typedef struct search_variant {
     /* Choose the item's children: write them to t->heads in rank order and return their number, or VARIANT_BY_SCORE. The item's rows are
      * adjacent, from `row` on. */
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
-    /* Called when an item stops, or its deadline passes without an output; not if it has an owner, is cancelled, preempted or fails.
-     * needs_output: 1: no candidate has ended, so live ones would become outputs. Returns 1 if the variant has added an output instead,
-     * else 0. */
+    /* Called when an item stops, or its deadline passes without an output; not if the item has an owner, is cancelled, preempted or fails.
+     * needs_output: 1: no candidate has ended, so live candidates would become outputs. Returns 1 if the variant has added an output
+     * instead, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
     /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);

@@ -30,8 +30,8 @@ typedef struct topk_choice {
     rill_terminal terminal;
 } topk_choice;
 
-/* A row's best choices that end its hypothesis, kept if its end rule says so: with an end action; with another last action, which counts in
- * the length. `terminal` is RILL_LIVE if there is none. */
+/* A row's best choices that end its hypothesis. by_end: with an end action; by_last: with another last action, which counts in the length.
+ * They are kept apart from the best M if the row's end rule says so. `terminal` is RILL_LIVE if there is none. */
 typedef struct ended_choices {
     topk_choice by_end, by_last;
 } ended_choices;
