@@ -195,7 +195,7 @@ static rill_status encode_inputs(rill_engine *e)
 
 /* --- the queue ---------------------------------------------------------------------------------------------------- */
 
-/* Return the number of words separated by spaces or tabs: the input's size for a domain without measure(). */
+/* Returns the number of words separated by spaces or tabs: the input's size for a domain without measure(). */
 static int64_t count_words(const char *text, size_t length)
 {
     int64_t words = 0;

@@ -13,8 +13,8 @@
  * timesteps are in progress: the device computes one while the engine works on the other. Items of a timestep in progress are *busy*. Only
  * idle items are selected, preempted, cancelled or timed out.
  *
- * The items of a timestep are one micro-batch, in code the `group`. Each timestep forms its group from idle items, with at most half of all
- * live hypotheses. So micro-batches stay balanced.
+ * The items of a timestep are one micro-batch, in code the `group`. Each timestep forms its group from idle items. If two timesteps are in
+ * progress, a group has at most half of all live hypotheses, so that micro-batches stay balanced.
  *
  * Sections: memory · select · score · finish · the timestep · turns of two timesteps. */
 #include <float.h>

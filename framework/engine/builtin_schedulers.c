@@ -1,8 +1,8 @@
 /* Defines the built-in schedulers, which decide the items that a timestep expands, and when inputs are admitted.
  *
- *   batch            all items; new ones when the batch is empty. The usual batched decoding loop
+ *   batch            all items; inputs are admitted when the batch is empty. The usual batched decoding loop
  *   least-advanced   only the items with the fewest timesteps; the others pause. Yang et al. 2020, algorithm 1
- *   most-advanced    all items, the ones with the most timesteps first. Yang et al. 2020, appendix A.2
+ *   most-advanced    all items, those with the most timesteps first. Yang et al. 2020, appendix A.2
  *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference", algorithms 5
  *                    and 6
  *   all              all items, earlier refills first; within a refill the items with the most expected remaining timesteps

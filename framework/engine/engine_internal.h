@@ -39,7 +39,7 @@ typedef struct schedule {
 /* Create the scheduler that `scheduler` names; NULL: the method's default scheduler. */
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
-/* Return a list of items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
+/* Returns a list of items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
 rill_sched_view schedule_view(const rill_engine *e, const running_items *list);
 /* Select idle items for timestep t: at least one, and more while they fit in the budget and in max_rows. Selects none if no item is idle,
  * if the other timestep leaves too few states, or if the only item has failed. */
@@ -244,7 +244,7 @@ struct rill_engine {
  *   RILL_OK · RILL_ERR_ARGUMENT (the model serves one engine at a time, and one uses it) · a failure of start() */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
 void rill__runner_stop(rill__runner *runner); /* also accepts a runner that was not started */
-/* Return the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
+/* Returns the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
 int32_t rill__model_unknown(const rill_model *model);
 /* Fail if the user requests an output field that the domain does not have. */
 rill_status engine_check_fields(rill_engine *e);
@@ -282,7 +282,7 @@ void engine_use_reserved_nodes(timestep *t, int64_t n);
  * finished afterwards; t->next_row moves past their rows.
  *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
 rill_status engine_leave_midway(rill_engine *e, timestep *t);
-/* Return rows [from, from + n) of the timestep in the form that the domain's functions take. */
+/* Returns rows [from, from + n) of the timestep in the form that the domain's functions take. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
 
 /* Defined in beam_search.c. timestep_init() initialises a timestep, whose index in rill_engine.timesteps is `group`; timestep_finish()
@@ -315,10 +315,10 @@ rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const 
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the item's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);
-/* Return 1 if the length limit makes the next timestep the item's last, after which live hypotheses are truncated; else 0. */
+/* Returns 1 if the length limit makes the next timestep the item's last, after which live hypotheses are truncated; else 0. */
 int stop_is_last_timestep(const item *it);
 
-/* Return the output that a hypothesis would become, without the member `hyp`: a child made in this timestep, a beam entry from before it,
+/* Returns the output that a hypothesis would become, without the member `hyp`: a child made in this timestep, a beam entry from before it,
  * or candidate j. A live hypothesis's output is marked truncated. */
 item_output stop_child_output(const item *it, double path_score, rill_terminal terminal);
 item_output stop_entry_output(const item *it, const beam_entry *entry);
@@ -345,7 +345,7 @@ typedef struct child_quota {
 /* `last`: 1: the last phase of a timestep; 0: an earlier phase, in which all children stay in the beam. */
 child_quota stop_child_quota(const item *it, int last);
 
-/* Return how many of an item's `width` candidates fit in the new beam. */
+/* Returns how many of an item's `width` candidates fit in the new beam. */
 int32_t stop_beam_width(const item *it, int32_t width);
 
 /* Whether and why an item's search stops after a timestep. The reason determines which candidates become outputs. */
@@ -375,12 +375,12 @@ rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifier
 /* For the setting `check`: call the scorers for each item alone. The run fails if its modifiers differ from those in `all`, or exceed the
  * scorers' max_bonus. */
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
-/* Return an upper bound on the sum of all scorers' bonuses for one action; *end: for the end action. Requires max_bonus() of every
+/* Returns an upper bound on the sum of all scorers' bonuses for one action; *end: for the end action. Requires max_bonus() of every
  * scorer. */
 double engine_max_bonus(const chain *c, const item *it, double *end);
-/* Return rows [from, from + n) of the timestep in the form that scorers take. */
+/* Returns rows [from, from + n) of the timestep in the form that scorers take. */
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
-/* Return the words before a scorer's name in error messages. If several scorers may be at fault, the message names the first. */
+/* Returns the words before a scorer's name in error messages. If several scorers may be at fault, the message names the first. */
 const char *engine_scorer_label(const rill_engine *e);
 /* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
@@ -409,7 +409,7 @@ void engine_free_item(rill_engine *e, int32_t slot);
 void engine_free_input(rill_engine *e, queued_input *in);
 /* Make the failed result of an input. The input is freed even on RILL_ERR_MEMORY. */
 rill_status engine_fail_input(rill_engine *e, queued_input *in, rill_status status, const char *message);
-/* Return an input that has no slot (index of an item) to the queue. */
+/* Returns an input that has no slot (index of an item) to the queue. */
 rill_status engine_give_back(rill_engine *e, queued_input *in);
 /* Free an item and return its input to the queue, because the item needs more than this engine's part of the memory limit. */
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
@@ -432,19 +432,19 @@ rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_s
 /* memory_limit.c */
 /* Compute one worker's part of the limit. Nothing may be in flight. RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_init(rill_engine *e, int32_t workers);
-/* Return how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
+/* Returns how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
-/* Return the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
+/* Returns the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
 double memory_limit_free_bytes(const rill_engine *e);
-/* Return 1 if an input may be encoded in addition to n others, else 0. `size`: measured before encoding. Its expected memory is subtracted
+/* Returns 1 if an input may be encoded in addition to n others, else 0. `size`: measured before encoding. Its expected memory is subtracted
  * from *free_bytes. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
 /* Count the memory of an encoded input. `measured`: its size before encoding. RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit,
  * not counted) · RILL_ERR_INPUT, with a message in `input` (exceeds the whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
-/* Return the number of states that the limit still allows. States that are reserved for a timestep in progress count as used. */
+/* Returns the number of states that the limit still allows. States that are reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
-/* Return an upper bound on the number of states that one more timestep of the item in this slot makes. */
+/* Returns an upper bound on the number of states that one more timestep of the item in this slot makes. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
 /* Lower running_window (the estimated number of items that fit in memory), because the states of the items that the scheduler chose did not
  * fit. */

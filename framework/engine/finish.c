@@ -156,7 +156,7 @@ static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, re
 
 static const char timed_out_reason[] = "the deadline passed first";
 
-/* Return why the result has fewer than n_best outputs, naming the setting that a user would change. */
+/* Returns why the result has fewer than n_best outputs, naming the setting that a user would change. */
 static const char *fewer_outputs_reason(const rill_settings *s)
 {
     const int is_pruned = rill__find_method(s->method)->pruned;
@@ -236,7 +236,6 @@ void engine_deliver_saved(rill_engine *e, queued_input *in)
     input_queue_put(e->queue, record);
 }
 
-/* Write the error message that says why the item has no output. */
 static void write_no_output_reason(const rill_engine *e, const item *it, char *out, size_t size)
 {
     if (it->fail_reason.length > 0)

@@ -169,7 +169,7 @@ void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);
  * prefetched. */
 void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n);
 
-/* Return the node (state id) of `hyp`; RILL_NO_NODE: it has none, or `hyp` is -1. */
+/* Returns the node (state id) of `hyp`; RILL_NO_NODE: it has none, or `hyp` is -1. */
 static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
 {
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;

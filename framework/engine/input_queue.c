@@ -74,7 +74,6 @@ void input_queue_finish(input_queue *q)
 
 /* --- waiting inputs; the lock is held ----------------------------------------------------------------------------- */
 
-/* Insert an input into the list at *link. */
 static void insert(input_queue *q, queued_input **link, queued_input *in)
 {
     in->held = 0;
@@ -85,7 +84,6 @@ static void insert(input_queue *q, queued_input **link, queued_input *in)
     if (in->request != NULL && in->request->deadline < q->next_deadline) q->next_deadline = in->request->deadline;
 }
 
-/* Remove the input at *link from the list. */
 static queued_input *remove_at(input_queue *q, queued_input **link)
 {
     queued_input *in = *link;

@@ -76,11 +76,11 @@ typedef struct reorder_buffer {
 void reorder_init(reorder_buffer *o, rill_context *ctx, const rill_settings *settings, int32_t n_engines);
 void reorder_finish(reorder_buffer *o);
 
-/* Return how many inputs can still be submitted before the oldest unfinished input must finish. */
+/* Returns how many inputs can still be submitted before the oldest unfinished input must finish. */
 int64_t reorder_space(const reorder_buffer *o);
 /* Assign an id to a new input. RILL_OK · RILL_ERR_MEMORY (no id assigned) */
 rill_status reorder_add_id(reorder_buffer *o, struct queued_input *input, int64_t *id);
-/* Return the unfinished input with this id; NULL if it is finished, or does not exist. */
+/* Returns the unfinished input with this id; NULL if it is finished, or does not exist. */
 struct queued_input *reorder_find_input(const reorder_buffer *o, int64_t id);
 /* Get an empty record for the result of input `id`. The caller fills it in and passes it to reorder_put(). */
 rill_status reorder_get_record(record_pool *pool, int64_t id, result_record **out);
@@ -88,13 +88,13 @@ rill_status reorder_get_record(record_pool *pool, int64_t id, result_record **ou
 rill_status result_record_reserve(rill_context *ctx, result_record *record, size_t need);
 /* Free a record that belongs to no pool. */
 void result_record_destroy(result_record *record);
-/* Return a record to its pool. */
+/* Returns a record to its pool. */
 void reorder_free_record(result_record *record);
 /* Free the pool's records. No record of the pool may be in a reorder buffer. */
 void record_pool_finish(record_pool *pool);
 /* Add the result of a finished input. */
 void reorder_put(reorder_buffer *o, result_record *record);
-/* Return 1 if a result can be delivered, else 0. `at_end`: 1: no more results will come, so unfinished inputs are skipped. */
+/* Returns 1 if a result can be delivered, else 0. `at_end`: 1: no more results will come, so unfinished inputs are skipped. */
 int reorder_has_next(const reorder_buffer *o, int at_end);
 /* Deliver the next result. RILL_OK · RILL_AGAIN (no result can be delivered yet) */
 rill_status reorder_next(reorder_buffer *o, int at_end, const rill_result **out);
@@ -118,7 +118,7 @@ typedef struct queued_input {
     int held, exclusive;
 } queued_input;
 
-/* Return why an input must leave: RILL_ERR_CANCELLED or RILL_ERR_DEADLINE. RILL_OK means that it stays. */
+/* Returns why an input must leave: RILL_ERR_CANCELLED or RILL_ERR_DEADLINE. RILL_OK means that it stays. */
 static inline rill_status input_reason_to_leave(const queued_input *in, double now)
 {
     if (in->cancelled) return RILL_ERR_CANCELLED;
@@ -182,7 +182,7 @@ void input_queue_finish(input_queue *q);
 
 /* --- by the thread that submits ----------------------------------------------------------------------------------- */
 
-/* Return how many inputs can be added now. */
+/* Returns how many inputs can be added now. */
 int64_t input_queue_space(input_queue *q);
 /* Append a copy of an input to the queue. The copy owns the request.
  *   RILL_OK · RILL_ERR_MEMORY (the queue is unchanged) */
@@ -201,7 +201,7 @@ rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out
 
 /* --- by engines; the lock is held --------------------------------------------------------------------------------- */
 
-/* Return how many inputs the engine may take now. If they are exclusive, the engine gets the whole memory limit. */
+/* Returns how many inputs the engine may take now. If they are exclusive, the engine gets the whole memory limit. */
 int32_t input_queue_offer(input_queue *q, input_taker *taker);
 /* With sorting, sort the window by the sizes of its inputs, which must have been measured. RILL_OK · RILL_ERR_MEMORY (recorded in `ctx`) */
 rill_status input_queue_sort(input_queue *q, rill_context *ctx);
@@ -216,7 +216,7 @@ void input_queue_wake_reader(input_queue *q);
  * instead, which is set on errors too.
  *   RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
 rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result);
-/* Return an input that the engine holds to the queue, as exclusive. Returns 0 if the input is cancelled, and the engine still holds it. */
+/* Returns an input that the engine holds to the queue, as exclusive. Returns 0 if the input is cancelled, and the engine still holds it. */
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in);
 /* Free an input that the engine holds, when the input has its result or the run is over. */
 void input_queue_free(input_queue *q, input_taker *taker, queued_input *in);

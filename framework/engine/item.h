@@ -145,7 +145,6 @@ void items_clear(items *all, hyp_pool *f, int32_t slot);
 /* Add an encoded item to the ready list. `first`: 1: it restarts, and comes first, because it was admitted before the others; 0: it comes
  * last. */
 void items_push_ready(items *all, int32_t slot, int first);
-/* Remove an item from the ready list. */
 void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready item; the list must not be empty. */
 int32_t items_pop_ready(items *all);
@@ -175,7 +174,6 @@ enum {
 
 /* Number of live hypotheses of all items in flight. */
 int64_t running_n_live(const running_items *f);
-/* Reserve memory for `n` items. */
 rill_status running_reserve(running_items *f, size_t n);
 /* Append an item, which refill (admission) number `refill_index` admits. Memory must be reserved. */
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);

@@ -8,8 +8,8 @@
  *
  *   "top"         ended children before the first live child; other ended children stay in the beam
  *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k
- *   "shrink"      all ended children popped; as many children are popped as the beam has entries, and entries of ended ones stay empty
- *   "one-step"    all ended children popped; k children are popped, and entries of ended ones stay empty for one timestep
+ *   "shrink"      all ended children popped; k children minus the outputs so far are popped, and an ended child's entry stays empty
+ *   "one-step"    all ended children popped; k children are popped, and an ended child's entry stays empty for one timestep
  *
  * A search variant (search_variant.h), such as sampling, may choose the children itself; its list then replaces the heap.
  *
@@ -103,7 +103,7 @@ ended_choices timestep_ended_choices(const timestep *t, int32_t row)
     return ended != NULL ? ended[second ? row - t->second_row : row] : (ended_choices){0};
 }
 
-/* Return 1 if key a comes before key b in rank order, else 0. Written without branches, since the CPU cannot predict the outcome. */
+/* Returns 1 if key a comes before key b in rank order, else 0. Written without branches, since the CPU cannot predict the outcome. */
 static inline int ranks_before(const merge_key *a, const merge_key *b)
 {
     return a->score > b->score || (a->score >= b->score && a->rank < b->rank);
@@ -233,7 +233,7 @@ static int has_head(merge *m)
     return 1;
 }
 
-/* Return the output that the head, which has ended, would become. */
+/* Returns the output that the head, which has ended, would become. */
 static item_output head_output(const merge *m)
 {
     if (m->head->row < 0) return stop_entry_output(m->it, &m->it->beam[m->head->rank]);

@@ -250,7 +250,7 @@ static void sort_entries(modifier_list *list)
         }
 }
 
-/* Return the number of different scorers among entries [i, end), which belong to one action and are sorted by scorer. */
+/* Returns the number of different scorers among entries [i, end), which belong to one action and are sorted by scorer. */
 static int32_t count_scorers(const modifier_list *list, size_t i, size_t end)
 {
     int32_t count = 1;
@@ -258,7 +258,7 @@ static int32_t count_scorers(const modifier_list *list, size_t i, size_t end)
     return count;
 }
 
-/* Return the index after the last entry that has the row and action of entry i. */
+/* Returns the index after the last entry that has the row and action of entry i. */
 static size_t action_end(const modifier_list *list, size_t i)
 {
     size_t end = i + 1;
@@ -313,7 +313,7 @@ static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine
     return RILL_OK;
 }
 
-/* Return the largest number of choices that any row may have, at most max_choices. */
+/* Returns the largest number of choices that any row may have, at most max_choices. */
 static int32_t max_row_limit(const rill_modifiers *b, int32_t max_choices)
 {
     int32_t largest = 1;

@@ -175,7 +175,7 @@ void bad_words_finish(bad_words *f, rill_context *ctx);
 
 /* In a row whose hypothesis is hyps[h], ban the actions that would complete a bad word. */
 rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);
-/* Return a class of hyps[h] for cube pruning: bad words ban the same next actions in a class. 0: none. */
+/* Returns a class of hyps[h] for cube pruning: bad words ban the same next actions in a class. 0: none. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h);
 
 #endif

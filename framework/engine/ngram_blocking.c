@@ -8,7 +8,7 @@
 
 /* --- repetitions -------------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the hypotheses hyps[a] and hyps[b] end with the same n actions, else 0. */
+/* Returns 1 if the hypotheses hyps[a] and hyps[b] end with the same n actions, else 0. */
 static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)
 {
     for (; n > 0; n--, a = hyps[a].parent, b = hyps[b].parent)
@@ -57,7 +57,7 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
 
 enum { NO_PREFIX = -1 };
 
-/* Return the key by which a bad word is looked up: its second-to-last action; NO_PREFIX if it has only one action. */
+/* Returns the key by which a bad word is looked up: its second-to-last action; NO_PREFIX if it has only one action. */
 static int32_t sequence_key(const rill_sequence *s)
 {
     return s->n > 1 ? s->action[s->n - 2] : NO_PREFIX;
@@ -89,7 +89,7 @@ void bad_words_finish(bad_words *f, rill_context *ctx)
     rill_free(ctx, f->sequence, (size_t)f->n * sizeof *f->sequence);
 }
 
-/* Return the index of the first sequence whose key is >= `key`. */
+/* Returns the index of the first sequence whose key is >= `key`. */
 static int32_t find_sequence(const bad_words *f, int32_t key)
 {
     int32_t low = 0, high = f->n;
@@ -108,7 +108,7 @@ static int32_t hyp_last_action(const bad_words *f, const rill_hyp_node *hyps, in
     return hyps[h].parent >= 0 ? hyps[h].action : f->start_action;
 }
 
-/* Return 1 if the hypothesis ends with all actions of the sequence but its last one, else 0. */
+/* Returns 1 if the hypothesis ends with all actions of the sequence but its last one, else 0. */
 static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill_hyp_node *hyps, int32_t h)
 {
     int32_t n = s->n - 1;
@@ -117,7 +117,7 @@ static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill
     return n == 0 || (n == 1 && s->action[0] == f->start_action);
 }
 
-/* Return the next sequence, from index *i on, that has this key and that one more action would complete; NULL: none. *i moves past it. */
+/* Returns the next sequence, from index *i on, that has this key and that one more action would complete; NULL: none. *i moves past it. */
 static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
                                           int32_t *i)
 {

@@ -66,7 +66,7 @@ static rill_status add_fields(const output_writer *w, const rill_hypothesis *hyp
     return RILL_OK;
 }
 
-/* Return the address after an output's text and the texts of its fields: there the next output's text begins. */
+/* Returns the address after an output's text and the texts of its fields: there the next output's text begins. */
 static const char *next_text(const char *text, const rill_output *output, int32_t n_fields)
 {
     text += output->text_bytes + 1;
@@ -79,7 +79,7 @@ const char *rill_output_field(const rill_output *output, int32_t index)
     return next_text(output->text, output, index);
 }
 
-/* Return 1 if the output text just written at byte `from` of `text` equals the text of one of the n outputs, else 0. */
+/* Returns 1 if the output text just written at byte `from` of `text` equals the text of one of the n outputs, else 0. */
 static int is_repeated(const output_writer *w, const rill_output *outputs, int32_t n, const rill_text *text,
                        size_t from)
 {
@@ -124,7 +124,7 @@ void output_writer_set_pointers(const output_writer *w, result_record *record, c
     }
 }
 
-/* Return an output's hypothesis for finalize(), without the slot and the states, because these are already freed. */
+/* Returns an output's hypothesis for finalize(), without the slot and the states, because these are already freed. */
 static rill_hypothesis stateless_hypothesis(const rill_output *output, const int32_t *action, const float *logp)
 {
     return (rill_hypothesis){.slot = RILL_NO_NODE,

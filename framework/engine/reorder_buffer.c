@@ -66,7 +66,6 @@ int64_t reorder_space(const reorder_buffer *o)
     return o->oldest_id + o->max_span - o->next_id;
 }
 
-/* Double the capacity of the ring. */
 static rill_status grow_ring(reorder_buffer *o)
 {
     reorder_buffer grown = *o;

@@ -18,7 +18,7 @@ static int32_t hyp_depth(const hyp_pool *f, int32_t hyp)
     return depth;
 }
 
-/* Return the longest common prefix of the hypotheses `a` and `hyp`. */
+/* Returns the longest common prefix of the hypotheses `a` and `hyp`. */
 static hyp_path common_prefix(const hyp_pool *f, hyp_path a, int32_t hyp)
 {
     hyp_path b = {hyp, hyp_depth(f, hyp)};
@@ -31,7 +31,7 @@ static hyp_path common_prefix(const hyp_pool *f, hyp_path a, int32_t hyp)
     return a;
 }
 
-/* Return the longest common prefix of the item's beam, its outputs and its best ended hypothesis. */
+/* Returns the longest common prefix of the item's beam, its outputs and its best ended hypothesis. */
 static hyp_path common_path(const rill_engine *e, const item *it)
 {
     const hyp_pool *f = &e->hyps;
@@ -62,7 +62,7 @@ static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p
     return RILL_OK;
 }
 
-/* Return 1 if the input may be searched again after its beam search, either by exact search or at a scorer's request; else 0. */
+/* Returns 1 if the input may be searched again after its beam search, either by exact search or at a scorer's request; else 0. */
 static int may_redecode(const chain *c, const item *it)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)

@@ -169,7 +169,7 @@ static rill_status fill_request(rill_context *ctx, const rill_engine *e, const r
     return req->settings != NULL ? rill__settings_copy(ctx, &r->settings, req->settings) : RILL_OK;
 }
 
-/* Return the arguments that the request sets for heuristic or scorer number i; NULL: it sets none, and those of the engine's setup
+/* Returns the arguments that the request sets for heuristic or scorer number i; NULL: it sets none, and those of the engine's setup
  * apply. */
 static const char *own_argument(const chain *c, const rill_request *req, int32_t i)
 {

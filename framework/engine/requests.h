@@ -38,13 +38,13 @@ typedef struct requests {
 void requests_init(requests *all, const rill_engine_setup *setup);
 /* The time in seconds, by the engine's clock. */
 double requests_now(const requests *all);
-/* Return 1 if the request sets nothing but the text, else 0. */
+/* Returns 1 if the request sets nothing but the text, else 0. */
 static inline int request_is_text_only(const rill_request *req)
 {
     return req->heuristics == NULL && req->scorers == NULL && req->settings == NULL && req->user == NULL &&
            req->timeout == 0 && req->progress == NULL && req->number == 0 && req->input_options == NULL;
 }
-/* Return the instances of heuristics and scorers that an open request uses, [chain.n]. They are the setup's, except where the request sets
+/* Returns the instances of heuristics and scorers that an open request uses, [chain.n]. They are the setup's, except where the request sets
  * arguments. */
 static inline chain_instance *const *request_instances(const chain *c, const request *r)
 {

@@ -54,7 +54,6 @@ rill_sched_view schedule_view(const rill_engine *e, const running_items *list)
     };
 }
 
-/* List the idle items. */
 static rill_status list_idle(rill_engine *e)
 {
     running_items *idle = &e->schedule.idle;
@@ -189,7 +188,7 @@ static rill_status consider_listed(selection *p, int32_t n, int32_t count)
     return status;
 }
 
-/* Return the maximum number of states that the selected items make in this timestep. */
+/* Returns the maximum number of states that the selected items make in this timestep. */
 static int64_t max_nodes_needed(const selection *p)
 {
     int64_t wanted = 0;

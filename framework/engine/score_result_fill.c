@@ -12,7 +12,7 @@ typedef struct row_heap {
     int32_t n, capacity;
 } row_heap;
 
-/* Return 1 if entry i ranks before another choice, which has this action and log-probability, else 0. */
+/* Returns 1 if entry i ranks before another choice, which has this action and log-probability, else 0. */
 static int ranks_before(const row_heap *a, int32_t i, int32_t action, float logp)
 {
     return a->logp[i] > logp || (a->logp[i] == logp && a->action[i] < action);

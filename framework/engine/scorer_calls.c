@@ -41,7 +41,7 @@ rill_status scorer_states_begin(rill_engine *e, const row_table *rows)
                       "scorers' states");
 }
 
-/* Return the state that the scorer `link` has stored for the hypothesis with this node (state id). */
+/* Returns the state that the scorer `link` has stored for the hypothesis with this node (state id). */
 static char *node_state(const scorer_states *s, const chain *c, const chain_link *link, int32_t node)
 {
     return s->node_states + (size_t)node * c->state_bytes + link->state_offset;
@@ -121,7 +121,7 @@ static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32
         engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
-/* Return the instance of scorer number i that the row's item uses. */
+/* Returns the instance of scorer number i that the row's item uses. */
 static const chain_instance *row_instance(const rill_engine *e, const timestep *t, int32_t i, int32_t row)
 {
     return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
@@ -132,7 +132,7 @@ static int row_has_failed(const rill_engine *e, const timestep *t, int32_t row)
     return e->items.item[t->rows.slot[row]].failed < 0;
 }
 
-/* Return the index after the last row that belongs to the same item as `row`, at most `end`. */
+/* Returns the index after the last row that belongs to the same item as `row`, at most `end`. */
 static int32_t item_end(const timestep *t, int32_t row, int32_t end)
 {
     const int32_t own = t->rows.item[row];
@@ -298,7 +298,6 @@ static int same_spans(span a, span b)
     return 1;
 }
 
-/* Returns 1 if the modifiers of a row are equal, else 0. */
 static int same_rules(const row_rules *a, const row_rules *b)
 {
     return a->max_choices == b->max_choices && a->end_rule == b->end_rule && a->reward == b->reward &&

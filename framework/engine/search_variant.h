@@ -11,14 +11,14 @@
 
 #include "timestep.h"
 
-/* Return value of search_variant.choose_children(): the variant does not choose, and the item's children are chosen by score. */
+/* Returns value of search_variant.choose_children(): the variant does not choose, and the item's children are chosen by score. */
 enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {
     const char *name;
-    /* Return 1 if an item with these settings has the variant, else 0. NULL: has_modifiers decides instead. */
+    /* Returns 1 if an item with these settings has the variant, else 0. NULL: has_modifiers decides instead. */
     int (*has_settings)(const rill_settings *s);
-    /* Return 1 if the scorers' modifiers of the timestep's rows require the variant in this phase, else 0. */
+    /* Returns 1 if the scorers' modifiers of the timestep's rows require the variant in this phase, else 0. */
     int (*has_modifiers)(const modifier_table *rules);
 
     /* Fail if the settings select the variant and it cannot be combined with the other settings, the scorers or the domain. */
@@ -45,7 +45,7 @@ typedef struct search_variant {
 
     /* The hooks below are called for a single item, in the order of a timestep. */
 
-    /* Return how many choices to request for each row; 0: as many as the beam may have children. */
+    /* Returns how many choices to request for each row; 0: as many as the beam may have children. */
     int32_t (*n_choices)(const rill_engine *e, const item *it);
     /* Before merging: enlarge *n_children, the maximum number of the item's children, and *need, the hooks' scratch memory. `stride`:
      * maximum number of choices per row. */
@@ -92,7 +92,7 @@ static inline const search_variant *variant_take(uint32_t *set)
     for (uint32_t left_ = (set); left_ != 0;) \
         for (const search_variant *v = variant_take(&left_); v != NULL && v->hook != NULL; v = NULL)
 
-/* Return the set of variants that these settings select, or that these modifiers require. NULL: none. */
+/* Returns the set of variants that these settings select, or that these modifiers require. NULL: none. */
 static inline uint32_t variants_of(const rill_settings *s, const modifier_table *rules)
 {
     uint32_t set = 0;

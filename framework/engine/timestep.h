@@ -50,7 +50,6 @@ typedef struct row_table {
     int32_t n;
 } row_table;
 
-/* Copy row `from` of the table to index `to`. */
 static inline void row_table_move(row_table *r, int32_t to, int32_t from)
 {
     int32_t *const columns[] = {r->node,  r->parent, r->state_parent, r->action, r->slot,
@@ -196,16 +195,16 @@ typedef struct timestep {
 
 /* Read choice number `next` (from 0, best first) of a row, in order. Returns 1, or 0 if there is none. Defined in merge.c. */
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out);
-/* Return the row's best choices that end its hypothesis, if the row's end rule keeps them (modifiers.h). Defined in merge.c. */
+/* Returns the row's best choices that end its hypothesis, if the row's end rule keeps them (modifiers.h). Defined in merge.c. */
 ended_choices timestep_ended_choices(const timestep *t, int32_t row);
-/* Return a choice that timestep_next_choice() has already read. */
+/* Returns a choice that timestep_next_choice() has already read. */
 static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_t next)
 {
     const int second = row >= t->second_row;
     const topk *s = &t->rounds[second].topk;
     return topk_get(s, (size_t)(second ? row - t->second_row : row) * (size_t)s->choices.stride + (size_t)next);
 }
-/* Return an ended entry's own last action, with score 0: in merging the entry is its own only child. */
+/* Returns an ended entry's own last action, with score 0: in merging the entry is its own only child. */
 static inline topk_choice timestep_ended_choice(const beam_entry *entry)
 {
     return (topk_choice){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};

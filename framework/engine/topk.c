@@ -8,9 +8,9 @@
  *   - an end rule or a reward moves only the end action relative to the others
  *
  * So the model's best M + bans + lowered actions + kept actions + 1 include every choice except actions that may rise from below. These are
- * actions with a bonus and the end action, and are requested by name, as picks. A short list of allowed actions is requested as picks. A
- * long list of allowed actions or bans becomes a set of legal actions, to which the domain restricts the row. Adjacent rows with equal sets
- * share them. If only the domain knows which actions are terminal, all actions are requested.
+ * the actions with a bonus, and the end action. They are requested by name, as picks, and so is a short list of allowed actions. A long
+ * list of allowed actions or bans becomes a set of legal actions, to which the domain restricts the row. Adjacent rows with equal sets
+ * share a set. If only the domain knows which actions are terminal, all actions are requested.
  *
  * A row's result does not depend on other rows of the call. One limit, unless all actions are requested: a reward so large that rounding
  * makes scores equal can hide an action with a smaller id.
@@ -50,7 +50,7 @@ static int needs_set(const row_rules *r)
     return r->allowed.n > SHORT_LIST || (r->bans.n > SHORT_LIST && !has_only_picks(r));
 }
 
-/* Return 1 if the rules may remove the end action from the row's best choices or change its rank, else 0. */
+/* Returns 1 if the rules may remove the end action from the row's best choices or change its rank, else 0. */
 static int may_move_end(const topk *s, const row_rules *r)
 {
     return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
@@ -68,13 +68,13 @@ static int32_t row_max_choices(const topk *s, const row_rules *r)
     return need < s->info->actions ? (int32_t)need : s->info->actions;
 }
 
-/* Return 1 if the rules allow the end action, else 0. The end action gets end_reward; all other actions get `reward`. */
+/* Returns 1 if the rules allow the end action, else 0. The end action gets end_reward; all other actions get `reward`. */
 static int may_score_end(const row_rules *r)
 {
     return (r->end_rule & (RILL_END_FORBIDDEN | RILL_END_NOT_YET)) == 0;
 }
 
-/* Return the actions among which the row's picks are, the actions whose log-probability is requested by name. */
+/* Returns the actions among which the row's picks are, the actions whose log-probability is requested by name. */
 static span named_actions(const row_rules *r)
 {
     return has_only_picks(r) ? r->allowed : r->additions;
@@ -380,7 +380,7 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
     }
 }
 
-/* Return 1 if the rules change no score, and remove choices only by the end rule and by the limit M; else 0. */
+/* Returns 1 if the rules change no score, and remove choices only by the end rule and by the limit M; else 0. */
 static int only_filters(const row_rules *r)
 {
     return r->bans.n + r->allowed.n + r->additions.n + r->kept.n == 0 && r->reward == 0 &&

@@ -183,7 +183,7 @@ static void call_trace(void *user, const rill_trace_event *event)
     pthread_mutex_unlock(&w->all->trace_lock);
 }
 
-/* Return the number of workers on a device, which share the memory limit. */
+/* Returns the number of workers on a device, which share the memory limit. */
 static int32_t n_sharers(const rill_workers *all, int32_t device)
 {
     int32_t n = 0;
@@ -229,7 +229,7 @@ static void *do_nothing(void *user)
     return user;
 }
 
-/* Return 1 if the system can start one more thread, in addition to those that the engines have started; else 0. */
+/* Returns 1 if the system can start one more thread, in addition to those that the engines have started; else 0. */
 static int can_start_thread(const rill_workers *all)
 {
     pthread_t thread;
@@ -372,7 +372,6 @@ typedef struct run {
     char error[RILL__MESSAGE_BYTES]; /* message of `failed`: a copy that later calls do not overwrite */
 } run;
 
-/* Submit an input that has failed already. */
 static rill_status submit_failed(const run *r, const rill_request *req, rill_status status, const char *message)
 {
     int64_t id;
