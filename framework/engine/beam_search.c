@@ -56,8 +56,7 @@ void timestep_finish(timestep *t)
 
 /* --- select ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the maximum number of live hypotheses of one timestep. Two timesteps can be in progress if half of all live hypotheses fill the
- * device. INT64_MAX: no limit. */
+/* Returns half of all live hypotheses if each half fills the device, so that two timesteps can be in progress; else INT64_MAX: no limit. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
