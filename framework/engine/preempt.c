@@ -12,8 +12,8 @@
  *
  * No output changes, because an item's search, and whether its input fails, depend on that item alone.
  *
- * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which is
- * never preempted, and whose length is bounded. */
+ * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which
+ * stays the oldest until it finishes, and whose length is bounded. */
 #include <stdio.h>
 
 #include "engine_internal.h"
