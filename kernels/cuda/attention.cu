@@ -48,8 +48,7 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
 
 /* --- partial softmax ---------------------------------------------------------------------------------------------- */
 
-/* exp(x - max) for a score x; 0 if max is -infinity. fmaxf() skips NaN when it finds max, but a NaN score makes the
- * sum NaN. */
+/* exp(x - max) for a score x; 0 if max is -infinity. A NaN score is never max, but makes the sum NaN. */
 __device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
@@ -60,8 +59,8 @@ struct softmax_sums {
     float max, sum;
 };
 
-/* Two partial softmaxes, merged; by_a and by_b scale their sums of values. merged() uses no fmaf, so that all kernels
- * that merge chunks give the same bits. */
+/* Two partial softmaxes, merged; by_a and by_b scale their sums of values. Without fmaf, all kernels merge with the
+ * same bits. */
 struct merge_result {
     softmax_sums all;
     float by_a, by_b;
@@ -238,8 +237,7 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* Add keys t, t + 32 / GROUP and so on to the group's running softmax. row[n] is the n-th key's row; negative: none.
- * Piece i of a lane begins at column first + i * 4 * GROUP. */
+/* Add keys t, t + 32 / GROUP and so on to the group's running softmax. row[n] is the n-th key's row; negative: none. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
                                         attend_partial<P> *sofar)
@@ -315,8 +313,7 @@ __device__ static inline attend_partial<P> attend_chunk(const narrow_head<P> &x,
     return sofar;
 }
 
-/* A head has at most GROUP * 4 * P columns. The launch bound keeps the compiler from raising occupancy by spilling;
- * 64 KiB of loads in flight saturate memory. */
+/* A head has at most GROUP * 4 * P columns. The launch bound keeps the compiler from raising occupancy by spilling. */
 template <int GROUP, int P, bool ALIGNED>
 __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) attend_narrow(attend_work w)
 {

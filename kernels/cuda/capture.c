@@ -1,9 +1,8 @@
-/* Captures runs as CUDA graphs and replays them, since the host enqueues a timestep's launches more slowly than the
- * GPU runs them.
+/* Captures runs as CUDA graphs and replays them, which takes the host less time than to enqueue each launch.
  *
  * A captured graph contains addresses and sizes, so it serves only runs with the same memory layout. The layout
- * follows from row counts rounded up to 4, 5, 6 or 7 times a power of two; kernels read the actual count on the
- * device. Encoder runs are not captured, since their input lengths hardly ever recur.
+ * follows from rounded row counts; kernels read the actual count on the device. Encoder runs are not captured, since
+ * their input lengths hardly ever recur.
  *
  * Copies between host and device are not captured. A graph that copies memory freed in the meantime fails or crashes,
  * even if other memory now has the same address.

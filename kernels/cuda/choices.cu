@@ -1,15 +1,14 @@
 /* choices.cu: top M symbols of rows, and log-probabilities of given symbols.
  *
- * A row is read once. A 64-bit key orders its symbols totally: the value's bits in an order-preserving form, then the
- * smaller symbol. Each warp keeps its best keys in registers, sorted across lanes. Larger keys are pending in shared
- * memory until 32 of them are sorted and merged. A lower bound from the row's first step keeps most keys out.
+ * A 64-bit key orders the symbols of a row totally: by value, then by smaller symbol. Each warp keeps its best keys
+ * in registers. Larger keys wait in shared memory until 32 of them are sorted and merged. A lower bound from the
+ * row's first step keeps most keys out.
  *
  * log_norm is known only at the end, and different logits x may round to the same log-probability. So the top M + 1
- * are found by x. The row is read again, with log_norm, only if the M-th and the (M + 1)-th log-probability are
- * equal.
+ * are found by x. The row is read again only if the M-th and the (M + 1)-th log-probability are equal.
  *
- * Long rows are cut into parts, by V alone. With few rows each part has its own block, and a second kernel merges the
- * parts, with the same bits. For M >= BEST_MANY the M-th largest key is found by radix selection, after log_norm.
+ * Long rows are cut into parts, by V alone. If rows are few, each part has its own block, and a second kernel merges
+ * the parts, with the same bits. For M >= BEST_MANY, radix selection finds the M-th largest key.
  * Sections: keys · a warp's best · a block's best · results · kernels · large M · picks · launches. */
 #include "collective.cuh"
 #include "symbols.cuh"
@@ -88,9 +87,8 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
-/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i
- * / 32 of lane i % 32. The larger of two keys comes first if i & SIZE is 0. All indices are constants, so keys stay
- * in registers. */
+/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register
+ * i / 32 of lane i % 32. Of two keys the larger comes first if i & SIZE is 0. Constant indices keep keys in registers. */
 template <int N, int SIZE, int STRIDE, typename key_type>
 __device__ static __forceinline__ void best_steps(key_type (&key)[N])
 {
@@ -171,8 +169,7 @@ template <int N> __device__ static inline void best_merge_pending(best_kept<N> &
     kept.floor = best_key_value(last);
 }
 
-/* Set the floor before a warp's first symbols are added, so that few are sorted: the (want + 1)-th best of the N best
- * legal values of each lane. */
+/* Set the floor before a warp's first symbols are added, so that few are sorted. */
 template <int N>
 __device__ static inline void best_raise_floor(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less,

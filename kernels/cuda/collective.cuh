@@ -1,5 +1,5 @@
-/* collective.cuh: what the threads of a warp or a block compute together, by CUB, whose primitives of fixed size have
- * a fixed order of operations. Tests compile the same names for the host. See docs/gpu.md. */
+/* collective.cuh: what the threads of a warp or a block compute together, by CUB. Its primitives have a fixed order
+ * of operations. See docs/gpu.md. */
 #ifndef RILL_CUDA_COLLECTIVE_CUH
 #define RILL_CUDA_COLLECTIVE_CUH
 

@@ -2,11 +2,10 @@
  * module.
  *
  * All rows of a run are one block. The host computes index spaces, columns and indices in pinned memory. One copy
- * uploads them to the run's device copy, at the same offsets; one copy downloads results. A frame is the memory of
- * one run that outlives the call: pinned arrays and their device copy.
+ * uploads them to the device, at the same offsets. One copy downloads results. A frame is the memory of one run that
+ * outlives the call: pinned arrays and their device copy.
  *
- * Encoders run ahead of the graphs that decode, in a stream of their own (streams.c). The host waits for a run only
- * to deliver its results, or to reuse its frame. */
+ * The host waits for a run only to deliver its results, or to reuse its frame. */
 #ifndef RILL_CUDA_EXECUTOR_H
 #define RILL_CUDA_EXECUTOR_H
 
@@ -82,8 +81,8 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* A slot is an input's place in flight. A slot update (`fill`) is GPU work that writes a slot's data: an encoder's
- * run or an upload. Slot updates are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
+/* A slot is an input's place in flight. A slot update (`fill`) is GPU work that writes a slot's data. Slot updates
+ * are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
 typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
     uint64_t n_fills;                   /* number of slot updates enqueued so far */

@@ -56,8 +56,8 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Make operation `op_index` also write a rounded copy of its output for the GEMMs that read it. If only GEMMs read
- * it, the output is not written in fp32. */
+/* Make operation `op_index` also write a rounded copy of its output for GEMMs. If only GEMMs read the output, it is
+ * not written in fp32. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(p, &p->op[op_index]);
@@ -89,8 +89,8 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Whether cuBLASLt can read or write n floats of each row in place: rows in order, 16-byte aligned, and without data
- * in the padding columns, which cuBLASLt overwrites. */
+/* Whether cuBLASLt can read or write n floats of each row in place. It overwrites padding columns, and needs 16-byte
+ * alignment. */
 static int is_cublas_operand(const dev_graph *p, const dev_operand *o, size_t n)
 {
     if (!is_dense(o)) return 0;

@@ -1,7 +1,7 @@
 /* gpu.cu: gpu.h with the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
  *
- * Driver functions are obtained through the runtime, so the module loads on machines without a driver, and gpu_open()
- * says why no GPU can be used. CUDA's current device is per thread, so functions that need it set it first. */
+ * Driver functions are obtained through the runtime, so the module loads on machines without a driver. CUDA's current
+ * device is per thread, so functions that need it set it first. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -55,7 +55,7 @@ size_t gpu_granule_bytes(const gpu_device *device);
 size_t gpu_free_bytes(const gpu_device *device);
 
 /* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that
- * ran out, with nothing changed: GPU_NO_MEMORY also beyond the reserved addresses. */
+ * ran out, with nothing changed. Beyond the reserved addresses that is GPU_NO_MEMORY. */
 enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
@@ -74,9 +74,8 @@ void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits for the 
 void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 
-/* Stream capture: work enqueued from here on is recorded, not executed, until gpu_capture_end() returns the graph.
- * The same stream can replay it any number of times. On failure both give a reason and -1 or NULL, and the stream is
- * as before. */
+/* Stream capture: work enqueued from here on is recorded, not executed. gpu_capture_end() returns the graph, which
+ * the same stream can replay. On failure both give a reason and -1 or NULL, and the stream is as before. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 typedef struct gpu_graph_exec gpu_graph_exec;
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);

@@ -61,8 +61,8 @@ void cuda_make_indices(cuda_run *r)
 
 /* --- on the device ------------------------------------------------------------------------------------------------ */
 
-/* An index into a ragged table is a slot's first row plus a token's number. args->out holds the number that the host
- * knows, if any; the device reads the rest from columns. */
+/* An index into a ragged table is a slot's first row plus a token's number. args->out holds what the host knows of
+ * it. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)
 {
     const int32_t *base = args->out;

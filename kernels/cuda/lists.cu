@@ -22,9 +22,8 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args)
 
 /* --- products with the weights of a vocabulary subset ------------------------------------------------------------- */
 
-/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS adjacent rows of a slot, which share the loads of
- * weights. Rows of `a` are staged in shared memory. The kernel is compiled for each number of rows, so that one row
- * costs less. */
+/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS adjacent rows of a slot. The rows share the loads of
+ * weights and are staged in shared memory. */
 enum {
     SUBSET_ROWS = 4, /* rows of a thread block */
     SUBSET_WARPS = 8,

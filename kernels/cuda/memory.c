@@ -148,8 +148,8 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Reserve addresses for the largest size of each table: each kind of table gets a part of the device's memory, so
- * that a process has enough for many sessions. Symbols of subsets are numbered by 32 bits. */
+/* Reserve addresses for the largest size of each table. Each kind of table gets a part of the device's memory, so
+ * that addresses suffice for many sessions. */
 static void reserve_addresses(const rill_session *s)
 {
     const size_t tables = s->network->n_tables, device_bytes = gpu_memory_bytes(get_cuda(s)->gpu),

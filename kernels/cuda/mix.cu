@@ -1,7 +1,5 @@
-/* mix.cu: logarithm of the mean of several models' probabilities.
- *
- * The log-normalisers come first, one block per row and model, then the mixture, one block per part of a row. One
- * thread reads and writes a symbol, so x may alias the first model's logits. */
+/* mix.cu: logarithm of the mean of several models' probabilities. One thread reads and writes a symbol, so x may
+ * alias the first model's logits. */
 #include "symbols.cuh"
 
 __device__ static inline symbols_row mix_row(const gpu_mix &a, int32_t e, int32_t r)

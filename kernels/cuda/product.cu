@@ -46,8 +46,8 @@ static cublasStatus_t make_shape(shape *s, const gpu_product *p)
 static const uint64_t FP32_NUMBERS =
     CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
 
-/* Alignments that candidate algorithms may assume (see gpu.h), their workspace, and whether they may split sums.
- * Without `fast`, the mask excludes TF32 and emulation for fp32 weights, whatever the environment says. */
+/* Alignments that algorithms may assume (see gpu.h), their workspace, and whether they may split sums. Without
+ * `fast`, fp32 weights are not multiplied in TF32. */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16,

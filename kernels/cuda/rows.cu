@@ -1,7 +1,4 @@
-/* rows.cu: copies, sums and activations of rows, and indices derived from columns. Norms are in norm.cu.
- *
- * The kernels are memory-bound: each element is read once and written once, in 16-byte pieces if alignment allows
- * it. */
+/* rows.cu: copies, sums and activations of rows, and indices derived from columns. Norms are in norm.cu. */
 #include "rows.cuh"
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */

@@ -348,8 +348,7 @@ static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill
     return RILL_OK;
 }
 
-/* Grow the device copy of the frame (memory of a run). The frame is idle, so the copy may move when its reserved
- * addresses are exhausted. */
+/* Grow the device copy of the frame, which may move, since the frame is idle. */
 static rill_status grow_device_copy(cuda_run *r)
 {
     gpu_region *dev_copy = &r->frame->device_copy;

@@ -1,7 +1,6 @@
 /* Choices: uploads requests, downloads top symbols and log-probabilities.
  *
- * Picks are given actions whose log-probabilities are requested. The host maps them to symbols, since it knows the
- * vocabulary subsets. Legal sets stay bitsets of actions.
+ * Picks are given actions whose log-probabilities are requested. The host maps them to symbols.
  * Sections: sizes · requests · enqueuing · results. */
 #include "executor.h"
 

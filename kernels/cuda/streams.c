@@ -1,8 +1,7 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Slot updates run ahead in a stream of their own, and are numbered: encoder graphs, which write tables of slots and
- * use no nodes, and updates of vocabulary subsets and host tables. All other graphs decode. A decoding run waits only
- * for the updates of its slots.
+ * Slot updates run ahead in a stream of their own: encoder graphs, and updates of vocabulary subsets and host tables.
+ * All other graphs decode. A decoding run waits only for the updates of its slots.
  *
  * A slot update may reuse rows of dropped slots, so it waits for decoding runs without pending results. A micro-batch
  * with pending results never reads such rows, since domain.h allows a slot to be dropped only after its results have

@@ -1,7 +1,6 @@
 /* symbols.cuh: how choices.cu and mix.cu read rows of logits, and log-sum-exp.
  *
- * Invariant: the symbols that a thread reads never depend on the row's address, so alignment does not change a sum's
- * bits. */
+ * Invariant: the symbols that a thread reads, and so a sum's bits, never depend on the row's address. */
 #ifndef RILL_CUDA_SYMBOLS_CUH
 #define RILL_CUDA_SYMBOLS_CUH
 
@@ -61,8 +60,8 @@ __device__ static inline void symbols_add_wide(const float *from, int32_t v, flo
     x[4] += b.x, x[5] += b.y, x[6] += b.z, x[7] += b.w;
 }
 
-/* Read this thread's symbols of the step from `base` on, a multiple of 4. `end` is a multiple of 4 or the row's end;
- * symbols from `end` on are -infinity. */
+/* Read this thread's symbols of the step from `base` on. `base` is a multiple of 4. Symbols from `end` on are
+ * -infinity. */
 __device__ static inline void symbols_read(const symbols_row &s, int32_t base, int32_t end, float (&x)[SYMBOLS_READ])
 {
     const int32_t v = symbols_index(base, 0);

@@ -34,9 +34,8 @@ int gpu_is_plain(const gpu_matrix *m, int32_t range)
 
 /* --- families ----------------------------------------------------------------------------------------------------- */
 
-/* Reconstructions of cuBLASLt's products (facebookexperimental/triton#2752, #2757) found that tensor-core kernels
- * without split-K have one fp32 sum over K. CUDA-core kernels for small sizes divide K. The trial decides about
- * others. */
+/* cuBLASLt's tensor-core kernels without split-K have one fp32 sum over K (facebookexperimental/triton#2752, #2757).
+ * CUDA-core kernels for small sizes divide K. The trial decides about others. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *a)
 {
     enum { CUTLASS_FIRST = 21, CUTLASS_SECOND = 23, CUTLASS_THIRD = 24, NVJET = 66 };
@@ -183,8 +182,8 @@ static int out_of_memory(char why[GPU_ERROR_BYTES])
     return -1;
 }
 
-/* Allocate and fill a trial's rows: as many as give an output of 256 MiB, at most 12,289, fewer if GPU memory is
- * short. A trial has four outputs. */
+/* Allocate and fill a trial's rows: as many as an output of 256 MiB holds, at most 12,289, fewer if GPU memory is
+ * short. */
 static int open_trial(trial *t, char why[GPU_ERROR_BYTES])
 {
     enum { MOST = 12289, OUTPUT_BYTES = 256 << 20 };
@@ -237,8 +236,8 @@ static bool try_rows(const trial *t, const uint64_t algo[8], int32_t first, int3
     return gpu_multiply_by(t->stream, &p, algo) == 0;
 }
 
-/* Whether each row's result is bit-identical to the reference, for the first n rows and for the last n rows, for many
- * n. Failures of CUDA set the error. */
+/* Whether each row's result is bit-identical to the reference, for the first and last n rows, for many n. Failures of
+ * CUDA set the error. */
 static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add, char why[GPU_ERROR_BYTES])
 {
     static const int32_t lengths[] = {1,    2,    3,    4,    5,    8,    9,    16,   17,   31,   32,   33,   48,   64,
@@ -260,8 +259,8 @@ static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add
 
 /* --- the choice --------------------------------------------------------------------------------------------------- */
 
-/* Choose the first candidate that is bit-identical to the reference, with and without an addend. With new_reference,
- * the reference is the candidate's own result for all rows. */
+/* Choose the first candidate that is bit-identical to the reference. With new_reference, the reference is the
+ * candidate's own result for all rows. */
 static bool choose_for(const trial *t, int32_t range, bool new_reference, gpu_matrix *m, char why[GPU_ERROR_BYTES])
 {
     gpu_candidate candidate[GPU_CANDIDATES];
