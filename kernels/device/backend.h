@@ -52,8 +52,8 @@ typedef struct dev_backend {
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
     unsigned weight_types;
 
-    /* add_matrix() takes the weights of matrix number `idx`, the number of matrices so far. Row i of the weights [n,
-     * k] begins at w + i * stride. finish() takes constants and graphs. It is NULL if nothing is left to do. Both
+    /* add_matrix() takes the weights of matrix number `idx`, the number of matrices so far. Row i of the weights
+     * [n, k] begins at w + i * stride. finish() takes constants and graphs. It is NULL if nothing is left to do. Both
      * record failures in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
@@ -306,8 +306,8 @@ static inline int32_t dev_first_action(const dev_op *op)
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-/* A range of rows; a slot has one. dev_ranges takes the first free range that is large enough. Adjacent free ranges
- * are joined, also with the unused rows at the end. */
+/* A range of rows; a slot has one. dev_ranges takes the first free range that is large enough, and joins adjacent
+ * free ranges. */
 typedef struct dev_range {
     int32_t first, count;
 } dev_range;
@@ -371,8 +371,8 @@ const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Offsets in bytes of a run's buffers, for a block of at most max_rows rows of each index space. They count in the
- * host's memory, for what the host computes, or in the device's, for tensors. Both may be the same memory. */
+/* Offsets in bytes of a run's buffers, for a block of at most max_rows rows of each index space. The host's memory
+ * has what the host computes; the device's memory has tensors. Both may be the same memory. */
 typedef struct dev_layout {
     size_t *max_rows;          /* [spaces + 1] maximum rows of each index space in a block */
     size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
@@ -405,8 +405,8 @@ typedef struct dev_run {
     size_t *max_length;
     size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
-    /* [n_guards] ends of the device's arrays, each followed by a guard: the rest of the last cache line and DEV_GUARD
-     * bytes. The backend checks that nothing wrote there. NULL: there are no guards */
+    /* [n_guards] ends of the device's arrays; NULL: no guards. A guard follows each array: the rest of the last cache
+     * line and DEV_GUARD bytes. The backend checks that nothing wrote there */
     size_t *guard;
     size_t n_guards;
 } dev_run;

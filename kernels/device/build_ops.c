@@ -1,6 +1,4 @@
-/* Adds operations to a graph, with all checks, from the lists of rill/ops.h.
- *
- * Checked here instead of in each run: widths, index spaces, writes before reads, and outputs that overwrite inputs.
+/* Adds operations to a graph, from the lists of rill/ops.h. All checks are made here, not in each run.
  * Sections: the lists · beginning · operands · row operations · products and scans · attention · choices. */
 #include <string.h>
 
@@ -172,8 +170,8 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     }
 }
 
-/* Check all operands of the operation, inputs before outputs. repeats: occurrences of the last operand. out_use:
- * extra flags of outputs. widths[i]: width number i of the operation's list. */
+/* Check all operands of the operation. repeats: occurrences of the last operand. out_use: extra flags of outputs.
+ * widths[i]: width number i of the operation's list. */
 static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
 {
     const op_info *info = &infos[b->op->kind];

@@ -1,9 +1,9 @@
 /* The CPU as a device: weights, rows of tables, and the partition of a run's rows. One thread computes a span of
  * rows, one block at a time through all operations.
  *
- * Block sizes keep the tensors between operations in cache. A block's tensors take about half of the second-level
- * cache if the weights fit there, else a few megabytes, since each block reads the weights again. A run with too few
- * rows for one span per thread has a single span, and the threads divide each operation.
+ * A block's tensors take about half of the second-level cache if the weights fit there. Else they take a few
+ * megabytes, since each block reads the weights again. If a run has too few rows for one span per thread, the threads
+ * divide each operation.
  *
  * Invariant: the partition does not change any result.
  * Sections: the device · weights · sessions · tables · partition · layout · spans · the run · the backend. */
@@ -261,8 +261,8 @@ static void choose_spans(cpu_run *r)
     for (size_t s = 0; s <= r->n_spans; s++) r->span_begin[s] = s * r->d.n / r->n_spans;
 }
 
-/* Assign sequences to spans in turn, so that each span gets long and short sequences. sorted [n]: sequences by
- * descending length; order [n] out: the sequence at each position of the run. */
+/* Assign sequences to spans in turn. sorted [n]: sequences by descending length; order [n] out: the sequence at each
+ * position of the run. */
 static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
 {
     size_t span = 0;

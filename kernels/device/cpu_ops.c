@@ -274,8 +274,8 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
-/* Run step t of a GRU for the first `live` sequences. The GRU kernel adds the input part of the gates, because the
- * reset gate scales the recurrent part first. */
+/* Run step t of a GRU for the first `live` sequences. The kernel adds the input part of the gates after the reset
+ * gate has scaled the recurrent part. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;

@@ -30,8 +30,8 @@ static rill_status module_path(rill_text *path, const char *name)
                             file, name);
 }
 
-/* Look up `symbol` in a module. If either is missing, *out is NULL and dlerror() says why. A loaded module stays,
- * since it may have started threads. */
+/* Look up `symbol` in a module. If either is missing, *out is NULL and dlerror() says why. A loaded module may have
+ * threads, so it stays. */
 static rill_status find_module(rill_context *ctx, const char *name, const char *symbol, void **out)
 {
     rill_text path = {.ctx = ctx};

@@ -2,8 +2,7 @@
  * derived from the block's rows, such as the distinct values of a column. An index maps each row of an operation to a
  * row of an operand.
  *
- * Index spaces are computed at the start of a block, in order of declaration. An index is computed when an operation
- * first needs it. A column whose entries are contiguous in the host's array is the index itself.
+ * Index spaces are computed at the start of a block, an index when an operation first needs it.
  * Sections: rows of the host · index spaces · the block · indices · paths and lists of keys. */
 #include "backend.h"
 
@@ -243,8 +242,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 
 /* --- paths and lists of keys -------------------------------------------------------------------------------------- */
 
-/* Return two arrays in one: each row's first entry in its path, and the paths' lengths. A path lists the nodes from
- * the root to a hypothesis. */
+/* Return two arrays in one: the first entry and the length of each row's path, the nodes from the root to its node. */
 static int32_t *path_array(const dev_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->host + b->run->layout.path_offset[path]);

@@ -235,7 +235,7 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
 }
 
 /* Empty a slot's vocabulary subset. The memory of a subset with weights is freed, since memory limits count only
- * slots in use. Otherwise the slot keeps it. */
+ * slots in use. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = dev_get_subset(s, idx, slot);
