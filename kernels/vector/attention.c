@@ -66,8 +66,8 @@ RILL_INLINE void additive_step(vf acc[KEYS], const float *weights, const float *
     for (int t = 0; t < KEYS; t++) acc[t] = v_fma(w, v_tanh(v_add(v_load_n(key[t] + k, n), y)), acc[t]);
 }
 
-/* Compute the additive scores of up to KEYS keys from t on, for one query row. Keys are independent chains of sums,
- * which hides the latency of tanh. */
+/* Compute the additive scores of up to KEYS keys from t on, for one query row. Independent sums hide the latency of
+ * tanh. */
 static void score_additive(const rill_attention *a, const group *g, size_t t, int q)
 {
     vf acc[KEYS];
@@ -232,8 +232,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* Compute all scores in g->p; with `more`, add them to the relative position bias there. Entries after the last key
- * become -infinity. Returns each head's maximum, broadcast over its four lanes. */
+/* Compute all scores in g->p; with `more`, add them to the position bias there. Entries after the last key become
+ * -infinity. Returns each head's maximum, broadcast over its four lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
@@ -257,7 +257,7 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 /* ---- narrow heads: softmax --------------------------------------------------------------------------------------------- */
 
 /* Replace scores by exponentials. Returns 1 / sum of each head, broadcast over its four lanes. The context is scaled
- * at its end, so that nothing waits for the division. A NaN reaches all of its head through the sum. */
+ * at its end, so that nothing waits for the division. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;

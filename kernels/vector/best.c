@@ -1,13 +1,13 @@
 /* best.c (vector): bias, log-softmax and the B best symbols of a row.
  *
- * A row is processed in pieces of PIECE symbols that stay in L1. Each piece is biased into a buffer, and its
- * exponentials are summed against the running maximum of each lane. Each lane maximum is also the maximum of a
- * disjoint group of symbols. So the B-th largest lane maximum is a lower bound for the B-th best symbol. Only symbols
- * that reach the bound become candidates. A long row is reread only where a span's maximum reaches it.
+ * A row is processed in pieces that stay in L1. Exponentials are summed against the running maximum of each lane. A
+ * lane's maximum is also the maximum of a disjoint group of symbols. So the B-th largest lane maximum is a lower
+ * bound for the B-th best symbol. Only symbols that reach the bound become candidates. A long row is reread only
+ * where a span's maximum reaches the bound.
  *
  * Invariant: the choice and order of the returned symbols depend only on logp (x - log_norm, one rounding) and the
- * id. The bound is converted to logp before it is compared, since different x may round to equal logp. Candidates are
- * collected in ascending id, so a stable ranking breaks ties by smaller id.
+ * id. The bound is compared as logp, since different x may round to equal logp. Candidates are collected in ascending
+ * id, so a stable ranking breaks ties by smaller id.
  *
  * Sections: a piece, the normaliser, the bound, candidates, ranking, a row. */
 #include <assert.h>
@@ -144,8 +144,8 @@ RILL_INLINE void fetch_ahead(const row *r, size_t v)
     }
 }
 
-/* Add exp(x - max) of the n symbols in s->x to the lane sums. The maximum is at least -FLT_MAX, to avoid -infinity -
- * -infinity. The NaN for +infinity is intended. */
+/* Add exp(x - max) of the n symbols in s->x to the lane sums. -FLT_MAX as maximum avoids -infinity - -infinity. The
+ * NaN for +infinity is intended. */
 static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
 {
     const vf max = v_max(top, s->lane_max), none = v_zero();
@@ -228,8 +228,8 @@ RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
     return n;
 }
 
-/* Return a value that at least b of count * VL values reach, but not many more. Returns -infinity if bisection finds
- * none within 2^20 of the maximum. */
+/* Return a value that at least b of count * VL values reach, but not many more; -infinity if none is within 2^20 of
+ * the maximum. */
 static float kth_largest_bisect(const float *x, size_t count, size_t b)
 {
     vf top = minus_infinity();
@@ -256,8 +256,8 @@ static void drop_illegal(const row *r, scan *s)
         v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), minus_infinity()));
 }
 
-/* Return a value that at least b legal symbols of the row reach; -infinity if none is known. Group maxima are
- * cheapest, but bound badly once b nears their number. Then all symbols or the span maxima are used. */
+/* Return a value that at least b legal symbols of the row reach; -infinity if none is known. The maxima of groups are
+ * cheapest, but bound badly for large b. */
 static float kth_lower_bound(const row *r, scan *s, size_t b)
 {
     const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
@@ -296,8 +296,8 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
-/* Remove candidates that are not among the b best. Their own b-th best score is a better bound, to which *low is
- * raised. Returns false if too many candidates remain, which happens with ties. */
+/* Remove candidates that are not among the b best, and raise *low to the b-th best. Returns false if too many
+ * candidates remain, which happens with ties. */
 static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
     const size_t all = c->count;
@@ -315,8 +315,8 @@ static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, v
     return c->count <= RANK_MAX;
 }
 
-/* Append the candidates of one piece, x[0..n). A long piece packs only vectors that have candidates. A short piece
- * packs every vector, which is cheaper than mispredicted branches. Returns false if the candidates do not fit. */
+/* Append the candidates of one piece, x[0..n). In a short piece, packing every vector is cheaper than mispredicted
+ * branches. Returns false if the candidates do not fit. */
 static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
                          vf *low)
 {
@@ -424,8 +424,7 @@ RILL_INLINE void collect_vector(const row *r, candidates *c, size_t v, float nor
     collect(r, c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
 }
 
-/* Radix selection: count keys in buckets, then subdivide the bucket of the B-th best key until it has few candidates
- * or only ties. `top` is the best score. */
+/* Radix selection: count keys in buckets, then subdivide the bucket of the B-th best key. `top` is the best score. */
 static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top)
 {
     enum { BUCKETS = 2048, FIRST = 15, ALL = 21 };

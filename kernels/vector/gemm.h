@@ -72,9 +72,8 @@ typedef struct quantised {
 
 /* ---- macros to write tiles ---- */
 
-/* The sums must stay in registers, and compilers keep only named variables there, not arrays (measured: faster). So
- * macros repeat the tile's code for each variable c_ij. The conditions are constants, and code beyond mr and nv is
- * eliminated. */
+/* The sums must stay in registers, and compilers keep only named variables there, not arrays. So macros repeat the
+ * tile's code for each variable c_ij. Conditions are constants, and code beyond mr and nv is eliminated. */
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ROWS2(X, u) X(0, u) X(1, u) X(2, u) X(3, u) X(4, u) X(5, u) X(6, u) X(7, u)
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
@@ -110,8 +109,7 @@ static size_t strip_vectors(size_t remaining, size_t rows)
 }
 #endif
 
-/* The first tile of a panel reads its weights from memory, and would stall. So each tile prefetches its part of the
- * next panel. Measured: faster. */
+/* The first tile of a panel would stall on its weights. So each tile prefetches its part of the next panel. */
 #define LOOK_AHEAD(mr)                                                                           \
     if ((mr) >= AHEAD_ROWS) {                                                                    \
         for (int u = 0; u < AHEAD; u++, ahead += t->ahead_step) __builtin_prefetch(ahead, 0, 2); \

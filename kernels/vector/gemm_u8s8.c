@@ -90,8 +90,8 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* C = start + float(sum) * (row scale * column scale). A loop of its own keeps the sums in registers (measured:
- * faster). Row fields are copied to locals, since stores may alias them. */
+/* C = start + float(sum) * (row scale * column scale). A loop of its own keeps the sums in registers. Row fields are
+ * copied to locals, since stores may alias them. */
 RILL_INLINE void store_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
                                const int adds)
 {

@@ -84,8 +84,8 @@ RILL_INLINE vf v_max_quads(vf x)
     return v_max(v_even_lanes(y, y), v_odd_lanes(y, y));
 }
 
-/* Load the first n lanes at p, or all if n >= VL. v_store_n() tests too, since a masked store of a whole vector is
- * slower than a plain store on some processors. */
+/* Load the first n lanes at p, or all if n >= VL. A masked store of a whole vector is slower than a plain store on
+ * some processors. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)
 {
     return n >= VL ? v_load(p) : v_load_first(n, p);
@@ -100,8 +100,7 @@ RILL_INLINE void v_store_n(float *p, size_t n, vf x)
 
 /* ---- exp, tanh, sigmoid ---------------------------------------------------------------------------------- */
 
-/* Split x into n ln2 + r; returns n and sets *r. ln2 has two parts, so that r is exact to the last bit for |n| <=
- * 150. */
+/* Split x into n ln2 + r; returns n and sets *r. r is exact to the last bit for |n| <= 150. */
 RILL_INLINE vf v_reduce_ln2(vf x, vf *r)
 {
     const vf n = v_round(v_mul(x, v_set1(1.44269504f)));
@@ -131,8 +130,8 @@ RILL_INLINE vf v_exp(vf x)
 
 /* Return sum + e^x for x <= 0, cheaper and less accurate than v_exp: 1.5e-7 relative near 0, 1e-7 |x| further out.
  *
- * With t = x log2 e, adding 1.5 * 2^23 + 127 leaves round(t) + 127, an exponent, in the low bits. A polynomial 1 + f
- * q(f) gives the fraction. e^x is exactly 1 at 0 and at least 2^-126. NaN stays NaN. */
+ * With t = x log2 e, adding 1.5 * 2^23 + 127 leaves round(t) + 127, an exponent, in the low bits. A polynomial
+ * 1 + f q(f) gives the fraction. e^x is exactly 1 at 0 and at least 2^-126. NaN stays NaN. */
 RILL_INLINE vf v_add_exp(vf sum, vf x)
 {
     const vf magic = v_set1(12583039.0f), t = v_max(v_set1(-126.0f), v_mul(x, v_set1(1.44269504f)));
