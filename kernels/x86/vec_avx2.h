@@ -108,8 +108,7 @@ static inline vf v_scale2(vf x, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(x, a), b);
 }
 
-/* Lane order for compression: the positions of the set bits of an 8-bit mask, lowest first, one per lane. BMI2 is
- * slow but correct on Zen 1 and 2. */
+/* Lane order for compression: the positions of the set bits of an 8-bit mask, lowest first, one per lane. */
 static inline vi compress_order(unsigned bits)
 {
     const uint64_t spread = _pdep_u64(bits, 0x0101010101010101u) * 0xffu;
