@@ -1,8 +1,7 @@
 /* int8_pairs.h: the tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla). One
  * instruction adds the products of two rows, eight k and two columns to four sums.
  *
- * Two lines of packed weights are interleaved for each pair of columns. The sums of a pair of rows share registers
- * until they are stored. An odd last row is computed twice and stored once. */
+ * The sums of a pair of rows share registers until they are stored. An odd last row is computed twice. */
 #ifndef RILL_KERNELS_INT8_PAIRS_H
 #define RILL_KERNELS_INT8_PAIRS_H
 

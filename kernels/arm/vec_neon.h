@@ -1,8 +1,7 @@
 /* vec_neon.h: the primitives of vector/vec.h in AArch64 NEON.
  *
  * A vector is two registers of four floats. Every primitive rounds and sums as on AVX2, so both instruction sets give
- * the same bits and share golden files. NEON's maximum of a NaN and a number is NaN on either side, so AVX2's is
- * emulated. */
+ * the same bits. */
 #ifndef RILL_KERNELS_VEC_NEON_H
 #define RILL_KERNELS_VEC_NEON_H
 
