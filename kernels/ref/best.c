@@ -106,8 +106,8 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
     return (int)(b->legal[rill_row_index(b->legal_index, r) * b->ld_legal + v / 64] >> (v % 64) & 1);
 }
 
-/* Return the row's log(sum of exp x): -infinity if all x are -infinity, NaN if any x is NaN or +infinity. Returns 0
- * if the caller requests neither logp nor log_norm. */
+/* Return the row's log(sum of exp x): -infinity if all x are, NaN if any x is NaN or +infinity. Returns 0 if the
+ * caller requests neither logp nor log_norm. */
 static float log_norm(const rill_best *b, size_t r)
 {
     float max = -INFINITY;
