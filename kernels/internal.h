@@ -189,8 +189,8 @@ void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
 
 void rill_activate_ref(rill_activation activation, size_t n, const float *x, float *y);
 
-/* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, after equal scores, and keep at
- * most `best` entries. Callers offer ids in ascending order. Returns the new count. */
+/* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, and keep at most `best` entries.
+ * Equal scores are in ascending order of id, since callers offer ids in this order. Returns the new count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
 /* Return a sort key that ascends as scores descend. -0 and 0 have equal keys. */

@@ -1,8 +1,7 @@
 /* kernels.c: runtime dispatch by instruction set.
  *
  * The table starts as plain C, and each supported instruction set overrides parts of it, in order. A set requires the
- * set before it, so everything after the first missing set is ignored. On x86-64, detection also checks that the
- * operating system saves the wide registers. */
+ * set before it. */
 #include <assert.h>
 #include <string.h>
 

@@ -79,8 +79,8 @@ void rill_pool_finish(rill_pool *pool);
 /* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* Return a number of chunks that the pool's threads share evenly: the largest multiple of their number that is <=
- * `chunks`, or `chunks` itself if that is less than their number. */
+/* Return a number of chunks that the pool's threads share evenly: the largest multiple of their number that is
+ * <= `chunks`, or `chunks` itself if that is less than their number. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
 /* Run fn(arg, i) once for each i in [0, chunks) and return when all are done; 0 <= chunks < 2^32. The caller's writes
@@ -158,8 +158,8 @@ typedef struct rill_weights {
     rill_dtype dtype;
 } rill_weights;
 
-/* Return the bytes of N x K packed weights; 0 if dtype is unknown, K is too large for it, or the size overflows. n, k
- * >= 1. Any thread. */
+/* Return the bytes of N x K packed weights; 0 if dtype is unknown, K is too large for it, or the size overflows.
+ * n, k >= 1. Any thread. */
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
 
 /* Pack n x k weights into `mem` and fill *w. Output i begins at from + i * stride.
@@ -234,10 +234,11 @@ typedef struct rill_row_call {
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
-/* Multi-head attention. A slot is one list of keys and values, such as a KV cache. Row r of slot s: p = softmax over
- * t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}. `additive` selects Bahdanau's score,
- * scale * (additive . tanh(key_{s,t} + query_r)). `relative` is a position bias, added to the score by the distance
- * of t from the row's position. `path` gathers keys and values from arbitrary table rows.
+/* Multi-head attention. A slot is one list of keys and values, such as a KV cache. Row r of slot s:
+ *   p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}
+ * `additive` selects Bahdanau's score, scale * (additive . tanh(key_{s,t} + query_r)). `relative` is a position bias,
+ * added to the score by the distance of t from the row's position. `path` gathers keys and values from arbitrary
+ * table rows.
  *
  * Adjacent rows of one slot share the reads of its keys and values. Heads lie side by side: H columns each in queries
  * and keys, W columns each in values and out. */

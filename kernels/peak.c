@@ -14,8 +14,7 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
 /* Define the function `name` for the instruction sets `sets`. It repeats STEP(i), which updates the `wide` vector
- * a[i] from x and y. The accumulators differ at the start and the asm hides x, so that the compiler cannot remove
- * work. */
+ * a[i] from x and y. The asm hides x, so that the compiler cannot remove work. */
 #define PEAK_LOOP(name, sets, wide, type, vx, vy, STEP)                  \
     __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
     {                                                                    \

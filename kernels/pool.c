@@ -4,12 +4,11 @@
  * claims a chunk by a compare-and-swap that decrements the low half.
  *
  * Invariant: the job's fields (fn, arg, chunks) change only while the low half is 0 and every claimed chunk is done.
- * A thread reads the fields between the word and the swap, so a successful swap proves that the fields belong to the
- * word.
+ * A thread reads the fields between the word and the swap. If the swap succeeds, the fields belong to the word.
  *
  * A worker adds itself to `sleepers`, rereads the word, then sleeps on `epoch`. A caller publishes the word, then
  * reads `sleepers`. All four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done`
- * alike.
+ * in the same way.
  *
  * Sections: waiting, claiming, the worker, public functions, chunks. */
 #if !defined(_GNU_SOURCE)
@@ -244,7 +243,7 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
 /* ---- chunks ---------------------------------------------------------------------------------------------- */
 
 /* Waking a worker costs more than a short call saves. So a call shorter than SERIAL_NS runs on the calling thread,
- * and no chunk is shorter than CHUNK_NS. Of several chunks per thread, other threads take those of a descheduled thread. */
+ * and no chunk is shorter than CHUNK_NS. Other threads run the chunks that a descheduled thread does not claim. */
 #define SERIAL_NS 5000.0
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4
