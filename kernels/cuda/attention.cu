@@ -101,7 +101,6 @@ struct attend_work {
     int32_t chunks; /* chunks of the longest list of keys; 0: the lists are not split */
 };
 
-/* One head of one row. */
 struct attend_head {
     const float *query, *keys, *values;
     const int32_t *entry; /* [length] row of keys and values for each t; NULL: rows first, first + 1, ... */

@@ -100,7 +100,7 @@ int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 
 /* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split
- * in two micro-batches, so that both work at a time. */
+ * in two micro-batches, so that host and GPU work at the same time. */
 int32_t gpu_group_rows(const gpu_device *device);
 
 /* Number of kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
@@ -115,8 +115,8 @@ static inline size_t gpu_type_bytes(gpu_type type)
     return type == GPU_F32 ? 4 : 2;
 }
 
-/* n x k weights in device memory, row-major without gaps, with a GEMM algorithm for each of a few ranges of row
- * counts. All sum in the same order, or, with `fast`, the fastest algorithm is chosen for each row count. */
+/* n x k weights in device memory, row-major without gaps. Each of a few ranges of row counts has a GEMM algorithm,
+ * and all algorithms sum in the same order. With `fast`, each row count gets the fastest algorithm. */
 enum { GPU_ROW_RANGES = 3 };
 typedef struct gpu_matrix {
     const void *w;
@@ -131,8 +131,8 @@ typedef struct gpu_matrix {
 /* Choose the algorithms; w and bias must be set. Returns 0, or -1 with a reason. */
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
-/* c [rows, n] = relu((bias + add) + a w^T), sums in fp32, order of additions unspecified; a [rows, k] in the matrix's
- * type. `ld`: row stride in elements. w, and all rows of a, add and c, are 16-byte aligned. */
+/* c [rows, n] = relu((bias + add) + a w^T), summed in fp32 in unspecified order. a [rows, k] has the matrix's type.
+ * `ld` is the row stride in elements. w, and all rows of a, add and c, are 16-byte aligned. */
 typedef struct gpu_product {
     const gpu_matrix *matrix; /* copied when launched */
     int32_t rows;

@@ -127,11 +127,12 @@ typedef struct gpu_path {
 } gpu_path;
 void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
 
-/* Attention: softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the
- * weighted sum of the values; heads lie side by side. Key t of row r is row entry[first[r] + t] of `keys`, or row
- * first[r] + t without `entry`. The score of head h for t = position[r] + d gets relative[h, reach + d], d clamped to
- * [-reach, reach]. Length 0 gives zeros. A NaN in query or keys makes that head of that row NaN; a NaN in the values
- * makes that column NaN. */
+/* Attention: softmax over t of the scores, then the weighted sum of the values. Heads lie side by side. Length 0
+ * gives zeros.
+ *   score   scale * (query . key_t), or scale * (additive . tanh(key_t + query)), plus the relative position bias
+ *   key_t   row entry[first[r] + t] of `keys`, or row first[r] + t without `entry`
+ *   bias    relative[h, reach + d] for head h and t = position[r] + d, where d is clamped to [-reach, reach]
+ *   NaN     in query or keys makes that head of that row NaN; in the values, that column */
 enum { GPU_ATTEND_NARROW = 256, GPU_ATTEND_CHUNK = 128 };
 typedef struct gpu_attend {
     gpu_rows rows;
@@ -165,11 +166,12 @@ size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, 
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */
 
-/* Log-softmax and choices of each row, as rill_best of kernels.h, in fp32. With x(v) = (logits(v) + bias(v)) +
- * add(v), the log-probability of symbol v is x(v) - log_norm. Without `normalise`, log_norm is 0. The choices are the
- * `max_choices` best legal symbols, ties by smaller v, never a symbol at -infinity. If any x(v) is NaN or +infinity,
- * the row has no choices, and log_norm is NaN. With subsets, row r has length[slot[r]] symbols, and bias [V] is
- * indexed by their `ids`. */
+/* Log-softmax and choices of each row, as rill_best of kernels.h, in fp32.
+ *   x(v) = (logits(v) + bias(v)) + add(v)
+ *   log-probability of symbol v = x(v) - log_norm; without `normalise`, log_norm is 0
+ * The choices are the `max_choices` best legal symbols, ties by smaller v. Symbols at -infinity are never chosen. If
+ * any x(v) is NaN or +infinity, the row has no choices, and log_norm is NaN. With subsets, row r has length[slot[r]]
+ * symbols, and bias [V] is indexed by their `ids`. */
 typedef struct gpu_best {
     gpu_rows rows;
     int32_t symbols; /* V; with vocabulary subsets, at least the length of the longest */
@@ -207,9 +209,11 @@ typedef struct gpu_picks {
 } gpu_picks;
 void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args);
 
-/* Ensemble: x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), l_e(v) = (logits_e(v) + bias_e(v)) -
- * log_norm_e, m(v) the largest l_e(v), summed in the order of models; -infinity if all are. One model: l_0(v). x has
- * the shape of logits[0]. If a model's row has a NaN, +infinity, or only -infinity, the row of x is NaN. */
+/* Ensemble: the logarithm of the mean probability of the models.
+ *   l_e(v) = (logits_e(v) + bias_e(v)) - log_norm_e, and m(v) is the largest l_e(v)
+ *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), summed in order of models; -infinity if all l_e(v) are
+ * For one model, x(v) = l_0(v). x has the shape of logits[0]. If a model's row has a NaN, +infinity, or only
+ * -infinity, the row of x is NaN. */
 typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
@@ -224,8 +228,10 @@ void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);
 
 /* --- rows.cu: indices computed from columns that a run wrote ---------------------------------------------------- */
 
-/* An index derived from a column: x(r) = column[entry[r]], out[r] = base[r] + lookup[x(r)]. NULL `entry` and `lookup`
- * are identities, NULL `base` is 0. A negative entry or x gives -1, or itself if both `lookup` and `base` are NULL. */
+/* An index derived from a column:
+ *   x(r) = column[entry[r]], and out[r] = base[r] + lookup[x(r)]
+ * NULL `entry` and `lookup` are identities, NULL `base` is 0. A negative entry or x gives -1, or itself if both
+ * `lookup` and `base` are NULL. */
 typedef struct gpu_index {
     gpu_rows rows;
     const int32_t *column, *entry, *lookup, *base;

@@ -47,7 +47,7 @@ static const uint64_t FP32_NUMBERS =
     CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
 
 /* Alignments that algorithms may assume (see gpu.h), their workspace, and whether they may split sums. Without
- * `fast`, fp32 weights are not multiplied in TF32. */
+ * `fast`, the mask admits fp32 weights to kernels of fp32 alone. */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16,
@@ -73,7 +73,6 @@ static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preferen
     return status;
 }
 
-/* Enqueue a GEMM with the given algorithm and workspace. */
 static cublasStatus_t multiply(cublasLtHandle_t handle, const gpu_product *p, const cublasLtMatmulAlgo_t *algo, void *work,
                                size_t work_bytes, cudaStream_t stream)
 {
