@@ -245,8 +245,8 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
     return handle;
 }
 
-/* Begin a part of a graph with rows of the index space `parent`. *b is for checks outside operations; messages name `what`.
- * Returns 0 if the graph or the space does not exist. */
+/* Begin a part of a graph with rows of the index space `parent`. *b is for checks outside operations; messages name
+ * `what`. Returns 0 if the graph or the space does not exist. */
 static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
                       const char *what)
 {

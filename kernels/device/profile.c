@@ -13,7 +13,6 @@ typedef struct cost {
     double rows, flops, bytes;
 } cost;
 
-/* Return the cost of multiplying `rows` rows by n x k weights. */
 static cost product_cost(size_t n, size_t k, rill_weight_type type, double rows)
 {
     return (cost){rows, 2.0 * rows * (double)n * (double)k,

@@ -296,7 +296,7 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
-/* Remove candidates that are not among the b best, and raise *low to the b-th best. Returns false if too many
+/* Remove candidates that are not among the b best, and raise *low to a better bound. Returns false if too many
  * candidates remain, which happens with ties. */
 static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
@@ -502,7 +502,6 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
     return count;
 }
 
-/* Return the maximum x of the row's legal symbols. */
 static float max_legal_logit(const scan *s)
 {
     return v_hmax(v_max(v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])));

@@ -4,8 +4,8 @@
  *
  * Invariant: every element is a chain of fma(a_k, w_k, sum) that starts at bias + add, k ascending, A1 before A2.
  *
- * A strip with AVX-512 is the whole panel: 4 vectors by 6 rows, 24 accumulators in 32 registers. A strip with AVX2
- * has 2 vectors by 6 rows, or more vectors if rows are few. NEON does as AVX2; its vectors are two registers each.
+ * A tile with AVX-512 spans the whole panel: 6 rows by 4 vectors, 24 accumulators in 32 registers. A tile with AVX2
+ * has 6 rows by 2 vectors, or more vectors if rows are few. NEON does as AVX2; its vectors are two registers each.
  *
  * Sections: the tile, tiles of each shape, the call. */
 #include "gemm.h"

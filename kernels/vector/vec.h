@@ -223,7 +223,6 @@ RILL_INLINE vf v_gelu(vf x)
     return v_blend(v_gt(x, v_zero()), v_fnma(x, tail, x), v_mul(x, tail));
 }
 
-/* Return max(x, 0). */
 RILL_INLINE vf v_relu(vf x)
 {
     return v_max(v_zero(), x);
