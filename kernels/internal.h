@@ -1,25 +1,23 @@
 /* internal.h: private to kernels/: packed weight layouts, quantisation, parallel division of work, and the functions
  * that fill rill_kernels.
  *
- * Packed layout of weights (N x K): the columns of W^T are grouped in blocks of 16. A block is a sequence of 64-byte
- * lines; each line holds 4 bytes for each of the 16 columns, k ascending. Blocks follow each other; columns >= N are
- * zero-filled. One line fills one vector of 16 floats or two of 8, so every instruction set reads a block as one
- * sequential stream. (Blocks of 64 columns would suit AVX2 badly: its registers cannot hold 64 columns of several rows.
- * Each pass would read every fourth line, and these lines map to only a quarter of L1's sets.) The 4 bytes are
+ * Packed layout of weights (N x K): the columns of W^T are grouped in blocks of 16, one after another. A block is a
+ * sequence of 64-byte lines; each line holds 4 bytes for each of the 16 columns, k ascending. Columns >= N are zero.
+ * Every instruction set reads a block as one sequential stream: a line fills one vector of 16 floats or two of 8. The
+ * 4 bytes are
  *   F32    one k
  *   BF16   k and k + 1, k even, in the lower and upper half of a 32-bit word; k = K is zero
  *   U8S8   k to k + 3, k a multiple of 4, one byte each; k >= K is zero
- * U8S8 appends two arrays with an entry per column of all blocks: the fp32 scale, and an int32 offset of -128 times the
- * sum of the column's bytes. The offset cancels the +128 by which VNNI raises the rows of A to unsigned.
+ * U8S8 appends two arrays with an entry per column of all blocks: the fp32 scale, and an int32 offset of -128 times
+ * the sum of the column's bytes. The offset cancels the +128 by which VNNI raises the rows of A to unsigned.
  *
  * Quantising (U8S8): q = round(x * (127 / max)), ties to even; max is the largest magnitude of the row of A or of the
- * column of W, and the scale is max / 127. If max < RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow, all q and the
- * scale are 0. If max is not finite, all q are 0 and the scale is NaN. Every step is one IEEE operation, so all
- * instruction sets compute the same integers and scales. K is bounded so that sums fit 32 bits.
+ * column of W, and the scale is max / 127. If max < RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow, all q and
+ * the scale are 0. If max is not finite, all q are 0 and the scale is NaN. Every step is one IEEE operation, so all
+ * instruction sets agree. K is bounded so that sums fit 32 bits.
  *
- * Kernels walk blocks in panels of up to 4, split as evenly as possible (N = 100: 7 blocks, panels of 4 and 3), because
- * an even split keeps every panel wide enough to fill the vector unit. Panels are an iteration order, not part of the
- * layout. */
+ * Kernels walk blocks in panels of up to 4, split as evenly as possible so that every panel fills the vector unit.
+ * Panels are an iteration order, not part of the layout. */
 #ifndef RILL_KERNELS_INTERNAL_H
 #define RILL_KERNELS_INTERNAL_H
 
@@ -81,9 +79,9 @@ static inline rill_quant rill_quant_for(float max)
     return (rill_quant){127.0f / max, max / 127.0f};
 }
 
-/* Return the bytes between consecutive quantised or rounded rows in scratch. U8S8 scratch holds RILL_QUANT_ROWS scales before its rows. A
- * row has `element` (1 or 2) bytes for each of its k values. Padding allows whole-vector stores past a row's end. The stride is
- * an odd number of cache lines, so that rows do not compete for the same L1 sets. */
+/* Return the bytes between quantised or rounded rows of `element` (1 or 2) bytes in scratch. RILL_QUANT_ROWS scales
+ * precede U8S8 rows. Padding allows whole-vector stores past a row's end. An odd number of cache lines keeps rows
+ * apart in L1. */
 static inline size_t rill_quant_stride(size_t k, size_t element)
 {
     return ((k + RILL_BLOCK) * element + 63) / 64 * 64 | 64;
@@ -159,8 +157,7 @@ static inline size_t rill_row_position(const rill_attention *a, size_t r, size_t
     return a->position ? (size_t)a->position[r] : length - 1;
 }
 
-/* Add the relative position bias of one head to the attention scores p[0..length) of a row at position row_pos.
- * Distances beyond `reach` share the outermost entry. */
+/* Add a head's relative position bias to the scores p[0..length) of a row at row_pos; `reach` clamps distances. */
 static inline void rill_add_relative_bias(const rill_attention *a, size_t head, size_t row_pos, size_t length, float *p)
 {
     const size_t reach = a->reach, near_begin = row_pos > reach ? row_pos - reach : 0, near_end = row_pos + reach + 1;
@@ -180,8 +177,8 @@ static inline int rill_row_absent(const int32_t *index, size_t r)
 /* Process items [begin, end) of a call; arg is the operation's struct. */
 typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
 
-/* Call fn for ranges that together cover the items [0, items). If the estimated time, items * ns_each, is long enough, the calls are shared
- * among the pool's threads. The operation must give the same results for every partition. */
+/* Call fn for ranges that together cover [0, items), shared among the pool's threads if items * ns_each is long
+ * enough. The results must not depend on the partition. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
 
 /* --- plain C: the tests' reference, and the fallback of every instruction set --- */
@@ -193,8 +190,7 @@ void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
 void rill_activate_ref(rill_activation activation, size_t n, const float *x, float *y);
 
 /* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, and keep at most `best` entries.
- * Callers offer ids in ascending order, so an id is inserted after the ids that have an equal score. Returns the new
- * count. */
+ * Equal scores are in ascending order of id, since callers offer ids in this order. Returns the new count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
 /* Return a sort key that ascends as scores descend. -0 and 0 have equal keys. */

@@ -1,9 +1,7 @@
 /* kernels.c: runtime dispatch by instruction set.
  *
- * The table of functions starts as plain C, and each supported instruction set overrides parts of it, in order. A set
- * requires the one before it. So in a mask of sets, everything after the first missing set is ignored. On x86-64, detection uses the
- * compiler's runtime, which also checks that the operating system saves the wide registers. On AArch64, it uses the
- * kernel's hwcaps. Both are constant after program start. */
+ * The table starts as plain C, and each supported instruction set overrides parts of it, in order. A set requires the
+ * set before it. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* kernels.h: numerical operations on plain buffers (GEMM, attention, top-k, and the row operations of rill/ops.h).
  *
- * One table of function pointers, rill_kernels, is filled for the processor at run time. Each operation takes a struct
- * of plain numbers and pointers (or a few arguments), an optional thread pool, and caller-owned memory. No operation
- * allocates, prints, keeps a pointer after it returns or touches global state.
+ * The table of function pointers, rill_kernels, is filled for the processor at run time. Each operation takes plain
+ * numbers and pointers, an optional thread pool, and caller-owned memory. No operation allocates, prints, keeps a
+ * pointer after it returns or touches global state.
  *
  * Order of use:
  *   rill_kernels k;  rill_kernels_init(&k, RILL_ISA_ALL);          once, cheap; the table is plain data
@@ -10,26 +10,28 @@
  *   k.gemm(&(rill_gemm){...}, pool);  rill_run_rows(&k, RILL_OP_LSTM, &(rill_row_call){...}, pool);   per step
  * Write the structs with designated initialisers; unset members are zero and mean "none".
  *
- * THE INVARIANT: with one function table, a row's result is a function of that row's inputs alone, to the last bit. It
- * does not depend on the other rows of the call, their number, the row's position, whether the row was gathered, or the
- * number of threads. (For GEMM: one chain of fused multiply-adds per output element, in one order of k, in every
- * micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may differ in the last bits.
+ * THE INVARIANT: with one function table, a row's result is a function of that row's inputs alone, to the last bit.
+ * It does not depend on the other rows of the call, their number, the row's position, whether the row was gathered,
+ * or the number of threads. Tables for different instruction sets may differ in the last bits.
  *
  * Shapes are tuples of these dimensions, last dimension contiguous unless a leading dimension is given:
  *   R rows of the call     K inner width     N outputs     H hidden width     V symbols (actions)
  *   B best wanted per row  T memory length   S slots       P rows of a table
  * R = 0 is legal in every operation and does nothing (pointers may then be NULL). All widths are at least 1.
  *
- * Operands are rows of a table: see rill_operand. "ld" members are leading dimensions: the distance between consecutive
- * rows, in elements, at least the row width. Indices are int32, one per row of the call. A negative entry is legal only
- * where its comment gives it a meaning. Indices are not checked against the table's size.
+ * Operands are rows of a table: see rill_operand. "ld" members are leading dimensions: the distance between
+ * consecutive rows, in elements, at least the row width. Indices are int32, one per row of the call, and are not
+ * checked. A negative entry is legal only where its comment gives it a meaning.
  *
  * Alignment: the element type's alignment suffices everywhere; packed weights need 64 bytes.
+ *
  * Aliasing: an output may not overlap an input or another output unless the operation allows it.
- * Threads: an operation may run on several threads at once on different outputs; `pool` may be NULL, and one pool
- * serves one call at a time. A call that takes less than about 5 us runs on the calling thread.
- * Misuse (NULL where a pointer is required, width 0) is a programming error: asserted in debug builds, undefined
- * otherwise.
+ *
+ * Threads: an operation may run on several threads at once on different outputs. `pool` may be NULL; one pool serves
+ * one call at a time. A call that takes less than about 5 us runs on the calling thread.
+ *
+ * Misuse (NULL where a pointer is required, width 0) is asserted in debug builds, undefined otherwise.
+ *
  * Stability: internal to rill; members are appended to structs, never reordered, within one ABI number. */
 #ifndef RILL_KERNELS_H
 #define RILL_KERNELS_H
@@ -47,19 +49,17 @@ extern "C" {
 
 /* A thread pool in caller-owned memory, whose threads claim chunks of a job.
  *
- * One job at a time is cut into chunks 0..chunks-1. Each running thread claims the next chunk with a compare-and-swap;
- * the calling thread takes part and usually claims first. The call returns when every chunk is claimed and done. So it
- * never waits for a worker that woke too late to claim a chunk. (Measured beside a busy process: p99 of 57 us, against
- * 4 ms with a barrier.) Workers spin for a bounded time after a job, then sleep on a futex.
+ * One job at a time is cut into chunks 0..chunks-1, which the calling thread and the workers claim. The call returns
+ * when every chunk is done, and never waits for a worker that woke too late to claim a chunk. Workers spin for a
+ * bounded time after a job, then sleep.
  *
- * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish.
- * A NULL pool is legal everywhere and runs everything on the calling thread. A chunk's result may not depend on the
- * thread that runs it or on the number of threads. */
+ * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish. A NULL
+ * pool is legal everywhere and runs everything on the calling thread. A chunk's result may not depend on its thread
+ * or on the number of threads. */
 typedef struct rill_pool rill_pool;
 
-/* The work of one chunk. Called once for every chunk number in [0, chunks), from any of the pool's threads,
- * concurrently. `arg` is the argument given to rill_pool_run(). It must return normally and may not call rill_pool_run on the same
- * pool. */
+/* The work of one chunk, called once for every number in [0, chunks), from any of the pool's threads, concurrently.
+ * `arg` is that of rill_pool_run(). It must return normally and may not call rill_pool_run on the same pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
 /* Return the bytes that rill_pool_init() needs for a pool of `threads` threads, including the caller. 0 threads count as 1. Never fails;
@@ -69,8 +69,8 @@ size_t rill_pool_size(unsigned threads);
 /* Build a pool of `threads` threads (the caller and threads-1 workers) in `mem`.
  *   mem      rill_pool_size(threads) bytes, aligned to 64; owned by the caller, must outlive the pool.
  *   threads  at least 1; 1 makes a pool that runs everything on the caller.
- * Returns the pool (its address is mem). If the system starts fewer threads, the pool has those: rill_pool_threads().
- * The pool may be finished from any one thread. */
+ * Returns the pool, whose address is mem. If the system starts fewer threads, the pool has fewer. Any one thread may
+ * finish the pool. */
 rill_pool *rill_pool_init(void *mem, unsigned threads);
 
 /* Stop and join the workers. NULL is allowed. No run may be in progress. The caller may then reuse mem. */
@@ -79,14 +79,13 @@ void rill_pool_finish(rill_pool *pool);
 /* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* Return a number of chunks that the pool's threads can share evenly: the largest multiple of the number of threads that is <= `chunks`, or
- * `chunks` itself if it is smaller than the number of threads. Chunks beyond a multiple take a round of their own: two threads need two
- * rounds for three equal chunks, as they do for four. */
+/* Return a number of chunks that the pool's threads share evenly: the largest multiple of their number that is
+ * <= `chunks`, or `chunks` itself if that is less than their number. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
-/* Run fn(arg, i) once for each i in [0, chunks) and return when all are done. chunks may be 0. Writes of the chunks are
- * visible to the caller on return; the caller's earlier writes are visible to every chunk. chunks < 2^32. One caller at
- * a time per pool; NULL runs the chunks in order on this thread. */
+/* Run fn(arg, i) once for each i in [0, chunks) and return when all are done; 0 <= chunks < 2^32. The caller's writes
+ * are visible to every chunk, and the chunks' to the caller on return. One caller at a time per pool. NULL runs the
+ * chunks in order on this thread. */
 void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 /* ---- instruction sets ------------------------------------------------------------------------------------ */
@@ -104,9 +103,8 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_AVX512_BF16 ((rill_isa_mask)1 << 6)
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
-/* Set *mask to the instruction set `name` (one of the names that rill_isa_name() returns) and all instruction sets that it requires. The
- * mask is meant for rill_kernels_init(), which ignores instruction sets that the processor lacks. Returns 0, or -1 for an unknown name. Any
- * thread. */
+/* Set *mask to the instruction set `name`, one of those of rill_isa_name(), and all instruction sets that it
+ * requires, for rill_kernels_init(). Returns 0, or -1 for an unknown name. Any thread. */
 int rill_isa_by_name(const char *name, rill_isa_mask *mask);
 
 /* Return the name of instruction set i, counted from 0 ("ref"), as a static string; NULL past the last one. */
@@ -135,16 +133,16 @@ static inline float *rill_operand_row(const rill_operand *o, size_t r)
 /* ---- gemm ------------------------------------------------------------------------------------------------ */
 
 /* Storage type of packed weights. A and C are fp32 for every type.
- * U8S8: symmetric int8 with scale = largest magnitude / 127. Each output's weights have a scale, computed at packing,
- * and each row of [A1 A2] has one, computed at run time. Sums are exact integers, then
+ *
+ * U8S8: symmetric int8 with scale = largest magnitude / 127. Each output's weights have a scale from packing, and
+ * each row of [A1 A2] from run time. Sums are exact integers, then
  *   C(r, n) = activation(start + float(sum) * (scale of row r * scale of output n)).
- * Before the activation, the result is bit-identical on every instruction set. K is at most 2^17. If the largest
- * magnitude is below 2^-100, all values count as 0. A NaN or infinity in a row of A or an output's weights gives
- * NaN. */
+ * Before the activation, every instruction set gives the same bits. K is at most 2^17. If the largest magnitude is
+ * below 2^-100, all values count as 0. A NaN or infinity in a row of A or an output's weights gives NaN. */
 typedef enum rill_dtype {
     RILL_DTYPE_F32 = 0, /* fp32 weights */
-    /* rounded to bf16, ties to even. Arithmetic is fp32 on the rounded weights; with RILL_ISA_AVX512_BF16 each call rounds its rows of A
-     * too, and denormal numbers count as 0, in rows, weights and sums */
+    /* rounded to bf16, ties to even. Arithmetic is fp32; with RILL_ISA_AVX512_BF16 each call rounds its rows of A
+     * too, and denormal rows, weights and sums count as 0 */
     RILL_DTYPE_BF16 = 1,
     RILL_DTYPE_U8S8 = 2, /* int8 with one scale per output; each call quantises its rows of A */
 } rill_dtype;
@@ -152,20 +150,19 @@ typedef enum rill_dtype {
 /* Round x to bf16, ties to even. A NaN stays a NaN. */
 uint16_t rill_bf16(float x);
 
-/* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The packed layout
- * is the same for every instruction set, so one packing serves every table. */
+/* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The layout is the
+ * same for every instruction set. */
 typedef struct rill_weights {
     const void *data; /* rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64, made by rill_gemm_pack_f32 */
     size_t n, k;      /* N outputs, K inputs (if A has two parts: columns of both) */
     rill_dtype dtype;
 } rill_weights;
 
-/* Return the size in bytes of N x K packed weights; 0 if this build does not know dtype, K is too large for it, or the size overflows. n,
- * k >= 1. Any thread. */
+/* Return the bytes of N x K packed weights; 0 if dtype is unknown, K is too large for it, or the size overflows.
+ * n, k >= 1. Any thread. */
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
 
-/* Pack n x k weights into `mem` and fill *w. Output i begins at from + i * stride (PyTorch's [out, in] storage: stride
- * k).
+/* Pack n x k weights into `mem` and fill *w. Output i begins at from + i * stride.
  *   mem    rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64; owned by the caller, must outlive *w. The source may
  *          be freed after the call.
  * Returns 0, or -1 if rill_gemm_pack_size() gives 0 (then *w is zeroed). Any thread. */
@@ -186,18 +183,19 @@ typedef struct rill_gemm {
     /* [R, N] or none, e.g. products of an embedding and weights, computed earlier; for a negative index, 0 is added */
     rill_operand add;
     rill_activation activation; /* applied to each element after its sum is complete; GELU is exact within 1e-7 |x| */
-    /* [R, N] output; every element is written. It may be the same memory as `add` if neither has an index and both have the same ld */
+    /* [R, N] output; every element is written. It may be `add`'s memory if neither has an index and both have the
+     * same ld */
     rill_operand c;
     void *scratch; /* rill_gemm_scratch_size() bytes, aligned to 64; may be NULL if that is 0 */
-    /* with U8S8 and BF16 weights; 1: an earlier call quantised (or rounded) all rows of A, at most RILL_GEMM_QUANT_ROWS, for weights of the
-     * same type and K, and scratch still holds them; 0: this call quantises them */
+    /* U8S8 and BF16 weights: 1: scratch still holds all rows of A, at most RILL_GEMM_QUANT_ROWS, as an earlier call
+     * quantised or rounded them for the same type and K; 0: this call does */
     int reuse_quantised;
 } rill_gemm;
 
 enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a call quantises or rounds at a time */
 
-/* Return the scratch bytes for a call with `rows` rows and these weights; 0 for F32. Of *w, only k and dtype are read. The
- * size saturates: SIZE_MAX rows gives a size that serves every call. Any thread. */
+/* Return the scratch bytes for a call with `rows` rows and these weights; 0 for F32. Reads only k and dtype of *w.
+ * SIZE_MAX rows gives a size that serves every call. Any thread. */
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
 /* ---- row operations -------------------------------------------------------------------------------------------- */
@@ -217,9 +215,9 @@ typedef union rill_op {
 #undef RILL_ENTRY
 } rill_op;
 
-/* One call of a row operation of rill/ops.h. Operands are read and written where they are, without copies. Every element of an output is
- * written. An output may overlap an input only where the operation's list of operands allows it. A call may read and write one table if no
- * row of the call reads a table row that another row of the call writes. */
+/* One call of a row operation of rill/ops.h. Every element of an output is written. An output may overlap an input
+ * only where the operation's operands allow it. A call may read and write one table if no row reads what another row
+ * writes. */
 enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
 typedef struct rill_row_call {
     size_t rows, width; /* R, number of rows of the call; H, width of a row */
@@ -228,32 +226,33 @@ typedef struct rill_row_call {
     const rill_op *op;
     /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
     rill_operand x[RILL_ROW_OPERANDS];
-    /* EMBED only. NULL: the operand `rows` is the embedding table. Otherwise the table is these packed fp32 weights (N = P, K = H), and
-     * only the index of `rows` is read. An embedding tied to the output layer thus needs no second copy. The result is bit-identical, but
-     * each element that is read costs a cache line */
+    /* EMBED only. NULL: the operand `rows` is the embedding table. Otherwise the table is these packed fp32 weights
+     * (N = P, K = H), and only the index of `rows` is read: an embedding tied to the output layer needs no copy.
+     * Slower, same bits */
     const rill_weights *packed;
 } rill_row_call;
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
-/* Multi-head attention. A slot is one list of keys and values, such as the KV cache of one row or one input's encoder output. Row r of slot
- * s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}. `additive` selects Bahdanau's score,
- * scale * (additive . tanh(key_{s,t} + query_r)). `relative` is a relative position bias, added to the score by the distance of t from the
- * row's own position, which is that of the slot's last key unless `position` gives another.
- * Rows of one slot read the same keys and values; if they are adjacent, these are read once for several rows.
- * Heads lie side by side: H columns each in queries and keys, W columns each in values and out.
- * `path` gathers keys and values from arbitrary table rows, e.g. the states of the nodes on a hypothesis's path from the root. */
+/* Multi-head attention. A slot is one list of keys and values, such as a KV cache. Row r of slot s:
+ *   p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}
+ * `additive` selects Bahdanau's score, scale * (additive . tanh(key_{s,t} + query_r)). `relative` is a position bias,
+ * added to the score by the distance of t from the row's position. `path` gathers keys and values from arbitrary
+ * table rows.
+ *
+ * Adjacent rows of one slot share the reads of its keys and values. Heads lie side by side: H columns each in queries
+ * and keys, W columns each in values and out. */
 typedef struct rill_attention {
     size_t rows;           /* R, number of query rows */
     size_t heads, width;   /* number of heads; H, columns of one head in queries and keys; both at least 1 */
     size_t value_width;    /* W, columns of one head in values and out; 0 means H */
     float scale;           /* factor of every score; 1 for an unscaled dot product. There is no default */
     const float *additive; /* [heads * H] weights of Bahdanau's additive score; NULL: the score is a dot product */
-    /* [heads, 2 * reach + 1] relative position bias, or NULL: none. Entry reach + d of a head is added to its score of key t = position +
-     * d, where d is clamped to [-reach, reach] */
+    /* [heads, 2 * reach + 1] relative position bias, or NULL: none. A head's score of key t = position + d gets its
+     * entry reach + d, where d is clamped to [-reach, reach] */
     const float *relative;
     size_t reach;
-    /* [R] the query's own position, as the index of a key, 0 <= position < T_s; NULL: the last one, T_s - 1. Read only with `relative` */
+    /* [R] the query's own position, 0 <= position < T_s; NULL: the last, T_s - 1. Read only with `relative` */
     const int32_t *position;
     rill_operand query;  /* [R, heads * H] query rows */
     rill_operand keys;   /* [P, heads * H] table of keys. Its own index is not read: `first` and `path` select rows */
@@ -279,15 +278,13 @@ typedef struct rill_attention {
  *   x(v)       = logits(r, v) + bias(v) + add(r, v)                   each addend optional
  *   log_norm   = log(sum over all v of exp(x(v)))
  *   logp(v)    = x(v) - log_norm
- * The result is the B best v by logp, ties by smaller v, among those with logp(v) > -infinity and legal(r, v). A caller
- * can recompute the score of any symbol to the bit from x and log_norm. If both logp and log_norm are NULL, symbols are
- * ranked by x and no exponential is computed.
+ * The result is the B best v by logp, ties by smaller v, among those with logp(v) > -infinity and legal(r, v). x and
+ * log_norm give any symbol's logp to the bit. If both logp and log_norm are NULL, symbols are ranked by x.
  *   -infinity in x     the symbol is not returned and adds nothing to the sum
  *   not legal          the symbol is not returned but counts in the sum (normalised over all symbols)
  *   nothing to return  count 0; log_norm is -infinity if all x are -infinity
  *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
- * Cost: B == 1 is cheapest, and B <= 24 is cheap. With B in the hundreds and no logp, insertion into the sorted list costs
- * B log(V/B) * B. */
+ * Cost: B <= 24 is cheap. B in the hundreds without logp costs B log(V/B) * B. */
 typedef struct rill_best {
     size_t rows, symbols; /* R, number of rows; V, number of symbols, less than 2^31 */
     size_t n_best;        /* B, number of best symbols wanted for each row; at least 1, may exceed V */
@@ -295,8 +292,8 @@ typedef struct rill_best {
     const float *bias;    /* [V] added to each row's logits; NULL: no bias */
     /* [R, V] added to the logits before the softmax; may be absent. A row with a negative index gets nothing added */
     rill_operand add;
-    /* [P, ceil(V / 64)] bit sets of legal symbols; NULL: all are legal. Symbol v is legal if bit v % 64 of word v / 64 is set. Bits from V
-     * on are ignored */
+    /* [P, ceil(V / 64)] bit sets of legal symbols; NULL: all are legal. Bit v % 64 of word v / 64 is symbol v; bits
+     * from V on are ignored */
     const uint64_t *legal;
     size_t ld_legal; /* 64-bit words from one bit set to the next */
     /* [R] number of each row's bit set in `legal`, negative: all symbols are legal for this row; NULL: row r has bit set r */
@@ -330,8 +327,8 @@ typedef struct rill_kernels {
     void (*exp)(size_t n, const float *x, float *y);
 } rill_kernels;
 
-/* Fill *k with the fastest version of every operation that the processor (rill_cpu_isa) and `mask` allow: RILL_ISA_ALL
- * for everything, RILL_ISA_REF for plain C. Every member is set. Never fails; any thread. */
+/* Fill *k with the fastest version of every operation that the processor and `mask` allow: RILL_ISA_ALL for
+ * everything, RILL_ISA_REF for plain C. Every member is set. Never fails; any thread. */
 void rill_kernels_init(rill_kernels *k, rill_isa_mask mask);
 
 /* Run the row operation `kind` on all rows of a call. */
@@ -348,8 +345,8 @@ typedef struct rill_peak_loop {
     float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
-/* Return a loop of the multiply-adds (two flops each) of weights of this type, with the widest vectors of `isa`: int8 with exact sums; bf16
- * where the GEMM multiplies bf16, else fp32. */
+/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`:
+ * exact int8; bf16 where the GEMM multiplies bf16, else fp32. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights);
 
 /* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */

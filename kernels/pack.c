@@ -1,7 +1,4 @@
-/* pack.c: packs N x K weights into the blocks that the GEMM kernels read.
- *
- * internal.h describes the layouts, which are the same for every instruction set. Packing happens once, at load time;
- * clarity comes before speed.
+/* pack.c: packs N x K weights into the blocks that the GEMM kernels read. internal.h describes the layouts.
  *
  * Sections: sizes, fp32, bf16, int8, dispatch. */
 #include <assert.h>

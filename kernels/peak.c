@@ -1,5 +1,4 @@
-/* peak.c: loops that measure peak throughput, see kernels.h. Each loop has enough independent accumulators to hide the
- * latency of an addition.
+/* peak.c: loops that measure peak throughput. Each loop has enough accumulators to hide the latency of an addition.
  *
  * Sections: vectors, plain C, choice of a loop, timing. */
 #include "kernels.h"
@@ -14,9 +13,8 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 /* Unroll STEP over all accumulators with constant indices, so that the compiler keeps them in registers. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
-/* Define the function `name`, compiled for the instruction sets `sets`, which repeats STEP(i) for each accumulator i.
- * STEP(i) updates a[i], a vector of type `wide`, from x and y, vectors of type `type` with the values vx and vy. The
- * accumulators start with different values and the asm hides the value of x, so that the compiler cannot remove work. */
+/* Define the function `name` for the instruction sets `sets`. It repeats STEP(i), which updates the `wide` vector
+ * a[i] from x and y. The asm hides x, so that the compiler cannot remove work. */
 #define PEAK_LOOP(name, sets, wide, type, vx, vy, STEP)                  \
     __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
     {                                                                    \

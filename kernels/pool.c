@@ -1,16 +1,14 @@
 /* pool.c: the thread pool, whose threads claim chunks of a job, and the partition of a call into chunks.
  *
- * One 64-bit word holds the job's generation (high half) and the number of chunks nobody has claimed yet (low half).
- * Claiming is a compare-and-swap that takes one from the low half.
+ * One 64-bit word holds the job's generation (high half) and the number of unclaimed chunks (low half). A thread
+ * claims a chunk by a compare-and-swap that decrements the low half.
  *
- * Invariant: the job's fields (fn, arg, chunks) are rewritten only while the low half is 0 and every claimed chunk is
- * done. A thread reads the word, then the fields, then tries its compare-and-swap on the word that it read. If the swap
- * succeeds, the fields belong to the word's generation. A thread that comes too late fails the swap or sees 0: it runs
- * nothing, and nobody waits for it.
+ * Invariant: the job's fields (fn, arg, chunks) change only while the low half is 0 and every claimed chunk is done.
+ * A thread reads the fields between the word and the swap. If the swap succeeds, the fields belong to the word.
  *
- * Sleeping: a worker announces itself in `sleepers`, looks at the word once more, and only then sleeps on `epoch`; a
- * caller publishes the word and only then looks at `sleepers`. Both sides are sequentially consistent, so one of
- * them sees the other. The caller waits for claimed chunks in the same way on `done`.
+ * A worker adds itself to `sleepers`, rereads the word, then sleeps on `epoch`. A caller publishes the word, then
+ * reads `sleepers`. All four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done`
+ * in the same way.
  *
  * Sections: waiting, claiming, the worker, public functions, chunks. */
 #if !defined(_GNU_SOURCE)
@@ -244,9 +242,8 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
 
 /* ---- chunks ---------------------------------------------------------------------------------------------- */
 
-/* Handing a chunk to a spinning worker costs about 0.3 us, and waking a sleeping worker costs far more. So a call
- * shorter than SERIAL_NS runs on the calling thread, and no chunk is shorter than CHUNK_NS. With four chunks per
- * thread, the other threads can run the chunks that a descheduled thread does not claim. */
+/* Waking a worker costs more than a short call saves. So a call shorter than SERIAL_NS runs on the calling thread,
+ * and no chunk is shorter than CHUNK_NS. Other threads run the chunks that a descheduled thread does not claim. */
 #define SERIAL_NS 5000.0
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4

@@ -1,6 +1,5 @@
-/* int8_neon.h: the int8 primitives of vector/gemm_u8s8.c with AArch64 dot products (sdot). Rows and weights are signed
- * bytes; a register holds the sums of four columns. One instruction adds 16 products; it takes the row's four bytes
- * from one lane of a register. */
+/* int8_neon.h: the int8 primitives of vector/gemm_u8s8.c with AArch64 dot products (sdot). Rows and weights are
+ * signed bytes. A register holds the sums of four columns. */
 #ifndef RILL_KERNELS_INT8_NEON_H
 #define RILL_KERNELS_INT8_NEON_H
 

@@ -1,9 +1,7 @@
 /* int8_pairs.h: the tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla). One
- * instruction adds the products of two rows, eight k and two columns to four sums, twice the work of a dot product.
+ * instruction adds the products of two rows, eight k and two columns to four sums.
  *
- * Packed weights hold four k of a column together, so two lines are interleaved for each pair of columns. All rows of
- * the tile use the interleaved weights. Sums of a pair of rows share registers and are separated when stored. An odd
- * last row is computed twice and stored once. */
+ * The sums of a pair of rows share registers until they are stored. An odd last row is computed twice. */
 #ifndef RILL_KERNELS_INT8_PAIRS_H
 #define RILL_KERNELS_INT8_PAIRS_H
 
@@ -14,7 +12,7 @@
     X(p, i, i2, 0)          \
     X(p, i, i2, 1) X(p, i, i2, 2) X(p, i, i2, 3) X(p, i, i2, 4) X(p, i, i2, 5) X(p, i, i2, 6) X(p, i, i2, 7)
 
-/* Sums of row pair p (rows i and i2) and the four columns of quad j: l has the first two columns, h the last two. */
+/* Sums of row pair p and quad j: l has the first two columns, h the last two. */
 #define DECLARE_PAIR(p, i, i2, j) int32x4_t l##p##j = vdupq_n_s32(0), h##p##j = l##p##j;
 #define DECLARE_PAIRS(p, i, i2) QUADS2(DECLARE_PAIR, p, i, i2)
 #define POINT_PAIR(p, i, i2)                                  \
@@ -35,7 +33,7 @@
         const int8x16_t right = vreinterpretq_s8_s32(vzip2q_s32(x, y));              \
         MULTIPLY_PAIR(0, j) MULTIPLY_PAIR(1, j) MULTIPLY_PAIR(2, j)                  \
     }
-/* Multiply eight k of all rows. If `two` is 0, the last four k are past the end of K and their weights count as 0. */
+/* Multiply eight k of all rows. If `two` is 0, the last four k are past K and count as 0. */
 #define STEP_PAIRS(what)      \
     {                         \
         const int two = what; \

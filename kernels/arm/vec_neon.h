@@ -1,8 +1,7 @@
 /* vec_neon.h: the primitives of vector/vec.h in AArch64 NEON.
  *
- * A vector is two registers of four floats. With eight lanes each sum uses the same tree as on AVX2, and every primitive rounds as on AVX2,
- * so both instruction sets give the same bits and share the golden files (tests/golden). Where NEON differs, the code emulates AVX2: NEON's
- * maximum of a NaN and a number is NaN on either side. */
+ * A vector is two registers of four floats. Every primitive rounds and sums as on AVX2, so both instruction sets give
+ * the same bits. */
 #ifndef RILL_KERNELS_VEC_NEON_H
 #define RILL_KERNELS_VEC_NEON_H
 
@@ -260,7 +259,7 @@ static inline vf v_pow2(vf n)
 {
     return v_power(vi_nearest(n));
 }
-/* Return x * 2^n for integral n in [-152, 128]. 2^n alone may not be a float, so x is multiplied by two powers, each of about half of n. */
+/* Return x * 2^n for integral n in [-152, 128]. 2^n may not be a float, so x is multiplied by two powers. */
 static inline vf v_scale2(vf x, vf n)
 {
     const vi whole = vi_nearest(n), half = {vshrq_n_s32(whole.low, 1), vshrq_n_s32(whole.high, 1)};
@@ -324,7 +323,7 @@ static inline v4 v_fold_max(vf x)
     return v4_larger(x.low, x.high);
 }
 
-/* In every group of four lanes, two lanes of a and two of b: lanes 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
+/* Lanes of a, then of b, in every group of four: 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
 BOTH2(vf, v_lower_pairs, vf, v4_pairs)
 BOTH2(vf, v_upper_pairs, vf, v4_upper)
 BOTH2(vf, v_even_lanes, vf, vuzp1q_f32)

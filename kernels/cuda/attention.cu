@@ -2,17 +2,15 @@
  *
  * Each head of a row reads its keys and values once, so the kernels are memory-bound. Partition:
  *   chunk    CHUNK rows of keys and values. Its partial result is the largest score, the sum of exponentials and the
- *            weighted sum of values; a head merges its chunks in order. Chunk boundaries depend only on the chunk's number
- *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each; the warp's groups read
+ *            weighted sum of values. Chunk bounds depend on the chunk's number alone. Chunks merge in order
+ *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each. The warp's groups read
  *            different rows, each with a running softmax, and are merged at the end
  *   wide     wider heads, additive scores, and values of another width: one block per chunk. Its warps share the rows
  *            for scores, then its threads the columns of values
- * Either kernel loops over all chunks of its head; or, with too few heads to fill a GPU, chunks are split among warps
- * or blocks, which write partial results to `part`, and a second kernel merges them. Both merge in the same order, so
- * results are bit-identical with and without the split.
+ * A kernel loops over all chunks of its head. If heads are few, each warp or block writes one chunk's partial result
+ * to `part`, and a second kernel merges them in the same order, with the same bits.
  *
- * Lane i holds floats 4 i .. 4 i + 3 of a row, whether it loads 16 bytes or 4 bytes at a time. So results do not depend
- * on alignment either. */
+ * Lane i holds floats 4 i .. 4 i + 3 of a row for loads of any width, so results do not depend on alignment. */
 #include "rows.cuh"
 
 enum {
@@ -50,8 +48,7 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
 
 /* --- partial softmax ---------------------------------------------------------------------------------------------- */
 
-/* exp(x - max) for a score x. If there are no scores, or all are -infinity, max is -infinity and the result is 0. fmaxf()
- * skips NaN scores when it finds max, but NaN scores make the sum and all columns NaN. */
+/* exp(x - max) for a score x; 0 if max is -infinity. A NaN score is never max, but makes the sum NaN. */
 __device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
@@ -62,8 +59,8 @@ struct softmax_sums {
     float max, sum;
 };
 
-/* Two partial softmaxes a and b, merged; by_a and by_b scale their sums of values. merged() uses no fmaf: chunks merged
- * in a thread and chunks merged by a second kernel must give the same bits. */
+/* Two partial softmaxes, merged; by_a and by_b scale their sums of values. Without fmaf, all kernels merge with the
+ * same bits. */
 struct merge_result {
     softmax_sums all;
     float by_a, by_b;
@@ -104,7 +101,6 @@ struct attend_work {
     int32_t chunks; /* chunks of the longest list of keys; 0: the lists are not split */
 };
 
-/* One head of one row. */
 struct attend_head {
     const float *query, *keys, *values;
     const int32_t *entry; /* [length] row of keys and values for each t; NULL: rows first, first + 1, ... */
@@ -179,8 +175,7 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
     }
 }
 
-/* Write four columns of a head to `out` and to the panel (the copy that GEMMs read), if present. `unit` numbers the heads of
- * all rows: row * heads + head. */
+/* Write four columns of a head to `out` and to the panel, if present. `unit` is row * heads + head. */
 template <bool ALIGNED>
 __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t unit, int32_t c, const gpu_piece<4> &x)
 {
@@ -241,8 +236,7 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* Add ROWS_IN_FLIGHT keys, t, t + 32 / GROUP and so on, to the group's running softmax. row[n] is the row of keys and values of the n-th of
- * them; negative: there is none. Piece i of a lane begins at column first + i * 4 * GROUP. */
+/* Add keys t, t + 32 / GROUP and so on to the group's running softmax. row[n] is the n-th key's row; negative: none. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
                                         attend_partial<P> *sofar)
@@ -318,8 +312,7 @@ __device__ static inline attend_partial<P> attend_chunk(const narrow_head<P> &x,
     return sofar;
 }
 
-/* A head has at most GROUP * 4 * P columns. A multiprocessor runs 16 warps (8 if P is 2) with 64 KiB of loads in flight,
- * several times what saturates memory. The launch bound keeps the compiler from raising occupancy by spilling. */
+/* A head has at most GROUP * 4 * P columns. The launch bound keeps the compiler from raising occupancy by spilling. */
 template <int GROUP, int P, bool ALIGNED>
 __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) attend_narrow(attend_work w)
 {
@@ -384,7 +377,7 @@ struct wide_share {
     int32_t row[CHUNK];
 };
 
-/* Compute the scores of keys t to t + rows - 1 and their exponentials, and store both in *s. All threads get their maximum and sum. */
+/* Store the scores of keys t to t + rows - 1 and their exponentials in *s. All threads get their maximum and sum. */
 template <bool ALIGNED>
 __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
                                      wide_share *s)
@@ -410,8 +403,7 @@ __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const atte
     return x;
 }
 
-/* Attention for wide heads. Between chunks `out` holds the running sums of values. This needs no barrier, because one thread
- * computes a column in all chunks. */
+/* Attention for wide heads. `out` holds the running sums of values, without a barrier: one thread computes a column. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(attend_work w)
 {
@@ -469,8 +461,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP) merge_parts(attend_wo
 
 /* --- attention weights for the host ------------------------------------------------------------------------------- */
 
-/* Write the attention weights of each row, averaged over the first heads. One block per row computes the scores twice, for
- * their sum and for the weights. That saves memory, and the kernel runs rarely. */
+/* Write each row's attention weights, averaged over the first heads. Scores are computed twice, which saves memory. */
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu_attend a)
 {
     softmax_sums *warp_sums = (softmax_sums *)gpu_shared(); /* [WIDE_WARPS] partial softmax of each warp */

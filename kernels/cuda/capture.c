@@ -1,13 +1,11 @@
-/* Captures runs as CUDA graphs and replays the graphs: a timestep has about a hundred launches, and the host needs longer
- * to enqueue them one by one than the GPU to run them.
+/* Captures runs as CUDA graphs and replays them, which takes the host less time than to enqueue each launch.
  *
- * A captured graph contains addresses and sizes, so it serves runs with the same memory layout. Row counts are rounded
- * up to 4, 5, 6 or 7 times a power of two, kernels read the actual count on the device, and the layout follows from the
- * rounded counts. A capture's key holds all numbers on which its launches depend. Encoder runs, whose inputs have
- * different lengths, are not captured: the same lengths hardly ever recur.
+ * A captured graph contains addresses and sizes, so it serves only runs with the same memory layout. The layout
+ * follows from rounded row counts; kernels read the actual count on the device. Encoder runs are not captured, since
+ * their input lengths hardly ever recur.
  *
- * Copies between host and device are not captured. On a GPU, launching a graph with a copy to or from memory that was
- * freed in the meantime fails or crashes, even if other memory now has the same address.
+ * Copies between host and device are not captured. A graph that copies memory freed in the meantime fails or crashes,
+ * even if other memory now has the same address.
  *
  * Invariant: two runs of one key enqueue the same work.
  * Sections: which runs · keys · captures. */
@@ -153,8 +151,8 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     return graph;
 }
 
-/* A run is captured at the second occurrence of its key. Many keys never recur, and CUDA must have loaded the kernels in an
- * ordinary run before a capture. */
+/* A run is captured at the second occurrence of its key: CUDA must have loaded the kernels, and many keys never
+ * recur. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;

@@ -1,7 +1,4 @@
-/* cells.cu: recurrent cells, from gates to the new state.
- *
- * A thread computes one hidden unit of one row: five exponentials are enough work for it. Neighbouring threads read
- * neighbouring floats. */
+/* cells.cu: recurrent cells, from gates to the new state. A thread computes one hidden unit of one row. */
 #include "rows.cuh"
 
 __global__ static void lstm(gpu_tiled<gpu_row_call> t)

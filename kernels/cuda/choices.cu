@@ -1,18 +1,14 @@
 /* choices.cu: top M symbols of rows, and log-probabilities of given symbols.
  *
- * A row is read once. A 64-bit key orders a row's symbols totally: the value's bits in an order-preserving form, then
- * the smaller symbol. So the top M do not depend on thread order. Each warp keeps its best keys in registers, sorted
- * across lanes. Keys above the smallest of these go to the warp's pending keys in shared memory, by ballot; every 32
- * pending keys are sorted and merged. A row is read in steps, in each of which a thread reads SYMBOLS_READ symbols. A lower
- * bound from the first step keeps most keys out, so that a row costs little more than its loads and exponentials.
+ * A 64-bit key orders the symbols of a row totally: by value, then by smaller symbol. Each warp keeps its best keys
+ * in registers. Larger keys wait in shared memory until 32 of them are sorted and merged. A lower bound from the
+ * row's first step keeps most keys out.
  *
- * log_norm is known only at the end. Choices are ranked by log-probability, and different logits x may round to the same
- * one. So the top M + 1 are found by x. Only if the M-th and the (M + 1)-th log-probability are equal may the row be
- * read again, with log_norm.
+ * log_norm is known only at the end, and different logits x may round to the same log-probability. So the top M + 1
+ * are found by x. The row is read again only if the M-th and the (M + 1)-th log-probability are equal.
  *
- * Long rows are cut into parts, by V alone; each part's exponentials are summed separately. With few rows each part has
- * its own block, and a second kernel merges the parts, with the same bits. For M >= BEST_MANY log_norm is computed
- * first, then the M-th largest key by radix selection; then the selected keys are sorted.
+ * Long rows are cut into parts, by V alone. If rows are few, each part has its own block, and a second kernel merges
+ * the parts, with the same bits. For M >= BEST_MANY, radix selection finds the M-th largest key.
  * Sections: keys · a warp's best · a block's best · results · kernels · large M · picks · launches. */
 #include "collective.cuh"
 #include "symbols.cuh"
@@ -91,9 +87,8 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
-/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i / 32
- * of lane i % 32. Of two keys a stride apart the larger comes first if i & SIZE is 0. All indices are constants, which
- * keeps the keys in registers; there are no branches. */
+/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register
+ * i / 32 of lane i % 32. Of two keys the larger comes first if i & SIZE is 0. Constant indices keep keys in registers. */
 template <int N, int SIZE, int STRIDE, typename key_type>
 __device__ static __forceinline__ void best_steps(key_type (&key)[N])
 {
@@ -174,8 +169,7 @@ template <int N> __device__ static inline void best_merge_pending(best_kept<N> &
     kept.floor = best_key_value(last);
 }
 
-/* Set the floor from a warp's first symbols, before they are added: the (want + 1)-th best of the N best legal values of
- * each lane. Without it all of these symbols would be sorted. */
+/* Set the floor before a warp's first symbols are added, so that few are sorted. */
 template <int N>
 __device__ static inline void best_raise_floor(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less,
@@ -305,10 +299,9 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
 
 /* Whether the top M by log-probability may differ from the top M by x. A whole warp calls it.
  *
- * Rounding is monotonic, so all symbols with a log-probability above the M-th one's are in the top M by x. All symbols
- * tied with the M-th are too, unless the (M + 1)-th is also tied. Then the smaller symbols must win, but the larger x were
- * chosen. If neither adjacent float of the M-th x has its log-probability, ties have equal x, and keys already order
- * these by symbol. The number of ties is not bounded by the kept keys, so the row is read again. */
+ * Rounding is monotonic, so they differ only if the M-th and the (M + 1)-th log-probability are equal. Then the
+ * smaller symbols must win, but the larger x were chosen. If no float beside the M-th x has its log-probability, ties
+ * have equal x, which keys already order by symbol. */
 template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);

@@ -1,7 +1,5 @@
-/* collective.cuh: what the threads of a warp or a block compute together, by CUB.
- *
- * CUB's primitives of fixed size run the same operations in the same order each time. Those of ours that stayed beside
- * them, and why, are in docs/gpu.md. Tests compile the same names for the host: that proves the kernels, not CUB. */
+/* collective.cuh: what the threads of a warp or a block compute together, by CUB. Its primitives have a fixed order
+ * of operations. See docs/gpu.md. */
 #ifndef RILL_CUDA_COLLECTIVE_CUH
 #define RILL_CUDA_COLLECTIVE_CUH
 
@@ -30,8 +28,8 @@ template <int THREADS, int ITEMS> static constexpr size_t gpu_block_sort_bytes(v
     return sizeof(gpu_block_sort_storage<THREADS, ITEMS>);
 }
 
-/* Sort n <= THREADS * ITEMS distinct keys descending, by their lowest `bits` bits; the others are 0. A block of THREADS
- * threads calls it. The keys may lie in `shared`. */
+/* Sort n <= THREADS * ITEMS distinct keys descending, by their lowest `bits` bits; the others are 0. The keys may lie
+ * in `shared`. */
 template <int THREADS, int ITEMS> __device__ static inline void gpu_block_sort(uint64_t *key, int32_t n, int bits, char *shared)
 {
     using sort = cub::BlockRadixSort<uint64_t, THREADS, ITEMS>;

@@ -1,10 +1,9 @@
 /* cuda.cuh: the subset of CUDA that the kernels use.
  *
- * nvcc compiles the kernels directly. Tests compile the same files with the host's C++ compiler and
- * tests/cuda/cuda_host.h, which runs the threads of a block as fibres, in random order between barriers. So kernels use
- * only what both support: no inline PTX, mma, clusters, grid-wide barriers or __activemask; shuffles and __syncwarp by
- * all threads of the mask; shared memory only through gpu_shared(), sized at the launch; one argument, a struct by
- * value.
+ * nvcc compiles the kernels. Tests compile them for the host with tests/cuda/cuda_host.h, which runs the threads of a
+ * block as fibres. So kernels use only what both support: no inline PTX, mma, clusters, grid-wide barriers or
+ * __activemask. Shuffles and __syncwarp are called by all threads of the mask. Shared memory comes from gpu_shared(),
+ * sized at the launch. A kernel has one argument, a struct by value.
  *
  *   __global__ static void work(gpu_copy a) { ... }
  *   GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);
@@ -35,8 +34,8 @@ __device__ static inline char *gpu_shared(void)
     return gpu_shared_memory;
 }
 
-/* Usage: if (gpu_leave(condition)) return; the condition must be the same for all threads of a block. Tests check that,
- * and skip the other threads of blocks beyond the row count. */
+/* Usage: if (gpu_leave(condition)) return; the condition must be the same for all threads of a block. Tests check
+ * that. */
 __device__ static inline bool gpu_leave(bool all)
 {
     return all;

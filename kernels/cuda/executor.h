@@ -1,10 +1,10 @@
-/* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
+/* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the
+ * module.
  *
- * All rows of a run are one block. Index spaces, columns and indices are computed on the host (kernels/device/index_space.c), in pinned
- * memory. One copy uploads that memory to the run's device copy, where each array has the same offset. One copy downloads choices and other
- * results. A frame is the memory of one run that outlives the call: its arrays in pinned memory, and their copy on the device.
+ * All rows of a run are one block. The host computes index spaces, columns and indices in pinned memory. One copy
+ * uploads them to the device, at the same offsets. One copy downloads results. A frame is the memory of one run that
+ * outlives the call: pinned arrays and their device copy.
  *
- * Two CUDA streams overlap: encoders, which fill the slots of new inputs, run ahead of the graphs that decode (streams.c).
  * The host waits for a run only to deliver its results, or to reuse its frame. */
 #ifndef RILL_CUDA_EXECUTOR_H
 #define RILL_CUDA_EXECUTOR_H
@@ -24,8 +24,8 @@ typedef struct cuda_fused_op {
     /* The next four members are used by products (GEMMs) only. */
     int single_launch; /* 1: the GEMM's launch also adds, applies ReLU and writes the final output; 0: a second kernel does */
     int input_rounded; /* 1: an earlier operation has written the input rows in the matrix's type; 0: they are converted */
-    /* 1 or -1: one GEMM computes this product and the next one, with the next product's columns after (1) or before (-1) this product's
-     * columns; 0: this product has a GEMM of its own, or the GEMM of the previous product (merged_into_prev) */
+    /* 1 or -1: one GEMM also computes the next product, whose columns come after (1) or before (-1) this product's;
+     * 0: it does not */
     int merged_next;
     int merged_into_prev; /* 1: the GEMM of the previous product computes this one too */
     gpu_type output_type; /* type of the rounded copy of the output that GEMMs read; GPU_F32: there is no copy */
@@ -81,8 +81,8 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* A slot is an input's place in flight, with its encoder output. A slot update (`fill`) is GPU work that writes a slot's data ahead of
- * decoding: an encoder's run or an upload. Slot updates are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
+/* A slot is an input's place in flight. A slot update (`fill`) is GPU work that writes a slot's data. Slot updates
+ * are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
 typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
     uint64_t n_fills;                   /* number of slot updates enqueued so far */
@@ -181,8 +181,8 @@ typedef struct cuda_run {
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
     char *values;        /* device: tensors with their bf16 or fp16 copies, and entries of paths, see dev_layout */
-    /* Working memory on the device. panel, sums: packed inputs and outputs of matrix products. attention_part: partial sums of attention.
-     * choices, log_norm: best actions of parts of rows, and the rows' log-normalisers. */
+    /* Working memory on the device. panel, sums: inputs and outputs of matrix products. attention_part: partial
+     * results of attention. choices: best actions of parts of rows. */
     char *panel, *sums, *attention_part, *choices, *log_norm;
     char *scan_h, *scan_c, *scan_gates;
 } cuda_run;
@@ -230,14 +230,14 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* all streams must be idle */
-/* Get pinned memory to copy `bytes` outside runs. The caller enqueues the copy in the stream of slot updates; then cuda_end_staging() makes
- * later runs wait for the copy: those that read `slot`, or all with CUDA_ALL_SLOTS. */
+/* Get pinned memory to copy `bytes` outside runs. The caller enqueues the copy in the stream of slot updates. Then
+ * cuda_end_staging() makes later runs wait: those that read `slot`, or all with CUDA_ALL_SLOTS. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* Call cuda_begin_run() before the run is enqueued, when its arrays exist. It makes the CUDA stream of a decoding run wait for the slot
- * updates (cuda_fills) of the slots that the run reads; a run that is itself a slot update waits for decoding runs instead. Call
- * cuda_end_run() when the run is enqueued: it records the event of the run's frame and, for a slot update, the slots that it writes. */
+/* Call cuda_begin_run() before the run is enqueued, when its arrays exist. A decoding run then waits for the updates
+ * of its slots, and a slot update for decoding runs. Call cuda_end_run() when the run is enqueued. It records the
+ * frame's event, and the slots that an update writes. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
 /* Wait for the run whose memory is this frame, and deliver its results. */

@@ -1,12 +1,11 @@
 /* Fusion: reduces the launches of a graph, decided when the network is finished.
  *
- * A GEMM whose epilogue is only an addition or a ReLU is one launch: cuBLASLt does both. Inputs that GEMMs read as bf16
- * or fp16 are rounded by the operation that writes them, into a panel, so that the GEMM needs no gather; if no other
- * operation reads them, they are not written in fp32 at all. Consecutive GEMMs on the same rows are merged if their
- * weights are adjacent.
+ * A GEMM with an addition or a ReLU is one launch of cuBLASLt. Inputs that GEMMs read as bf16 or fp16 are rounded by
+ * the operation that writes them, into a panel. If no other operation reads them, they are not written in fp32.
+ * Consecutive GEMMs on the same rows are merged if their weights are adjacent.
  *
- * Swish, tanh and exact GELU keep their own launch: GEMMs come before and after them, and cuBLASLt supports none of the
- * three. Keys and values keep theirs when written to nodes: cuBLASLt writes rows in order, and nodes are scattered.
+ * cuBLASLt does not support Swish, tanh and exact GELU, nor writing to scattered nodes, so these are launches of
+ * their own.
  *
  * Graphs are straight-line code, so a value read is the last one written.
  * Sections: operands · rounding · products · all graphs. */
@@ -57,8 +56,8 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Make operation `op_index` also write a rounded copy of its output, for the GEMMs that read it before the tensor is written
- * again. If all of these reads are by GEMMs, the output is not written in fp32. */
+/* Make operation `op_index` also write a rounded copy of its output for GEMMs. If only GEMMs read the output, it is
+ * not written in fp32. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(p, &p->op[op_index]);
@@ -90,8 +89,8 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Whether cuBLASLt can read or write n floats of each row in place. Rows must be in order and 16-byte aligned, and no data
- * may lie in the padding columns, which cuBLASLt overwrites. */
+/* Whether cuBLASLt can read or write n floats of each row in place. It overwrites padding columns, and needs 16-byte
+ * alignment. */
 static int is_cublas_operand(const dev_graph *p, const dev_operand *o, size_t n)
 {
     if (!is_dense(o)) return 0;

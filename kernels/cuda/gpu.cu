@@ -1,9 +1,7 @@
 /* gpu.cu: gpu.h with the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
  *
- * Driver functions for virtual memory are obtained through the runtime, so the module does not link libcuda and loads
- * on machines without a driver: gpu_open() then says why no GPU can be used.
- *
- * CUDA's current device is per thread: functions that need it set it first, at almost no cost. */
+ * Driver functions are obtained through the runtime, so the module loads on machines without a driver. CUDA's current
+ * device is per thread, so functions that need it set it first. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -390,8 +388,7 @@ void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event)
     check_error(cu_stream->why, "an event", cudaStreamWaitEvent(current_stream(cu_stream), event->event, cudaEventWaitDefault));
 }
 
-/* The number of rows is an estimate. The host needs about 0.1 ms to launch a timestep of a six-layer decoder, and 0.1 to 0.15 us per row
- * for the beam search. */
+/* An estimate from the host's time for the launches of a timestep and for the beam search per row. */
 int32_t gpu_group_rows(const gpu_device *)
 {
     return 512;

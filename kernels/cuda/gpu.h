@@ -1,9 +1,8 @@
 /* gpu.h: the GPU interface of the executor: memory, streams, GEMM. Plain C.
  *
- * gpu.cu and product.cu implement it with the CUDA runtime and cuBLASLt; tests implement it on the host (tests/cuda/gpu_host.cc),
- * with the same kernels. Enqueued work runs in order and completes before gpu_stream_sync() returns; the caller keeps
- * its memory until then. gpu_stream_sync() reports failures of enqueued work. One thread at a time may use a stream;
- * devices are shared. */
+ * gpu.cu and product.cu implement it; tests implement it on the host with the same kernels. Enqueued work runs in
+ * order and completes before gpu_stream_sync() returns, which reports its failures. The caller keeps its memory until
+ * then. One thread at a time may use a stream; devices are shared. */
 #ifndef RILL_CUDA_GPU_H
 #define RILL_CUDA_GPU_H
 
@@ -56,7 +55,7 @@ size_t gpu_granule_bytes(const gpu_device *device);
 size_t gpu_free_bytes(const gpu_device *device);
 
 /* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that
- * ran out, with nothing changed. A region cannot outgrow its reserved addresses: then the result is GPU_NO_MEMORY. */
+ * ran out, with nothing changed. Beyond the reserved addresses that is GPU_NO_MEMORY. */
 enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
@@ -75,34 +74,33 @@ void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits for the 
 void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 
-/* Stream capture: work enqueued from here on is recorded instead of executed, until gpu_capture_end() returns the
- * graph. It can be replayed any number of times in the same stream. On failure both give a reason and -1 or NULL; then
- * the stream is as before, and nothing was executed. */
+/* Stream capture: work enqueued from here on is recorded, not executed. gpu_capture_end() returns the graph, which
+ * the same stream can replay. On failure both give a reason and -1 or NULL, and the stream is as before. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 typedef struct gpu_graph_exec gpu_graph_exec;
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 void gpu_graph_launch(gpu_stream *cu_stream, gpu_graph_exec *exec);
 void gpu_graph_exec_free(gpu_graph_exec *exec); /* NULL is allowed; no replay may be in progress */
 
-/* Wait until the stream is idle. Returns 0, or -1 with a reason: some work failed, and work after it may not have run.
- * A failure may make the GPU unusable for this process; then every later call fails too. */
+/* Wait until the stream is idle. Returns 0, or -1 with a reason: some work failed, and later work may not have run. A
+ * failure may make the GPU unusable for this process: then every later call fails too. */
 int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 
-/* An event marks the position of a stream at gpu_event_record(); recording again moves it. An event never recorded is
- * complete. Close events after the streams that use them. */
+/* An event marks a stream's position at the last gpu_event_record(). An event never recorded is complete. Close
+ * events after the streams that use them. */
 typedef struct gpu_event gpu_event;
 int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with a reason */
 void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
-/* Wait for the work before the event. Returns 0, or -1 with a reason, as gpu_stream_sync() does. Unlike after gpu_stream_sync(), the stream
+/* Wait for the work before the event. Returns 0, or -1 with a reason. Unlike after gpu_stream_sync(), the stream
  * keeps a failure for later calls. */
 int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);
-/* Make later work in this stream wait for the event, whose position is in another stream. The later work fails if the work before the event
- * failed. */
+/* Make later work in this stream wait for an event of another stream. The later work fails if the work before the
+ * event failed. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 
-/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split in two micro-batches,
- * so that the host works on one while the GPU runs the other. */
+/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split
+ * in two micro-batches, so that host and GPU work at the same time. */
 int32_t gpu_group_rows(const gpu_device *device);
 
 /* Number of kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
@@ -117,9 +115,8 @@ static inline size_t gpu_type_bytes(gpu_type type)
     return type == GPU_F32 ? 4 : 2;
 }
 
-/* n x k weights in device memory, row-major without gaps, with a GEMM algorithm for each of a few ranges of row counts.
- * All of them sum in the same order, so a row's bits do not depend on the batch. With `fast`, the fastest algorithm is
- * chosen for each row count instead. */
+/* n x k weights in device memory, row-major without gaps. Each of a few ranges of row counts has a GEMM algorithm,
+ * and all algorithms sum in the same order. With `fast`, each row count gets the fastest algorithm. */
 enum { GPU_ROW_RANGES = 3 };
 typedef struct gpu_matrix {
     const void *w;
@@ -134,8 +131,8 @@ typedef struct gpu_matrix {
 /* Choose the algorithms; w and bias must be set. Returns 0, or -1 with a reason. */
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
-/* c [rows, n] = relu((bias + add) + a w^T), sums in fp32, order of additions unspecified; a [rows, k] in the matrix's
- * type. `ld` is the row stride in elements. w, and all rows of a, add and c, are 16-byte aligned. */
+/* c [rows, n] = relu((bias + add) + a w^T), summed in fp32 in unspecified order. a [rows, k] has the matrix's type.
+ * `ld` is the row stride in elements. w, and all rows of a, add and c, are 16-byte aligned. */
 typedef struct gpu_product {
     const gpu_matrix *matrix; /* copied when launched */
     int32_t rows;

@@ -1,9 +1,8 @@
 /* Guards: bytes between the arrays of a run, which no kernel may write. For tests.
  *
- * All arrays of a run lie in two regions of device memory. compute-sanitizer and the address sanitizer see accesses past
- * the end of a region, and none between its arrays. With RILL_CUDA_GUARDS in the environment, each array is followed by a
- * guard that the host fills with 0xFF (NaN, or -1) before the run and compares after it. So a write past the end fails
- * the run, and a read there gives NaN, which tests of results show. */
+ * All arrays of a run lie in two regions of device memory, and sanitizers see only accesses past the end of a region.
+ * With RILL_CUDA_GUARDS in the environment, a guard of 0xFF bytes (NaN, or -1) follows each array. A write there
+ * fails the run; a read gives NaN, which tests of results show. */
 #include "executor.h"
 
 #include <stdlib.h>

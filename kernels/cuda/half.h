@@ -1,7 +1,5 @@
-/* half.h: 16-bit floats on host and device: bf16, and IEEE 754 fp16.
- *
- * Rounding from fp32 is to nearest, ties to even; NaN and infinity are kept. Finite values beyond fp16 saturate at
- * 65504. */
+/* half.h: 16-bit floats on host and device: bf16, and IEEE 754 fp16. Rounding is to nearest, ties to even. NaN and
+ * infinity are kept. Finite values saturate at 65504 in fp16. */
 #ifndef RILL_CUDA_HALF_H
 #define RILL_CUDA_HALF_H
 
@@ -39,8 +37,7 @@ GPU_HOST_DEVICE uint16_t gpu_float_to_bf16(float x)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* Round to fp16. Below 2^-14 fp16 values are 2^-24 apart, like floats in [0.5, 1). So adding 0.5 to a smaller |x| rounds it to
- * fp16's precision. */
+/* Round to fp16. fp16 below 2^-14 is as fine as floats in [0.5, 1), so adding 0.5 rounds a small |x|. */
 GPU_HOST_DEVICE uint16_t gpu_float_to_f16(float x)
 {
     const uint32_t bits = gpu_float_to_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;

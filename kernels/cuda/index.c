@@ -1,8 +1,7 @@
 /* Indices of operands on the device: the operand's row for each row of an operation.
  *
- * Most indices depend only on data that the host knows at the start of a run, and are uploaded with its columns. Indices
- * that depend on a column that the run writes are computed on the device when an operation first needs them; their
- * inputs are uploaded instead.
+ * Indices that the host knows at the start of a run are uploaded with its columns. Indices that depend on a column
+ * that the run writes are computed on the device when an operation first needs them.
  * Sections: written indices · on the host · on the device. */
 #include "executor.h"
 
@@ -62,8 +61,8 @@ void cuda_make_indices(cuda_run *r)
 
 /* --- on the device ------------------------------------------------------------------------------------------------ */
 
-/* An index into a ragged table is the first row of a slot plus the number of a token. If the host knows one of the two, it has uploaded it
- * to args->out; the device gets the other from a column that the run wrote. */
+/* An index into a ragged table is a slot's first row plus a token's number. args->out holds what the host knows of
+ * it. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)
 {
     const int32_t *base = args->out;

@@ -1,13 +1,13 @@
 /* launch.h: launch functions of the CUDA kernels. Plain C; one function per kind of operation.
  *
- * All pointers in arguments are device memory. The row count is read on the device, so that one captured launch serves
- * any number of rows up to `max`; kernels skip rows from *count on.
+ * All pointers in arguments are device memory. Kernels read the row count on the device and skip rows from *count on,
+ * so one captured launch serves any number of rows up to `max`.
  *
- * An operand is a resolved view of rill/device.h: row r is row index[r] of `data`, or r without an index. A negative
- * index marks an absent row: reads give zeros (unless documented otherwise), writes are skipped.
+ * Row r of an operand is row index[r] of `data`, or r without an index. A negative index is an absent row: reads give
+ * zeros unless documented otherwise, writes are skipped.
  *
  * Invariant: a row's result is a function of that row's operands alone, to the bit, whatever `max`, *count and thread
- * order are. If a row is split among threads, the split depends only on the row's own lengths. */
+ * order are. */
 #ifndef RILL_CUDA_LAUNCH_H
 #define RILL_CUDA_LAUNCH_H
 
@@ -49,8 +49,8 @@ typedef struct gpu_gather {
 } gpu_gather;
 void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args);
 
-/* out = activation((bias + add) + sums); bias and add are optional, and absent rows of add add nothing. The next width2
- * columns of sums give out2 = activation(bias2 + sums); this excludes add and panel. */
+/* out = activation((bias + add) + sums); bias and add are optional, and absent rows of add add nothing. The next
+ * width2 columns of sums give out2 = activation(bias2 + sums), without add and panel. */
 typedef struct gpu_epilogue {
     gpu_rows rows;
     int32_t width, width2;
@@ -116,8 +116,8 @@ void gpu_run_subset_product(gpu_stream *cu_stream, const gpu_subset_product *arg
 
 /* --- attention.cu ------------------------------------------------------------------------------------------------- */
 
-/* The path from each row's node to the root, root first: entry[first[r] + t], t < length[r]. With `parent` the nodes
- * are new, and node_parent[node] = parent is written. */
+/* The path from the root to each row's node: entry[first[r] + t], t < length[r]. With `parent` the nodes are new, and
+ * node_parent[node] = parent is written. */
 typedef struct gpu_path {
     gpu_rows rows;
     const int32_t *node, *parent; /* parent may be NULL */
@@ -127,10 +127,12 @@ typedef struct gpu_path {
 } gpu_path;
 void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
 
-/* Attention: softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the weighted sum of the
- * values; heads lie side by side. Key t of row r is row entry[first[r] + t] of `keys`, or row first[r] + t without `entry`. `relative` is a
- * position bias: the score of head h gets entry [h, reach + d] for t = position[r] + d, where d is clamped to [-reach, reach]. Length 0
- * gives zeros. A NaN in query or keys makes that head of that row NaN; a NaN in the values makes that column NaN. */
+/* Attention: softmax over t of the scores, then the weighted sum of the values. Heads lie side by side. Length 0
+ * gives zeros.
+ *   score   scale * (query . key_t), or scale * (additive . tanh(key_t + query)), plus the relative position bias
+ *   key_t   row entry[first[r] + t] of `keys`, or row first[r] + t without `entry`
+ *   bias    relative[h, reach + d] for head h and t = position[r] + d, where d is clamped to [-reach, reach]
+ *   NaN     in query or keys makes that head of that row NaN; in the values, that column */
 enum { GPU_ATTEND_NARROW = 256, GPU_ATTEND_CHUNK = 128 };
 typedef struct gpu_attend {
     gpu_rows rows;
@@ -164,12 +166,12 @@ size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, 
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */
 
-/* Log-softmax and choices of each row, as rill_best of kernels.h, in fp32. With x(v) = (logits(v) + bias(v)) + add(v), the
- * log-probability of symbol v is x(v) - log_norm. The choices are the `max_choices` legal symbols with the highest
- * log-probability; equal ones are ordered by v, and symbols at -infinity are never chosen. If any x(v) is NaN or
- * +infinity, the row has no choices, and log_norm is NaN. Without `normalise`, x is the log-probability and log_norm is 0
- * (or NaN, as before). With subsets, row r has length[slot[r]] symbols; `ids` has the id of each in the vocabulary, by
- * which `bias` [V] is indexed. */
+/* Log-softmax and choices of each row, as rill_best of kernels.h, in fp32.
+ *   x(v) = (logits(v) + bias(v)) + add(v)
+ *   log-probability of symbol v = x(v) - log_norm; without `normalise`, log_norm is 0
+ * The choices are the `max_choices` best legal symbols, ties by smaller v. Symbols at -infinity are never chosen. If
+ * any x(v) is NaN or +infinity, the row has no choices, and log_norm is NaN. With subsets, row r has length[slot[r]]
+ * symbols, and bias [V] is indexed by their `ids`. */
 typedef struct gpu_best {
     gpu_rows rows;
     int32_t symbols; /* V; with vocabulary subsets, at least the length of the longest */
@@ -196,8 +198,8 @@ typedef struct gpu_best {
 void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args);
 size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices);
 
-/* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], bit-identical to gpu_run_best's; -infinity for symbol -1 and for
- * symbols at -infinity; NaN if log_norm is. `symbol` is the position in the row (with subsets, in the subset). */
+/* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], bit-identical to gpu_run_best's; -infinity for symbol -1 and
+ * symbols at -infinity; NaN if log_norm is. `symbol` is the position in the row or subset. */
 typedef struct gpu_picks {
     gpu_rows picks;
     const int32_t *row, *symbol;
@@ -207,9 +209,11 @@ typedef struct gpu_picks {
 } gpu_picks;
 void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args);
 
-/* Ensemble: x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), l_e(v) = (logits_e(v) + bias_e(v)) - log_norm_e,
- * m(v) the largest l_e(v), summed in the order of models; -infinity if all are. One model: l_0(v). Written to x, in the
- * shape of logits[0]. If a model's row has a NaN, +infinity, or only -infinity, the row of x is NaN. */
+/* Ensemble: the logarithm of the mean probability of the models.
+ *   l_e(v) = (logits_e(v) + bias_e(v)) - log_norm_e, and m(v) is the largest l_e(v)
+ *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), summed in order of models; -infinity if all l_e(v) are
+ * For one model, x(v) = l_0(v). x has the shape of logits[0]. If a model's row has a NaN, +infinity, or only
+ * -infinity, the row of x is NaN. */
 typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
@@ -224,9 +228,10 @@ void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);
 
 /* --- rows.cu: indices computed from columns that a run wrote ---------------------------------------------------- */
 
-/* An index derived from a column: x(r) = column[entry[r]], or column[r] if `entry` is NULL; out[r] = base[r] +
- * lookup[x(r)], where NULL `lookup` is the identity and NULL `base` is 0. A negative entry or x gives -1 if `lookup` or
- * `base` is present, and is passed through otherwise. */
+/* An index derived from a column:
+ *   x(r) = column[entry[r]], and out[r] = base[r] + lookup[x(r)]
+ * NULL `entry` and `lookup` are identities, NULL `base` is 0. A negative entry or x gives -1, or itself if both
+ * `lookup` and `base` are NULL. */
 typedef struct gpu_index {
     gpu_rows rows;
     const int32_t *column, *entry, *lookup, *base;

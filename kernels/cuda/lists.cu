@@ -22,9 +22,8 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args)
 
 /* --- products with the weights of a vocabulary subset ------------------------------------------------------------- */
 
-/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS rows, a warp SUBSET_EACH of them. Rows of `a` are rounded once
- * and staged in shared memory; each lane has a wide load of each of four weight rows in flight. One to four adjacent
- * rows of a slot share these loads. The kernel is compiled for each number of rows, so that one row costs less than four. */
+/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS adjacent rows of a slot. The rows share the loads of
+ * weights and are staged in shared memory. */
 enum {
     SUBSET_ROWS = 4, /* rows of a thread block */
     SUBSET_WARPS = 8,
@@ -76,8 +75,8 @@ __device__ static inline void subset_add_four(const subset_call &c, const float 
     }
 }
 
-/* Add the products of columns [begin, end), staged in x. Lane l has columns 4 l to 4 l + 3 of every 128, so the bits do
- * not depend on the width of loads. */
+/* Add the products of columns [begin, end), staged in x. A lane's columns, and so the bits, do not depend on the
+ * width of loads. */
 template <int Rows>
 __device__ static inline void subset_add(const subset_call &c, const float *x, const float *const (&w)[SUBSET_EACH],
                                        int32_t begin, int32_t end, subset_sums<Rows> &sum)

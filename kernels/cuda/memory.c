@@ -1,6 +1,5 @@
-/* Device memory of a session: table rows, symbols of vocabulary subsets, and pinned memory for uploads.
- *
- * Tables grow in place, so rows never move.
+/* Device memory of a session: table rows, symbols of vocabulary subsets, and pinned memory for uploads. Table rows
+ * never move.
  * Sections: pinned memory · tables · subsets · opening and closing. */
 #include "executor.h"
 
@@ -149,9 +148,8 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Reserve addresses for the largest size of each table, so that a process has enough for many sessions. All node tables
- * have the same number of rows, as have slot tables and ragged tables: each kind gets a part of the device's memory.
- * Symbols of subsets are numbered by 32 bits. */
+/* Reserve addresses for the largest size of each table. Each kind of table gets a part of the device's memory, so
+ * that addresses suffice for many sessions. */
 static void reserve_addresses(const rill_session *s)
 {
     const size_t tables = s->network->n_tables, device_bytes = gpu_memory_bytes(get_cuda(s)->gpu),

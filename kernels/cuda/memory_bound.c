@@ -1,10 +1,10 @@
-/* Upper bound on a session's memory besides tables, per row, per slot and per token of a slot's input. With it, the engine's memory limit
- * covers everything that a session allocates.
+/* Upper bound on a session's memory besides tables, per row, per slot and per token of a slot's input. The engine's
+ * memory limit relies on it.
  *
- * The bound follows run.c's layouts. All graphs of a CUDA stream share one region for tensors and working memory, sized for the largest
- * graph. Each graph has one frame (memory of a run) per micro-batch, in pinned memory and on the device. Columns and other small arrays are
- * overestimated. The rows of encoder graphs are slots; those of all other graphs are rows of a timestep. A region allocates whole granules
- * of device memory: its last, partly used granule counts in the constant bytes per session. */
+ * The bound follows run.c's layouts. All graphs of a CUDA stream share one region, sized for the largest graph. Each
+ * graph has one frame (memory of a run) per micro-batch, in pinned memory and on the device. Columns and other small
+ * arrays are overestimated. Rows of encoder graphs are slots. The constant bytes include the last, partly used
+ * granule of each region. */
 #include "executor.h"
 
 /* Bytes per row of a run, and per token of its inputs. */
@@ -95,8 +95,8 @@ static size_t attention_part_bytes(const dev_graph *p)
     return max * sizeof(float);
 }
 
-/* Bytes of a graph's frames (memory of its runs): pinned memory and its device copy, for two micro-batches, plus a half because frames grow
- * by half. */
+/* Bytes of a graph's frames: pinned memory and its device copy, for two micro-batches, plus a half because frames
+ * grow by half. */
 static row_unit_bytes frame_bytes(const dev_graph *p)
 {
     enum { FRAMES = 2 * DEV_GROUPS, ANSWERS = 1024 };
@@ -123,6 +123,6 @@ void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
     const size_t regions = network->n_tables + 1 + network->n_subsets + network->n_graphs * DEV_GROUPS + 2;
     out->session = (int64_t)(regions * gpu_granule_bytes(network->device->data) + part[0] + part[1]);
     if (network->device->fast) out->session += 2 * (int64_t)GPU_FAST_WORK;
-    /* A table with one row per token of each slot grows by a factor of 1.5, so its capacity may be 1.5 times what it needs. */
+    /* A table with one row per token grows by half, so its capacity may be 1.5 times what it needs. */
     out->unit += out->unit / 2 + (int64_t)(work[0].unit + work[1].unit + frames[0].unit + frames[1].unit);
 }

@@ -1,8 +1,5 @@
-/* mix.cu: logarithm of the mean of several models' probabilities.
- *
- * First the log-normalisers, one block per row and model; then the mixture, one block per part of a row, so that few
- * rows also fill a GPU. A symbol is read and written by one thread, so x may alias the first model's
- * logits. */
+/* mix.cu: logarithm of the mean of several models' probabilities. One thread reads and writes a symbol, so x may
+ * alias the first model's logits. */
 #include "symbols.cuh"
 
 __device__ static inline symbols_row mix_row(const gpu_mix &a, int32_t e, int32_t r)

@@ -1,9 +1,7 @@
 /* norm.cu: layer norm and RMSNorm.
  *
- * Rows up to 1024 floats are read once into the registers of a warp, up to 4096 into those of a block; longer rows are
- * read three times. Thread i of the n that share a row has floats 4 i .. 4 i + 3, then those 4 n further on, whether it
- * loads 16 bytes or 4 bytes at a time. So the order of a sum depends on the row's width alone. The variance is computed
- * from differences to the mean, in a second pass over registers. */
+ * Rows up to 1024 floats are held in the registers of a warp, rows up to 4096 in those of a block. Longer rows are
+ * read three times. The order of a sum depends on the row's width alone, not on the width of loads. */
 #include "rows.cuh"
 
 enum { WARP_ROWS = 4, BLOCK = 256, BLOCK_WARPS = BLOCK / GPU_WARP };

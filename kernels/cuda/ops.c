@@ -64,8 +64,8 @@ static void *rounded_rows(const cuda_run *r, const dev_operand *o)
     return r->values + r->host_run.layout.copy_offset[r->graph->tensor[o->element].buffer];
 }
 
-/* The panel to which an operation writes a bf16 or fp16 copy of its output; none if it has no copy. Clears out->data if no
- * operation reads the output in fp32. */
+/* The panel for the rounded copy of an operation's output, or none. Clears out->data if no operation reads the output
+ * in fp32. */
 static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
 {
     const cuda_fused_op *fused = cuda_get_fused_op(r, op);
@@ -128,8 +128,8 @@ static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu
     gpu_run_product(r->cu_stream, &product);
 }
 
-/* Extend the epilogue to the next product, which this product's GEMM also computes. Its sums lie side by side with this
- * product's, before or after them. */
+/* Extend the epilogue to the next product, which the same GEMM computes. Its sums lie before or after this
+ * product's. */
 static void merged_epilogue(cuda_run *r, const dev_op *op, gpu_epilogue *f)
 {
     const dev_op *next = op + 1;

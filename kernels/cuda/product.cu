@@ -2,9 +2,8 @@
  *
  * cuBLAS is column-major: c^T [n, rows] = w [n, k] a^T, where row-major w is a k x n matrix, and a^T is k x rows.
  *
- * trials.cu chooses a matrix's algorithms among those that cuBLASLt proposes, for one order of sums whatever the number
- * of rows. Split-K and workspaces are not allowed. With `fast`, cuBLASLt's heuristic is asked for each number of rows, and
- * nothing is tried.
+ * trials.cu chooses among the algorithms that cuBLASLt proposes without split-K or workspace, for one order of sums
+ * whatever the number of rows. With `fast`, cuBLASLt's heuristic decides for each number of rows.
  *
  * Sections: cuBLASLt's descriptions · proposals · products. */
 #include <stdlib.h>
@@ -47,9 +46,8 @@ static cublasStatus_t make_shape(shape *s, const gpu_product *p)
 static const uint64_t FP32_NUMBERS =
     CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
 
-/* Alignments that candidate algorithms may assume (see gpu.h), their workspace, and whether they may split sums. Without
- * `fast`, the mask admits fp32 weights to kernels of fp32 alone, whatever NVIDIA_TF32_OVERRIDE and
- * CUBLAS_EMULATE_SINGLE_PRECISION say. */
+/* Alignments that algorithms may assume (see gpu.h), their workspace, and whether they may split sums. Without
+ * `fast`, the mask admits fp32 weights to kernels of fp32 alone. */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16,
@@ -75,7 +73,6 @@ static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preferen
     return status;
 }
 
-/* Enqueue a GEMM with the given algorithm and workspace. */
 static cublasStatus_t multiply(cublasLtHandle_t handle, const gpu_product *p, const cublasLtMatmulAlgo_t *algo, void *work,
                                size_t work_bytes, cudaStream_t stream)
 {

@@ -1,7 +1,4 @@
-/* rows.cu: copies, sums and activations of rows, and indices derived from columns. Norms are in norm.cu.
- *
- * All kernels are memory-bound: each element is read once and written once, in 16-byte pieces if alignment
- * allows it. Elements are computed independently, so their bits do not depend on the partition. */
+/* rows.cu: copies, sums and activations of rows, and indices derived from columns. Norms are in norm.cu. */
 #include "rows.cuh"
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */

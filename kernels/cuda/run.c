@@ -1,9 +1,8 @@
 /* A run: laid out on the host, uploaded, enqueued operation by operation, and downloaded.
  *
- * A run that may be captured as a CUDA graph (capture.c) is laid out for rounded row counts, so that layouts recur.
+ * A run that may be captured (capture.c) is laid out for rounded row counts, so that layouts recur.
  *
- * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. The graph and the
- * columns bound the size of each part; arrays are then allocated one after another.
+ * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads.
  * Sections: layout · columns · inputs of operations · device memory · the run. */
 #include "executor.h"
 
@@ -247,8 +246,8 @@ static work_sizes measure_work(const cuda_run *r)
     return w;
 }
 
-/* The entries of paths come last: they grow with each timestep, and a captured graph contains the addresses of all other
- * arrays, which must not move. */
+/* The entries of paths come last, since they grow with each timestep, and the other arrays must not move: a captured
+ * graph has their addresses. */
 static rill_status lay_out_device(cuda_run *r)
 {
     gpu_region *values = &r->lane->workspace;
@@ -349,8 +348,7 @@ static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill
     return RILL_OK;
 }
 
-/* Grow the device copy of the frame (memory of a run). The frame is idle, so the copy may move when its reserved addresses are exhausted;
- * they need not be reserved for the maximum size. */
+/* Grow the device copy of the frame, which may move, since the frame is idle. */
 static rill_status grow_device_copy(cuda_run *r)
 {
     gpu_region *dev_copy = &r->frame->device_copy;

@@ -1,7 +1,5 @@
-/* Recurrent layer over sequences of different lengths: all sequences step together, longest first.
- *
- * Finished sequences are the last ones, so each step processes a prefix, without padding. The rows that a step reads
- * and writes are known before the run.
+/* Recurrent layer over sequences of different lengths: all sequences step together, longest first. So each step
+ * processes a prefix, without padding.
  * Sections: steps · enqueuing. */
 #include "executor.h"
 
@@ -117,8 +115,7 @@ static void step_lstm(const scan_run *s, int32_t t)
     gpu_run_lstm(cu_stream, &cell);
 }
 
-/* Step t of a GRU. The reset gate scales the recurrent part before the input part is added, so the GEMM does not add the input
- * to its result: the cell gets both parts. */
+/* Step t of a GRU. The GEMM does not add the input, since the reset gate scales the recurrent part first. */
 static void step_gru(const scan_run *s, int32_t t)
 {
     const gpu_row_call cell = {

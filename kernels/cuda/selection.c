@@ -1,7 +1,6 @@
 /* Choices: uploads requests, downloads top symbols and log-probabilities.
  *
- * Legal sets stay bitsets of actions, as on the host. Picks, the given actions whose log-probabilities are requested, are
- * mapped to symbols here on the host, which knows the vocabulary subsets.
+ * Picks are given actions whose log-probabilities are requested. The host maps them to symbols.
  * Sections: sizes · requests · enqueuing · results. */
 #include "executor.h"
 
@@ -62,8 +61,7 @@ size_t cuda_back_bytes(const cuda_run *r)
     return bytes;
 }
 
-/* Bytes of the kernel's working memory, after three result arrays. An operation that writes tags (each row's best symbol) to a
- * column keeps these results on the device. */
+/* Bytes of the kernel's working memory, after three result arrays for operations that write tags to a column. */
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op)
 {
     const size_t rows = r->max_rows[op->space];
@@ -160,8 +158,8 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
 
 /* --- enqueuing ---------------------------------------------------------------------------------------------------- */
 
-/* Write each row's best symbol to the operation's tag_column. If the operation's rows are not the column's rows, the kernel writes the tags
- * to working memory, from which they are scattered. */
+/* Write each row's best symbol to the operation's tag_column, directly if its rows are the column's rows, else by a
+ * scatter from working memory. */
 static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
 {
     int32_t *column = cuda_device_ptr(r, r->column[op->as.best.tag_column - 1]);

@@ -1,11 +1,11 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Encoder graphs, which write tables of slots and use no nodes, run ahead in their own stream, as do updates of vocabulary subsets and host
- * tables. All of these are called slot updates, and are numbered. All other graphs decode. A decoding run waits only for the updates of its
- * slots.
+ * Slot updates run ahead in a stream of their own: encoder graphs, and updates of vocabulary subsets and host tables.
+ * All other graphs decode. A decoding run waits only for the updates of its slots.
  *
- * A slot update may reuse rows of dropped slots. A micro-batch with pending results never reads them: by the domain contract (domain.h), a
- * slot is dropped only after the results of its rows have arrived. Slot updates wait for other decoding runs.
+ * A slot update may reuse rows of dropped slots, so it waits for decoding runs without pending results. A micro-batch
+ * with pending results never reads such rows, since domain.h allows a slot to be dropped only after its results have
+ * arrived.
  *
  * Sections: which graphs · opening and closing · outside runs · slots · order · results. */
 #include "executor.h"
@@ -92,8 +92,7 @@ static void record_fill(cuda_session *cuda)
     gpu_event_record(cuda->fill.cu_stream, cuda->fills.event[cuda->fills.n_fills % CUDA_FILL_EVENTS]);
 }
 
-/* Make the stream of slot updates wait for decoding runs, which may still read rows of dropped slots. It waits for runs with pending
- * results only if `all`. */
+/* Make the stream of slot updates wait for decoding runs. It waits for runs with pending results only if `all`. */
 static void wait_for_decoding(const rill_session *s, int all)
 {
     const cuda_session *cuda = s->data;
@@ -151,8 +150,8 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* A visit of all slots of a run. If `fill` is not 0, it becomes the number of each slot's last update. If `fill` is 0, the visit finds the
- * highest of these numbers and stores it in `last`. */
+/* A visit of all slots of a run. It makes `fill` the number of each slot's last update. If `fill` is 0, it stores the
+ * highest of these numbers in `last` instead. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;

@@ -1,7 +1,6 @@
 /* symbols.cuh: how choices.cu and mix.cu read rows of logits, and log-sum-exp.
  *
- * Invariant: the symbols that a thread reads depend only on the number of threads and the symbol, never on the row's
- * address. A row not aligned for wide loads is therefore summed in the same order, with the same bits. */
+ * Invariant: the symbols that a thread reads, and so a sum's bits, never depend on the row's address. */
 #ifndef RILL_CUDA_SYMBOLS_CUH
 #define RILL_CUDA_SYMBOLS_CUH
 
@@ -13,8 +12,7 @@ enum {
     SYMBOLS_THREADS = 256, /* maximum number of threads of a block */
 };
 
-/* Threads per row. The bits of a row's sum depend on this number, so it is a function of the number of symbols alone. Few
- * symbols take one warp, without a barrier. */
+/* Threads per row. The bits of a row's sum depend on this number, so it depends on the number of symbols alone. */
 static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 {
     if (is_subset) return SYMBOLS_SUBSET_THREADS;
@@ -62,8 +60,8 @@ __device__ static inline void symbols_add_wide(const float *from, int32_t v, flo
     x[4] += b.x, x[5] += b.y, x[6] += b.z, x[7] += b.w;
 }
 
-/* Read this thread's symbols of the step from `base` on. `base` is a multiple of 4; so is `end`, unless it is the row's
- * end. Symbols from `end` on are -infinity, which adds nothing to a sum. */
+/* Read this thread's symbols of the step from `base` on. `base` is a multiple of 4. Symbols from `end` on are
+ * -infinity. */
 __device__ static inline void symbols_read(const symbols_row &s, int32_t base, int32_t end, float (&x)[SYMBOLS_READ])
 {
     const int32_t v = symbols_index(base, 0);

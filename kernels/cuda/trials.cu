@@ -1,10 +1,10 @@
-/* trials.cu: the choice of a matrix's algorithms, and rill's own GEMM kernel, for matrices without a suitable algorithm.
+/* trials.cu: the choice of a matrix's algorithms, and rill's own GEMM kernel, for matrices without a suitable
+ * algorithm.
  *
- * A row's bits must not depend on the number of rows beside it. No documentation promises that of a cuBLASLt algorithm. So only families of
- * kernels that are known to keep the order of sums are considered, and a matrix's algorithms are tried when it is opened: each is run on
- * this GPU with many numbers of rows, up to 12,289 or as many as the memory of a trial holds, and used only if every row has the bits that
- * it has in the largest run. A matrix has an algorithm for each of three ranges of row counts; the algorithms of the three ranges must give
- * the same bits. If none passes, rill's own kernel multiplies.
+ * A row's bits must not depend on the number of rows beside it, which cuBLASLt does not promise. So each algorithm is
+ * tried on this GPU with many numbers of rows when a matrix is opened. It is used only if every row has the bits of
+ * the largest run. A matrix has an algorithm for each of three ranges of row counts, which must give the same bits.
+ * If none passes, rill's own kernel multiplies.
  *
  * Sections: families · the plain kernel · trials · the choice. */
 #include <stdlib.h>
@@ -34,9 +34,8 @@ int gpu_is_plain(const gpu_matrix *m, int32_t range)
 
 /* --- families ----------------------------------------------------------------------------------------------------- */
 
-/* Bit-exact reconstructions of cuBLASLt's products (facebookexperimental/triton#2752, #2757) found that tensor-core kernels without split-K
- * have one fp32 sum over K, whatever the tile. The CUDA-core kernels for small sizes divide K by its length or by the number of rows. No
- * such list is known of cuBLASLt's other fp32 kernels, so the trial decides. */
+/* cuBLASLt's tensor-core kernels without split-K have one fp32 sum over K (facebookexperimental/triton#2752, #2757).
+ * CUDA-core kernels for small sizes divide K. The trial decides about others. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *a)
 {
     enum { CUTLASS_FIRST = 21, CUTLASS_SECOND = 23, CUTLASS_THIRD = 24, NVJET = 66 };
@@ -183,8 +182,8 @@ static int out_of_memory(char why[GPU_ERROR_BYTES])
     return -1;
 }
 
-/* Allocate and fill a trial's rows: at most 12,289, as many as give outputs of 256 MiB (1,025 rows of 65,000 columns), or
- * fewer if the GPU is short of memory. A trial has four outputs. */
+/* Allocate and fill a trial's rows: as many as an output of 256 MiB holds, at most 12,289, fewer if GPU memory is
+ * short. */
 static int open_trial(trial *t, char why[GPU_ERROR_BYTES])
 {
     enum { MOST = 12289, OUTPUT_BYTES = 256 << 20 };
@@ -237,8 +236,8 @@ static bool try_rows(const trial *t, const uint64_t algo[8], int32_t first, int3
     return gpu_multiply_by(t->stream, &p, algo) == 0;
 }
 
-/* Whether each row's result is bit-identical to the reference, in GEMMs over the first n rows and over the last n rows, for
- * many n. Failures of CUDA set the error. */
+/* Whether each row's result is bit-identical to the reference, for the first and last n rows, for many n. Failures of
+ * CUDA set the error. */
 static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add, char why[GPU_ERROR_BYTES])
 {
     static const int32_t lengths[] = {1,    2,    3,    4,    5,    8,    9,    16,   17,   31,   32,   33,   48,   64,
@@ -260,8 +259,8 @@ static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add
 
 /* --- the choice --------------------------------------------------------------------------------------------------- */
 
-/* Choose the first candidate whose results, with and without an addend, are bit-identical to the reference. With
- * new_reference, the reference is each candidate's own result for all rows at once. */
+/* Choose the first candidate that is bit-identical to the reference. With new_reference, the reference is the
+ * candidate's own result for all rows. */
 static bool choose_for(const trial *t, int32_t range, bool new_reference, gpu_matrix *m, char why[GPU_ERROR_BYTES])
 {
     gpu_candidate candidate[GPU_CANDIDATES];

@@ -1,7 +1,5 @@
-/* trials.h: which algorithm multiplies a matrix. Plain C.
- *
- * product.cu implements the two functions of the second section with cuBLASLt, and tests/cuda/gpu_host.cc with made-up
- * algorithms, right and wrong ones. */
+/* trials.h: which algorithm multiplies a matrix. Plain C. product.cu implements the second section with cuBLASLt,
+ * tests/cuda/gpu_host.cc with made-up algorithms. */
 #ifndef RILL_CUDA_TRIALS_H
 #define RILL_CUDA_TRIALS_H
 
@@ -24,12 +22,12 @@ typedef struct gpu_candidate {
     gpu_algo_facts facts;
 } gpu_candidate;
 
-/* Whether an algorithm may be tried: kernels of its family are known to add each element's products in one order, or, with
- * fp32 weights, it is none of the families known to do otherwise. */
+/* Whether an algorithm may be tried: its family adds each element's products in one order, or, with fp32 weights, is
+ * not known to do otherwise. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *facts);
 
-/* Whether `fast` products may split their sums. cuBLASLt 12.8.5 and 13.1.1 have been reported to lose the end of K in
- * split sums where K is no multiple of 128 (facebookexperimental/triton#2767). */
+/* Whether `fast` products may split their sums. cuBLASLt was reported to lose the end of K in split sums where K is
+ * no multiple of 128 (facebookexperimental/triton#2767). */
 int gpu_may_split_k(const gpu_matrix *matrix);
 
 /* Set matrix->algo by trial; zeros select gpu_multiply_plainly(). Returns 0, or -1 with a reason: the GPU fails or has no

@@ -1,13 +1,12 @@
-/* backend.h: the functions that a device implements, and the data that it gets: networks with their graphs, sessions with their slots, and
- * the rows of a run.
+/* backend.h: the functions that a device implements, and the data that it gets: networks with their graphs, sessions
+ * with their slots, and the rows of a run.
  *
- * This library builds and checks networks and manages slots, vocabulary subsets and profiles for all devices. A backend
- * owns the memory of weights and tables, and runs graphs. It keeps its own data in the `data` members, which nobody
- * else reads; it reads, and does not write, everything else here but for what its functions say. The backends are the
- * CPU's (cpu.h), and modules such as CUDA's: shared objects loaded at run time.
+ * This library builds and checks networks and manages slots, vocabulary subsets and profiles for all devices. A
+ * backend owns the memory of weights and tables, runs graphs, and keeps its own data in the `data` members. It writes
+ * nothing else here but what its functions say. The backends are the CPU's (cpu.h) and modules such as CUDA's.
  *
- * Adding an operation to a graph turns its views into operands. An operand is a tensor, table or constant, and an `index`: an array that
- * gives, for each row of the operation, the row to read or write (gather, scatter). Indices are numbered per graph, without duplicates.
+ * An operand of an operation is a tensor, table or constant, and an `index`: for each row of the operation, the row
+ * to read or write. Indices are numbered per graph, without duplicates.
  *
  * Handles count from 1: handle h is element h - 1 of its array. Index spaces are the exception: 0 is RILL_ROWS. */
 #ifndef RILL_DEVICE_BACKEND_H
@@ -53,9 +52,9 @@ typedef struct dev_backend {
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
     unsigned weight_types;
 
-    /* add_matrix() takes the weights of matrix number `idx`, which is the number of matrices added so far. Row i of the weights [n, k]
-     * begins at w + i * stride. finish() takes constants and graphs; it is NULL if the backend has nothing left to do. Both record failures
-     * in the network. */
+    /* add_matrix() takes the weights of matrix number `idx`, the number of matrices so far. Row i of the weights
+     * [n, k] begins at w + i * stride. finish() takes constants and graphs. It is NULL if nothing is left to do. Both
+     * record failures in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     /* frees the backend's data of a network; network->data may be NULL */
@@ -68,17 +67,17 @@ typedef struct dev_backend {
     rill_status (*session_open)(rill_session *session, int threads);
     /* frees the backend's data of a session; session->data may be NULL */
     void (*session_close)(rill_session *session);
-    /* Reserve at least `rows` rows in table number `idx`, counted from 0. If `idx` is the number of tables, reserve them in the array of
-     * each node's parent node instead. Contents are kept. Sets session->table[idx].capacity. */
+    /* Reserve at least `rows` rows in table number `idx`, counted from 0, or, if `idx` is the number of tables, in
+     * the array of parent nodes. Contents are kept. Sets session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
-    /* Called after a slot's vocabulary subset has changed. The new subset is dev_get_subset(session, idx, slot). Its n is 0 if the slot no
-     * longer has a subset; in this case the call must succeed. */
+    /* Called after a slot's vocabulary subset, dev_get_subset(session, idx, slot), has changed. If its n is 0, the
+     * slot has none, and the call must succeed. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
-    /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which arguments->async_group must allow; then
-     * collect() waits for them. collect is NULL if they never do. */
+    /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which
+     * arguments->async_group must allow. Then collect() waits for them. collect is NULL if they never do. */
     rill_status (*run)(rill_session *session, const struct dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
     /* returns the limits that rill_runner_limits() returns */
@@ -177,10 +176,10 @@ typedef struct dev_buffer {
 typedef enum dev_index_kind {
     DEV_INDEX_COLUMN, /* for each row of the operation: its entry in column `a`, after `b` operations wrote it */
     DEV_INDEX_MAP,    /* for each row of the operation: the row of index space `a` that it belongs to */
-    /* for each row: its row in the ragged space `a`, which is the first token of the row's sequence plus the token number from index `b` */
+    /* for each row: its row in the ragged space `a`: its sequence's first token plus the token number from index `b` */
     DEV_INDEX_UNIT,
-    /* for each row: its row in the ragged tables, which is the slot's first row plus the token number; slots come from index `a`, token
-     * numbers from index `b` */
+    /* for each row: its row in the ragged tables: the first row of the slot from index `a`, plus the token number
+     * from index `b` */
     DEV_INDEX_RAGGED,
     /* for each row: in a distinct index space, its value; in a ragged index space, the token's number within its sequence */
     DEV_INDEX_OWN,
@@ -209,8 +208,7 @@ typedef enum dev_base { DEV_BASE_NONE, DEV_BASE_TENSOR, DEV_BASE_TABLE, DEV_BASE
 typedef struct dev_operand {
     dev_base base;
     int32_t element; /* number of the tensor, table or constant, counted from 0 */
-    /* number of the index that selects the operand's rows, or DEV_NO_INDEX. A constant of one row has no index and is the same for all
-     * rows */
+    /* number of the index that selects the operand's rows, or DEV_NO_INDEX, as for a constant of one row */
     int32_t index;
     int use; /* bit set of rill_operand_use */
     size_t first, width;
@@ -231,11 +229,11 @@ typedef struct dev_op {
     size_t width, n_views;       /* the first width in the list of its operands (rill/ops.h); number of operands */
     int32_t out;                 /* position in `view` of its first output; -1: it has no output */
     dev_operand view[DEV_VIEWS]; /* operands, in the positions that kernels.h numbers, such as LSTM_gates */
-    /* number of the index that gives each row's slot, for vocabulary subsets and attention; or its symbol, for an embedding that is read
-     * from a matrix */
+    /* number of the index of each row's slot (vocabulary subsets, attention) or symbol (embedding read from a
+     * matrix) */
     int32_t slot;
-    /* attention: number of the index that gives each row's own position, counted in the tokens of its sequence; DEV_NO_INDEX: each row has
-     * the last position of its path */
+    /* attention: number of the index of each row's own position, in tokens; DEV_NO_INDEX: the last position of its
+     * path */
     int32_t position;
     /* GEMM (product): 1: the previous operation is a GEMM that has quantised the same rows; 0: this one quantises them */
     int32_t reuse_quantised;
@@ -295,8 +293,8 @@ int dev_same_operand(const dev_operand *a, const dev_operand *b);
 /* Return the vocabulary subset whose symbols an operation reads or writes; 0: it uses the whole vocabulary. */
 rill_vocab_subset dev_op_subset(const dev_op *op);
 
-/* Return 1 if an operation chooses actions (`best` or `mix`), else 0. dev_first_action() returns the action that its symbol 0 stands for,
- * if it uses no vocabulary subset. */
+/* Return 1 if an operation chooses actions, else 0. dev_first_action(): the action of its symbol 0, if it has no
+ * vocabulary subset. */
 static inline int dev_makes_choices(const dev_op *op)
 {
     return op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX;
@@ -308,8 +306,8 @@ static inline int32_t dev_first_action(const dev_op *op)
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-/* A range of rows. One slot has one range. The allocator dev_ranges takes the first free range that is large enough, which keeps rows near
- * the beginning. Adjacent free ranges are joined, and so are a free range and the unused rows at the end. */
+/* A range of rows; a slot has one. dev_ranges takes the first free range that is large enough, and joins adjacent
+ * free ranges. */
 typedef struct dev_range {
     int32_t first, count;
 } dev_range;
@@ -373,16 +371,15 @@ const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Offsets in bytes of the buffers of a run, for a block of at most max_rows rows of each index space. They are offsets in one of two
- * memories, which may be the same one. The host's memory has what the host computes for a block, such as indices; the device's memory has
- * the tensors. */
+/* Offsets in bytes of a run's buffers, for a block of at most max_rows rows of each index space. The host's memory
+ * has what the host computes; the device's memory has tensors. Both may be the same memory. */
 typedef struct dev_layout {
     size_t *max_rows;          /* [spaces + 1] maximum rows of each index space in a block */
     size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
     size_t *child_row_offset;  /* [spaces + 1] offset of dev_block.child_row, in the host's memory */
     size_t *index_offset;      /* [indices] offset of each index's entries, in the host's memory */
-    /* [paths] for each path (the nodes from the root to a row's node), the offset of two arrays in the host's memory: [rows] first entry of
-     * each row's path, and [rows] its length */
+    /* [paths] offset of two arrays of each path, in the host's memory: [rows] first entry and [rows] length of a
+     * row's path */
     size_t *path_offset;
     size_t *tensor_offset; /* [buffers] offset of each tensor buffer, in the device's memory */
     size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
@@ -402,22 +399,20 @@ typedef struct dev_run {
     size_t block_rows, block_units;
     size_t units,
         longest; /* number of tokens in the ragged index space that has most; tokens of the longest sequence */
-    /* [ragged index spaces] for each index space an array [n + 1]: number of each row's first token in the columns that have an entry for
-     * each token */
+    /* [ragged index spaces] -> [n + 1] number of each row's first token in columns that have an entry for each token */
     int32_t **unit_start;
     /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root to a node */
     size_t *max_length;
     size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
-    /* [n_guards] ends of the arrays that dev_lay_out_*() lay out for the device. After each array comes a guard: the rest of the array's
-     * last cache line and DEV_GUARD bytes. Nothing may write in a guard, and the backend checks that nothing did. NULL: there are no
-     * guards */
+    /* [n_guards] ends of the device's arrays; NULL: no guards. A guard follows each array: the rest of the last cache
+     * line and DEV_GUARD bytes. The backend checks that nothing wrote there */
     size_t *guard;
     size_t n_guards;
 } dev_run;
 
-/* Place a guard after an array that ends at `end`, if the run has guards. Returns the guard's bytes after the array's last cache line; 0 if
- * the run has none. */
+/* Place a guard after an array that ends at `end`. Returns the bytes after its last cache line; 0 if the run has no
+ * guards. */
 size_t dev_add_guard(dev_run *run, size_t end);
 static inline size_t dev_guard_bytes(size_t end)
 {
@@ -430,14 +425,14 @@ void dev_carve_run(dev_run *run, rill_carver *c);
 /* Fill unit_start, units, longest, max_length and max_subset. RILL_OK · RILL_ERR_ARGUMENT */
 rill_status dev_measure_run(dev_run *run);
 
-/* Place in memory what the host computes for a block of rows: the lists of rows and of their positions that the graph's operations read,
- * and each row's path from the root. dev_lay_out_host_work() places the working memory of this computation. */
+/* Place in memory what the host computes for a block: rows of index spaces, indices, and paths.
+ * dev_lay_out_host_work() places the working memory of this computation. */
 void dev_lay_out_host(dev_run *run, rill_carver *c);
 void dev_lay_out_host_work(dev_run *run, rill_carver *c);
 
-/* Lay out tensors, for rows[s] rows of index space s. copy_bytes [buffers]: bytes that a row takes in the backend's second form of the
- * tensor; NULL: there is no second form. dev_lay_out_paths() lays out the nodes on the rows' paths from the root, path_entries [paths] of
- * them. They are laid out apart, since they grow with each timestep. */
+/* Lay out tensors, for rows[s] rows of index space s. copy_bytes [buffers]: bytes of a row in the backend's second
+ * form of the tensor; NULL: none. dev_lay_out_paths() lays out path_entries [paths] nodes, apart since they grow with
+ * each timestep. */
 void dev_lay_out_tensors(dev_run *run, const size_t *rows, const size_t *copy_bytes, rill_carver *c);
 void dev_lay_out_paths(dev_run *run, const size_t *path_entries, rill_carver *c);
 
@@ -453,11 +448,11 @@ typedef struct dev_block {
     char *host;   /* the block's memory on the host, see dev_layout */
     size_t begin; /* position of the block's first row in the run */
     size_t *rows; /* [spaces + 1] number of rows in each index space */
-    /* [spaces + 1] for each index space, an array with an entry for each of its rows: the row of the parent index space that it belongs to.
-     * Exception: in a distinct index space the entry is the row's value */
+    /* [spaces + 1] -> [rows of the space] the row of the parent index space that it belongs to; in a distinct index
+     * space, its value */
     int32_t **parent_row;
-    /* [spaces + 1] for each index space, an array with an entry for each row of the parent index space: the row of this index space that
-     * belongs to it, or -1. Ragged space: [sequences + 1] the first token of each sequence */
+    /* [spaces + 1] -> [rows of the parent space] the row of this index space that belongs to it, or -1. Ragged space:
+     * [sequences + 1] the first token of each sequence */
     int32_t **child_row;
     /* [spaces + 1] for each ragged index space, an array [sequences] with the number of tokens of each sequence */
     int32_t **lengths;
@@ -467,7 +462,7 @@ typedef struct dev_block {
 /* Set the pointers of *b to a block's memory on the host, `host`. */
 void dev_block_open(dev_block *b, const dev_run *run, char *host);
 
-/* Begin the block that starts at position `from` of the run and ends before `end`: choose its rows and compute its index spaces. Returns
+/* Begin the block at position `from` of the run, before `end`: choose its rows and compute its index spaces. Returns
  * its number of rows. */
 size_t dev_block_begin(dev_block *b, size_t from, size_t end);
 
@@ -477,18 +472,18 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index);
 /* Return the row of index space `to` that a row of `space` belongs to. `space` must be derived from `to`. */
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
-/* Return the position in the host's columns of a row of an index space: the row of the run, or, if the index space is ragged or derived
- * from a ragged one, the token. */
+/* Return the position of a row of an index space in the host's columns: the row of the run, or, in a ragged space and
+ * spaces derived from it, the token. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
-/* The rows of keys and values that each row of an attention attends to: rows first[s] + t for t < length[s], where s is slot[r], or r if
- * `slot` is NULL. They are rows of keys and values, or, with a path, positions in the list of the path's nodes. */
+/* The keys and values that row r of an attention attends to: rows first[s] + t for t < length[s], s = slot[r], or r
+ * if `slot` is NULL. With a path, these are positions in the list of the path's nodes. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;
 dev_memory dev_attended_memory(dev_block *b, const dev_op *op);
 
-/* Compute the position of the first entry and the length of each row's path from the root to its node. Returns the number of entries of all
+/* Compute the first entry and the length of each row's path from the root to its node. Returns the entries of all
  * paths. */
 size_t dev_make_path(dev_block *b, const dev_op *op);
 
@@ -513,8 +508,7 @@ int32_t dev_network_append(rill_network *network, void **array, size_t *count, s
 #define DEV_APPEND(network, owner, name, count, capacity) \
     dev_network_append(network, (void **)&(owner)->name, &(owner)->count, &(owner)->capacity, sizeof *(owner)->name)
 
-/* Return the type in which the CPU packs weights of this type. Their size is computed from it too. f16 weights, which only GPUs multiply,
- * have the size of bf16. */
+/* Return the type in which the CPU packs weights of this type. f16, which only GPUs multiply, has the size of bf16. */
 static inline rill_dtype dev_dtype(rill_weight_type type)
 {
     if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
@@ -536,8 +530,8 @@ typedef struct dev_builder {
 /* Record a failure in the network, with the message "graph G, operation N (WORD): ...". Returns -1, as dev_network_fail() does. */
 int32_t dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Check that a handle is in 1..count. `kind` names what it stands for, `what` the operand that it belongs to (NULL: none), in messages.
- * Returns 0 if it is not, or if the network has failed. */
+/* Check that a handle is in 1..count. `kind` names it in messages, `what` its operand (NULL: none). Returns 0 if it
+ * is not, or if the network has failed. */
 int dev_check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what);
 
 /* Check that an index space exists, as dev_check_handle() does. */
@@ -549,8 +543,7 @@ int dev_is_derived(const dev_graph *graph, rill_index_space space, rill_index_sp
 /* Return the number of an index that equals `wanted`; if the graph has none, add it. Returns DEV_NO_INDEX after a failure. */
 int32_t dev_add_index(rill_network *network, dev_graph *graph, dev_index wanted);
 
-/* Return the number of the index that maps each row of `space` to the row of `to` that it belongs to. Returns DEV_NO_INDEX if both are the
- * same index space. */
+/* Return the number of the index from each row of `space` to its row of `to`, or DEV_NO_INDEX if both are the same. */
 int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to);
 
 /* Return the number of the index that gives a column's entry for each row of an index space. `what` names the column's purpose in messages.

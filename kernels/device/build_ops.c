@@ -1,7 +1,4 @@
-/* Adds operations to a graph, with all checks, from the lists of rill/ops.h.
- *
- * Checked here once instead of in each run: widths, index spaces, that values are written before they are read, and that no operation
- * overwrites its own inputs.
+/* Adds operations to a graph, from the lists of rill/ops.h. All checks are made here, not in each run.
  * Sections: the lists · beginning · operands · row operations · products and scans · attention · choices. */
 #include <string.h>
 
@@ -150,7 +147,7 @@ static const char *operand_name(const dev_builder *b, const operand_info *o)
     return b->op->kind == RILL_OP_SUM && (o->use & RILL_REPEATED) ? "a term" : o->name;
 }
 
-/* Check an operand and store it in the operation. Only the last operand of an operation's list may be repeated, like the terms of a sum. */
+/* Check an operand and store it in the operation. Only the last operand of a list may be repeated. */
 static void build_operand(const dev_builder *b, size_t place, const size_t *widths, int more_use)
 {
     const op_info *info = &infos[b->op->kind];
@@ -173,8 +170,8 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     }
 }
 
-/* Check all operands of the operation, inputs before outputs. repeats: number of times that the last, repeated operand occurs. out_use:
- * flags that are added to those of outputs. widths[i]: width number i of the operation's list, which operands refer to by number. */
+/* Check all operands of the operation. repeats: occurrences of the last operand. out_use: extra flags of outputs.
+ * widths[i]: width number i of the operation's list. */
 static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
 {
     const op_info *info = &infos[b->op->kind];
@@ -193,7 +190,7 @@ static void build_operands(const dev_builder *b, const size_t *widths, size_t re
     }
 }
 
-/* Return the row width of what a view refers to, a tensor, table or constant, from the view's first column on; 0 if the view is invalid. */
+/* Return the width of a view's tensor, table or constant from the view's first column on; 0 if the view is invalid. */
 static size_t view_width(const dev_builder *b, const rill_view *view)
 {
     const rill_network *network = b->network;
@@ -246,8 +243,8 @@ static size_t check_terms(const dev_builder *b)
     return 1;
 }
 
-/* Add a row operation. If its width is 0, it is taken from its output; for operations that have a width of their own, such as LSTM, 0 is an
- * error. */
+/* Add a row operation. A width of 0 is taken from its output, or is an error for operations with a width of their
+ * own. */
 static void add_row_op(rill_network *network, rill_graph graph, rill_op_kind kind, rill_index_space space,
                        const void *op)
 {

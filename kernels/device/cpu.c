@@ -1,10 +1,9 @@
-/* The CPU as a device: weights, rows of tables, and the partition of a run's rows into spans and blocks. A span is a contiguous range of
- * rows that one thread computes; a span's rows are computed in blocks, one block at a time through all operations.
+/* The CPU as a device: weights, rows of tables, and the partition of a run's rows. One thread computes a span of
+ * rows, one block at a time through all operations.
  *
- * Block sizes keep the tensors between operations in cache. If the weights fit in the second-level cache, a block's
- * tensors take about half of it. Larger weights are read again for each block, so its tensors may take a few megabytes.
- * If a run has too few rows for one span per thread, it has a single span, and the threads divide each operation
- * instead: a GEMM, for example, by its outputs.
+ * A block's tensors take about half of the second-level cache if the weights fit there. Else they take a few
+ * megabytes, since each block reads the weights again. If a run has too few rows for one span per thread, the threads
+ * divide each operation.
  *
  * Invariant: the partition does not change any result.
  * Sections: the device · weights · sessions · tables · partition · layout · spans · the run · the backend. */
@@ -177,8 +176,8 @@ static rill_status read_rows(const rill_session *s, size_t idx, size_t first, si
     return RILL_OK;
 }
 
-/* Make the output-layer weights of a slot's vocabulary subset: gather and pack the weight rows of its symbols, and gather
- * their biases. The slot's old weights are freed first; an empty subset gets no new ones. */
+/* Gather and pack the output-layer weights and biases of a slot's vocabulary subset. The old weights are freed first;
+ * an empty subset gets none. */
 static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
 {
     const dev_vocab_subset *def = &s->network->subset[idx];
@@ -237,8 +236,7 @@ static size_t choose_block(const cpu_run *r, int fits_l2)
     return rows < MIN_BLOCK ? MIN_BLOCK : rows > max_rows ? max_rows : rows;
 }
 
-/* Return the maximum number of spans (parts of the run that threads compute) that still have enough rows each. Spans that read large
- * weights need MIN_FAR_ROWS. */
+/* Return the maximum number of spans that still have enough rows each: MIN_FAR_ROWS if they read large weights. */
 static size_t max_useful_spans(const cpu_run *r, int fits_l2)
 {
     const int ragged = r->d.graph->n_ragged > 0;
@@ -263,8 +261,8 @@ static void choose_spans(cpu_run *r)
     for (size_t s = 0; s <= r->n_spans; s++) r->span_begin[s] = s * r->d.n / r->n_spans;
 }
 
-/* Assign sequences to spans (each computed by one thread) in turn, longest first, so that each span gets long and short ones. sorted [n]:
- * sequences by descending length; order [n] out: the sequence at each position of the run. */
+/* Assign sequences to spans in turn. sorted [n]: sequences by descending length; order [n] out: the sequence at each
+ * position of the run. */
 static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
 {
     size_t span = 0;
@@ -292,8 +290,7 @@ static void carve_run(cpu_run *r, rill_carver *c, size_t **dealt, int32_t **sort
     if (!ordered) r->d.order = NULL;
 }
 
-/* Lay out the scratch memory that each thread needs for a block: the indices and index spaces, the tensors, then the
- * working memory of the operations. */
+/* Lay out each thread's scratch memory for a block: indices and index spaces, tensors, then working memory. */
 static rill_status lay_out_blocks(cpu_run *r)
 {
     const dev_graph *p = r->d.graph;
@@ -322,8 +319,8 @@ static rill_status lay_out_blocks(cpu_run *r)
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
-/* Prefetch the encoder states that the attention of the next graph will read. They may exceed the caches, and the
- * processor cannot predict attention's jumps between slots. The rows' slots are known already before that graph runs. */
+/* Prefetch the encoder states that the next graph's attention will read. The processor cannot predict attention's
+ * jumps between slots. */
 static void prefetch_tables(cpu_block *b)
 {
     const cpu_run *r = b->run;

@@ -1,8 +1,7 @@
 /* cpu.h: the CPU as a device. Private to it.
  *
- * A run's rows are cut into spans, which the threads of the pool claim, and each span into blocks, which are computed one
- * after another. All blocks of a run share one layout of scratch memory. There is one scratch per thread; a span uses the
- * first scratch that is free.
+ * The pool's threads claim spans of a run's rows, and compute a span's blocks one after another. All blocks of a run
+ * share one layout of scratch memory. There is one scratch per thread; a span uses the first free scratch.
  *
  * Invariant: a row's results depend on that row alone, not on the spans and blocks. */
 #ifndef RILL_DEVICE_CPU_H
@@ -12,8 +11,8 @@
 
 #include "backend.h"
 
-/* The data of a CPU device (rill_device.data): sizes that tests set. They are the number of rows of a block, the number of rows of a span,
- * and how many attention weights (floats) are kept at a time. 0: cpu.c or cpu_ops.c chooses the size. */
+/* The data of a CPU device (rill_device.data): sizes that tests set, or 0. Rows of a block, rows of a span, and
+ * attention weights (floats) kept at a time. */
 typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;

@@ -1,8 +1,7 @@
-/* Choices on the CPU: top M of each row and log-probabilities of given actions, from one model's logits or from those of
- * an ensemble.
+/* Choices on the CPU: top M of each row and log-probabilities of given actions, from the logits of a model or an
+ * ensemble.
  *
- * If rows are in the run's order, results are written directly to the host. Legal sets are by action; if an operation's
- * symbols have other numbers (an offset, or a vocabulary subset), each row gets a renumbered copy of its set.
+ * Legal sets are by action. If an operation's symbols have other numbers, each row gets a renumbered copy of its set.
  * Sections: groups · legal sets · picks · best symbols only · choices · ensembles · working memory. */
 #include <math.h>
 #include <string.h>
@@ -49,8 +48,7 @@ static int is_legal(const rill_selection *s, int32_t set, size_t action)
     return (int)(legal_word(s, set, action / 64) >> (action % 64) & 1);
 }
 
-/* Return 1 if an operation can read the host's sets where they are: its symbols are numbered like actions, and the sets have a bit for
- * every symbol. */
+/* Return 1 if an operation can read the host's sets: symbols are numbered like actions, and all have a bit. */
 static int reads_host_sets(const rill_selection *s, const dev_op *op)
 {
     return dev_op_subset(op) == 0 && dev_first_action(op) == 0 && s->legal_words >= bitset_words(op->width);
@@ -227,8 +225,7 @@ static void choose_raw(const cpu_group *g, rill_best *best)
     }
 }
 
-/* Find each row's top M and write them to the host's arrays. The kernel writes there directly if its layout of the results is that of the
- * host. */
+/* Find each row's top M and write them to the host's arrays, directly if the layouts agree. */
 static void write_best(const cpu_group *g, rill_best *best, size_t *used)
 {
     const cpu_run *run = g->b->run;
@@ -314,12 +311,11 @@ void cpu_best(cpu_block *b, const dev_op *op)
  *
  * With l_e(v) the log-probability of symbol v by model e of E, and m(v) the largest of them,
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
- * is a symbol's log-probability and rank. The best B of x are found among all symbols, not among each model's best:
- * since m - log E <= x <= m, they are among the symbols whose m is at least the B-th best m minus log E, and x is
- * computed only for those.
+ * is a symbol's log-probability and rank. Since m - log E <= x <= m, x is computed only for symbols whose m is at
+ * least the B-th best m minus log E.
  *
- * Invariant: x is a function of the row and the symbol, computed in one way, so the result depends neither on the block
- * nor on B. A row with NaN in any model, or only -infinity, has no choices. */
+ * Invariant: x is a function of the row and the symbol alone. A row with NaN in any model, or only -infinity, has no
+ * choices. */
 
 /* --- ensembles: memory ------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Operations on a block of rows. Each calls a kernel, which reads and writes the operands where they are, without copies.
+/* Operations on a block of rows. Each calls a kernel, which reads and writes the operands in place.
  *
  * Sections: operands · products · attention · rows · scans · all of them. */
 #include <math.h>
@@ -178,9 +178,7 @@ static void mask(cpu_block *b, const dev_op *op)
 
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
-/* The state of a scan: a recurrent layer that runs over the tokens of a block's sequences, all sequences in parallel. Sequences are sorted
- * by descending length, so the active ones are always a prefix and need no padding. Their states are contiguous in the block's working
- * memory; each step copies its outputs from there.
+/* The state of a scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first.
  *
  * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same
  * rows of h and c. */
@@ -237,7 +235,7 @@ static void open_scan(scan_state *s, cpu_block *b, const dev_op *op)
     dev_sort_by_length(s->inputs, s->length, s->order);
 }
 
-/* Return the number of the token that a sequence reads at step t. It is t; in a backward scan it is counted from the last token. */
+/* Return the token that a sequence reads at step t; a backward scan counts from the last token. */
 static int32_t step_unit(const scan_state *s, int32_t input, int32_t t)
 {
     return s->o->backward ? s->length[input] - 1 - t : t;
@@ -276,8 +274,8 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
-/* Run step t of a GRU for the first `live` sequences. The GEMM computes only the recurrent part of the gates. The GRU kernel adds the input
- * part, because the reset gate scales the recurrent part first. */
+/* Run step t of a GRU for the first `live` sequences. The kernel adds the input part of the gates after the reset
+ * gate has scaled the recurrent part. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;

@@ -1,7 +1,7 @@
 /* Devices: the CPU, and GPUs, which modules implement.
  *
- * Modules are shared objects next to this library's file, named after it and its version. They are loaded on demand, so
- * that this library does not depend on the libraries that they use (e.g. CUDA).
+ * A module is a shared object beside this library's file, named after it and its version. It is loaded on demand, so
+ * that this library does not depend on CUDA.
  *
  * Invariant: a device is const once open; a module stays loaded.
  * Sections: modules · the processor · other devices · opening. */
@@ -15,8 +15,8 @@
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
-/* Set *path to the file of a module: in the directory that the environment variable RILL_MODULES names, else in the directory of this
- * library's file. If that file's path has no directory, the dynamic loader searches for the module. */
+/* Set *path to a module's file: in the directory that RILL_MODULES names, else beside this library. Without a
+ * directory, the dynamic loader searches. */
 static rill_status module_path(rill_text *path, const char *name)
 {
     static const char anchor = 0;
@@ -30,8 +30,8 @@ static rill_status module_path(rill_text *path, const char *name)
                             file, name);
 }
 
-/* Look up `symbol` in the module `name`. If the module or the symbol is missing, *out is NULL and dlerror() says why. The
- * module stays loaded, since it may have started threads. */
+/* Look up `symbol` in a module. If either is missing, *out is NULL and dlerror() says why. A loaded module may have
+ * threads, so it stays. */
 static rill_status find_module(rill_context *ctx, const char *name, const char *symbol, void **out)
 {
     rill_text path = {.ctx = ctx};

@@ -1,10 +1,8 @@
-/* Blocks: a block's rows in every index space, and the indices of its operands. An index space is a set of rows derived
- * from the block's rows, such as the distinct values of a column or the tokens of the rows' inputs. An index maps each row
- * of an operation to a row of an operand.
+/* Blocks: a block's rows in every index space, and the indices of its operands. An index space is a set of rows
+ * derived from the block's rows, such as the distinct values of a column. An index maps each row of an operation to a
+ * row of an operand.
  *
- * Index spaces are computed at the start of a block, in order of declaration, from the host's columns (one int32 per
- * row). An index is computed when an operation first needs it. If a column's entries are contiguous in the host's array,
- * that array is the index.
+ * Index spaces are computed at the start of a block, an index when an operation first needs it.
  * Sections: rows of the host · index spaces · the block · indices · paths and lists of keys. */
 #include "backend.h"
 
@@ -49,8 +47,8 @@ static void make_where(dev_block *b, rill_index_space space, const dev_index_spa
     b->rows[space] = (size_t)n;
 }
 
-/* Number the distinct values of a column in order of appearance, with an open-addressed hash table. Each value becomes a row of the index
- * space; negative values get no row. */
+/* Number the distinct values of a column in order of appearance, by an open-addressed hash table. Negative values get
+ * no row. */
 static void make_distinct(dev_block *b, rill_index_space space, const dev_index_space *s)
 {
     const int32_t *entry = dev_index_entries(b, s->index);
@@ -112,8 +110,7 @@ void dev_block_open(dev_block *b, const dev_run *run, char *host)
     }
 }
 
-/* Return the number of tokens of the row at position `place` of the run. If the graph has several ragged index spaces, it is the largest of
- * the row's numbers. */
+/* Return the number of tokens of the row at position `place` of the run: the largest over the ragged index spaces. */
 static size_t row_units(const dev_run *run, size_t place)
 {
     const dev_graph *p = run->graph;
@@ -127,7 +124,7 @@ static size_t row_units(const dev_run *run, size_t place)
     return (size_t)max;
 }
 
-/* Return how many of the run's rows [from, end) fit in one block (the rows computed at a time) by their number of tokens; at least one. */
+/* Return how many of the run's rows [from, end) fit in one block by their number of tokens; at least one. */
 static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
 {
     const size_t max = end - from < run->block_rows ? end - from : run->block_rows;
@@ -160,8 +157,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
-/* Return the block's part of the column in the host's array. Returns NULL if the entries are not contiguous there: the run has another
- * order of rows than the host, or the index is for another index space. */
+/* Return the block's part of the column in the host's array, or NULL if the entries are not contiguous there. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
 {
     const dev_run *run = b->run;
@@ -246,8 +242,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 
 /* --- paths and lists of keys -------------------------------------------------------------------------------------- */
 
-/* Return two arrays, one after the other: the position of the first entry of each row's path, and the paths' lengths. A path lists the
- * nodes from the root to a row's hypothesis. */
+/* Return two arrays in one: the first entry and the length of each row's path, the nodes from the root to its node. */
 static int32_t *path_array(const dev_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->host + b->run->layout.path_offset[path]);

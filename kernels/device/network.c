@@ -1,7 +1,7 @@
 /* Networks: constants, matrices, tables and graphs, and the final check.
  *
- * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative handles.
- * So the code that builds a network need not check each handle.
+ * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative
+ * handles.
  * Sections: failures and growing arrays · opening · weights and tables · graphs · memory of tensors · the end. */
 #include "backend.h"
 
@@ -245,8 +245,8 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
     return handle;
 }
 
-/* Begin a part of a graph whose rows belong to the index space `parent`. *b is for checks outside of any operation: its messages have
- * `what` instead of an operation's name. Returns 0 if the graph or the space does not exist. */
+/* Begin a part of a graph with rows of the index space `parent`. *b is for checks outside operations; messages name
+ * `what`. Returns 0 if the graph or the space does not exist. */
 static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
                       const char *what)
 {

@@ -1,7 +1,7 @@
 /* Profiles: calls, rows, seconds, flops and bytes of operations.
  *
- * Flops and bytes are the minimum that an operation needs: operands are counted once per row, weights once per block. Each thread's scratch
- * memory has counters of its own, and the caller's thread sums them after the run.
+ * Flops and bytes are minimums: operands count once per row, weights once per block. Each thread has counters of its
+ * own.
  * Sections: costs · counting · queries · runners. */
 #include <string.h>
 
@@ -13,7 +13,6 @@ typedef struct cost {
     double rows, flops, bytes;
 } cost;
 
-/* Return the cost of multiplying `rows` rows by n x k weights. */
 static cost product_cost(size_t n, size_t k, rill_weight_type type, double rows)
 {
     return (cost){rows, 2.0 * rows * (double)n * (double)k,

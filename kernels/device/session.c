@@ -1,5 +1,5 @@
-/* Sessions hold the data that outlives a run: slots, vocabulary subsets, and the sizes of tables. A slot is the place of one
- * input in flight; its rows in the ragged tables, such as encoder states, are a range.
+/* Sessions hold the data that outlives a run: slots, vocabulary subsets, and the sizes of tables. A slot holds one
+ * input in flight; its rows in the ragged tables are a range.
  *
  * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call
  * leaves slots unchanged.
@@ -130,8 +130,8 @@ static int has_paths(const rill_network *network)
 /* Add empty slots until there are `slots` slots. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
-    /* While rill_session_set_slots() runs, a slot may have two ranges, the old and the new one, and a free range may lie between any two.
-     * So there may be twice as many free ranges as slots */
+    /* rill_session_set_slots() holds an old and a new range of a slot at a time, so free ranges may be twice as many
+     * as slots */
     const rill_array columns[] = {RILL_ARRAY(s->first),
                                   RILL_ARRAY(s->capacity),
                                   RILL_ARRAY(s->units),
@@ -199,8 +199,8 @@ static rill_status move_slot(rill_session *s, int32_t slot, int32_t units, range
     return RILL_OK;
 }
 
-/* Finish replacing the ranges of slots. keep = 1: the slots keep their new ranges, and the old ranges are freed. keep = 0: the new ranges
- * are freed, and the slots get their old ranges back. */
+/* Finish replacing the ranges of slots. If `keep`, the old ranges are freed, else the new ranges are freed and the
+ * old restored. */
 static void settle_range_moves(rill_session *s, range_move *m, size_t moves, int keep)
 {
     while (moves-- > 0) {
@@ -234,8 +234,8 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* Empty a slot's vocabulary subset. If the subset has weights, the memory of its ids is freed at once, since memory limits
- * count only slots in use; otherwise the slot keeps that memory for its next subset. */
+/* Empty a slot's vocabulary subset. The memory of a subset with weights is freed, since memory limits count only
+ * slots in use. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = dev_get_subset(s, idx, slot);

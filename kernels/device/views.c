@@ -1,9 +1,8 @@
 /* Views, and their resolution to operands of an operation.
  *
- * A view names the tensor, table or constant that an operation reads or writes. Its operand in a block is a base address, a row stride, and
- * an optional index: the operand's row for each row of the operation. The operation and the operand may have different index spaces (sets
- * of rows). Index spaces form a tree, so the index follows the one path between them: up to the common ancestor, then down through `where`
- * and `distinct` spaces.
+ * A view names a tensor, table or constant. Its operand is a base address, a row stride, and an optional index: the
+ * operand's row for each row of the operation. Index spaces form a tree, so an index follows the one path between two
+ * spaces.
  * Sections: making views · indices · checks. */
 #include "backend.h"
 
@@ -78,8 +77,7 @@ static int fail_view(const dev_builder *b, const char *format, const char *what)
     return 0;
 }
 
-/* Check that every row of `space` has exactly one row in `to`. The path between them goes up to their common ancestor and then down to
- * `to`. */
+/* Check that every row of `space` has exactly one row in `to`. */
 static int check_derivation(const dev_builder *b, rill_index_space space, rill_index_space to, int use,
                             const char *what)
 {
@@ -126,8 +124,8 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
                          (dev_index){.kind = DEV_INDEX_COLUMN, .space = space, .a = column - 1, .b = c->n_writes});
 }
 
-/* Return the number of the index that the row argument RILL_OWN stands for. In a `distinct` index space it gives each row's value, in a
- * ragged one each token's position in its sequence. */
+/* Return the number of the index RILL_OWN: each row's value in a `distinct` index space, each token's position in a
+ * ragged space. */
 static int32_t own_index(const dev_builder *b, rill_index_space space, const char *what)
 {
     const dev_index_space_kind kind = dev_get_space(b->graph, space)->kind;
@@ -151,8 +149,8 @@ static int check_width(const dev_builder *b, const rill_view *view, size_t have,
     return 0;
 }
 
-/* Record that the operation being built uses a tensor, which extends the tensor's lifetime. Fails if the operation reads the
- * tensor before any operation has written it. */
+/* Record that the operation being built uses a tensor, which extends its lifetime. Fails if no operation has written
+ * it yet. */
 static int mark_used(const dev_builder *b, dev_tensor *tensor, int use, const char *what)
 {
     const int32_t now = (int32_t)b->graph->n_ops - 1;

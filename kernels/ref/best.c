@@ -1,7 +1,7 @@
 /* best.c (ref): bias, log-softmax and top B of a row, in the plainest possible way.
  *
- * Invariant: ids are offered in ascending order, so inserting after equal scores breaks ties by smaller id. The
- * selection compares logp, not biased logits: two different logits may round to one logp. */
+ * Invariant: ids are offered in ascending order, so ties are broken by smaller id. The selection compares logp,
+ * because different logits may round to one logp. */
 #include <assert.h>
 #include <math.h>
 
@@ -45,8 +45,7 @@ static void insertion_sort(int32_t *ids, float *logp, size_t count)
     }
 }
 
-/* Sort key of entry `pos`; entries are sorted by ascending key. by_id: the id. Otherwise: a key that descends with logp,
- * so that the best entry comes first. */
+/* Sort key of entry `pos`: its id, or a key of its logp that is smallest for the best entry. */
 static uint32_t rank_key(const int32_t *ids, const float *logp, size_t pos, int by_id)
 {
     return by_id ? (uint32_t)ids[pos] : rill_best_key(logp[pos]);
@@ -107,8 +106,8 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
     return (int)(b->legal[rill_row_index(b->legal_index, r) * b->ld_legal + v / 64] >> (v % 64) & 1);
 }
 
-/* Return the row's log(sum of exp x): -infinity if all x are -infinity, NaN if any x is NaN or +infinity. If the caller requests neither
- * logp nor log_norm, the sum is not needed: then return 0 instead, so that x itself is ranked. */
+/* Return the row's log(sum of exp x): -infinity if all x are, NaN if any x is NaN or +infinity. Returns 0 if the
+ * caller requests neither logp nor log_norm. */
 static float log_norm(const rill_best *b, size_t r)
 {
     float max = -INFINITY;
@@ -124,8 +123,8 @@ static float log_norm(const rill_best *b, size_t r)
     return max + (float)log(sum);
 }
 
-/* Insert an id into the row's best ids, for a caller that requests no logp. The scores are not stored, so every comparison recomputes one.
- * Returns the new count. */
+/* Insert an id into the row's best ids without storing logp: every comparison recomputes a score. Returns the new
+ * count. */
 static size_t insert_id(const rill_best *b, size_t r, int32_t *ids, size_t count, float norm, int32_t id)
 {
     const float score = biased_logit(b, r, (size_t)id) - norm;

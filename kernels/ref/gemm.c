@@ -1,8 +1,7 @@
 /* gemm.c (ref): C = activation(bias + add + [A1 A2] W^T), an element at a time, for all weight types.
  *
- * One sum per element, k ascending, over the packed blocks; nothing depends on the number of rows. The products are not
- * fused with the additions here (plain C does not promise it), so the results of vectorised kernels differ in the last
- * bits, except for int8, whose sums are exact.
+ * An element is one sum over the packed blocks, k ascending. Multiplication and addition round separately here, so
+ * vectorised kernels differ in the last bits, except for int8, whose sums are exact.
  *
  * Sections: fp32 and bf16, int8, the call. */
 #include <assert.h>

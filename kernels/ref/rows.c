@@ -1,4 +1,4 @@
-/* rows.c (ref): activations and row operations, an element at a time, built on the C library; the table of plain C.
+/* rows.c (ref): activations and row operations, an element at a time; the table of plain C.
  *
  * Sections: activations · cells · rows · the table. */
 #include <assert.h>
@@ -171,9 +171,8 @@ static inline float at_least(float x, float min)
     return x < min ? min : x;
 }
 
-/* Write the sum of the terms of one row to `out`, which may be the memory of any term. One pass over the row adds three terms or fewer (a
- * parser's actions have at most three), and each further term takes one more pass. But if `out` is the memory of a fourth or later term,
- * the first pass would overwrite it. Then each element is read from all terms before it is written, which takes several times as long. */
+/* Write the sum of the terms of one row to `out`, which may be the memory of any term. If it is the fourth or a later
+ * term, each element is read from all terms before it is written, which is slower. */
 static void sum_row(float *out, const float *const *term, size_t terms, size_t width, float min)
 {
     const float *a = term[0], *b = term[1], *c = term[2];

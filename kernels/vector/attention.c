@@ -1,10 +1,9 @@
 /* attention.c (vector): multi-head attention: scores of a slot's keys, softmax, then the weighted sum of its values.
  *
- * Adjacent rows of one slot are processed as a group of up to QUERIES rows, so that a vector of keys or values is loaded once for all of
- * them.
- * Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed tree; the softmax runs
- * over the row's own scores; a context element is one FMA chain over t ascending. A group only interleaves the chains
- * of its rows.
+ * Up to QUERIES adjacent rows of one slot form a group, so that each key and value is loaded once for all of them.
+ *
+ * Invariant: a row's result does not depend on its group. A score is VL partial sums along the key, k ascending,
+ * added by one fixed tree. A context element is one FMA chain, t ascending.
  *
  * Sections: dot products, additive scores, softmax, context, narrow heads, groups of rows. */
 #include <assert.h>
@@ -67,8 +66,8 @@ RILL_INLINE void additive_step(vf acc[KEYS], const float *weights, const float *
     for (int t = 0; t < KEYS; t++) acc[t] = v_fma(w, v_tanh(v_add(v_load_n(key[t] + k, n), y)), acc[t]);
 }
 
-/* Compute the additive scores of keys t to t + KEYS - 1, as far as the slot has them, for one query row. tanh takes most of the time: KEYS
- * independent chains of sums hide its latency, and several query rows at once would save nothing. */
+/* Compute the additive scores of up to KEYS keys from t on, for one query row. Independent sums hide the latency of
+ * tanh. */
 static void score_additive(const rill_attention *a, const group *g, size_t t, int q)
 {
     vf acc[KEYS];
@@ -184,14 +183,13 @@ static void run_group_4(const rill_attention *a, group *g)
 
 /* ---- narrow heads ---------------------------------------------------------------------------------------- */
 
-/* Attention with heads of 32 or 64 columns, as translation models have them. The sums over lanes cost more than the products there. So the
- * scores of HEADS heads and QUAD keys are computed together: one transposition turns their HEADS * QUAD = VL vectors of partial sums into
- * sums. The result is one vector of VL scores: each group of four lanes belongs to a head, each lane of the group to a key. The softmax
- * processes HEADS heads at once.
+/* Attention with heads of 32 or 64 columns, where sums over lanes would cost more than the products. The scores of
+ * HEADS heads and QUAD keys form one vector: four lanes per head, one lane per key. A transposition makes the sums
+ * over lanes.
  *
- * Invariant: a score is VL partial sums along the head (k ascending) added by v_sum's tree; the sum of the softmax is four partial sums by
- * key modulo 4, t ascending, added as (0+2)+(1+3); a context element is one FMA chain, t ascending. So a row's result is a function of its
- * own operands. NaN stays in its head: lanes of different heads never meet. */
+ * Invariant: a row's result is a function of its own operands. A score is VL partial sums, k ascending, added by
+ * v_sum's tree. The sum of the softmax is four partial sums by key modulo 4, added as (0+2)+(1+3). A context element
+ * is one FMA chain, t ascending. Lanes of different heads never meet, so a NaN stays in its head. */
 #define HEADS_LENGTH ((size_t)512) /* maximum keys of a slot that this method handles */
 #define QUAD ((size_t)4)           /* number of keys in a vector of scores */
 #define HEADS ((size_t)VL / 4)     /* number of heads in a vector of scores */
@@ -234,8 +232,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* Compute all scores in g->p. If `more`, g->p holds the relative position bias, to which the scores are added. Entries after the last key
- * become -infinity. Returns each head's maximum score, broadcast over the head's four lanes. */
+/* Compute all scores in g->p; with `more`, add them to the position bias there. Entries after the last key become
+ * -infinity. Returns each head's maximum, broadcast over its four lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
@@ -258,9 +256,8 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 
 /* ---- narrow heads: softmax --------------------------------------------------------------------------------------------- */
 
-/* Replace scores by exponentials; returns 1 / sum of each head, broadcast over the head's four lanes. The context is
- * summed from the exponentials and scaled at its end, so that nothing waits for the division. A NaN reaches all of its
- * head through the sum, if not through the maximum. */
+/* Replace scores by exponentials. Returns 1 / sum of each head, broadcast over its four lanes. The context is scaled
+ * at its end, so that nothing waits for the division. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;

@@ -1,16 +1,13 @@
 /* best.c (vector): bias, log-softmax and the B best symbols of a row.
  *
- * A row is processed in pieces of PIECE symbols that stay in L1. First, x = logits + bias + add is written to a buffer
- * and the lane maxima are updated. Then the exponentials are summed against the running maximum OF EACH LANE (online
- * softmax, without a horizontal step per piece). The lane maxima have a second use: they are the maxima of up to 64
- * disjoint groups of symbols. So the B-th largest of them is a lower bound for the B-th best symbol, and only the
- * symbols at or above the bound, few more than B, become candidates. In a long row only spans whose own maximum reaches
- * the bound are reread.
+ * A row is processed in pieces that stay in L1. Exponentials are summed against the running maximum of each lane. A
+ * lane's maximum is also the maximum of a disjoint group of symbols. So the B-th largest lane maximum is a lower
+ * bound for the B-th best symbol. Only symbols that reach the bound become candidates. A long row is reread only
+ * where a span's maximum reaches the bound.
  *
- * Invariant: the choice and order of the returned symbols depend only on logp (x - log_norm, one rounding) and the id.
- * The bound only removes symbols that have B better ones. It is converted to logp before it is compared, since
- * different x may round to equal logp. Candidates are collected in ascending id, so a stable ranking breaks ties by
- * smaller id.
+ * Invariant: the choice and order of the returned symbols depend only on logp (x - log_norm, one rounding) and the
+ * id. The bound is compared as logp, since different x may round to equal logp. Candidates are collected in ascending
+ * id, so a stable ranking breaks ties by smaller id.
  *
  * Sections: a piece, the normaliser, the bound, candidates, ranking, a row. */
 #include <assert.h>
@@ -20,8 +17,7 @@
 
 #define PIECE 512 /* symbols that are processed at a time: 2 KB of logits */
 #define SPANS 64  /* maximum spans of a row; a span is one or more whole pieces */
-/* maximum number of candidates that are ranked by counting. More candidates are ranked by radix selection if B > RANK_MAX and logp is
- * requested, else by insertion */
+/* maximum number of candidates that are ranked by counting; more are ranked by radix selection or insertion */
 #define RANK_MAX 256
 #define WAYS 4 /* number of separate vectors of lane maxima: vector i of a piece belongs to way i % WAYS */
 
@@ -148,8 +144,8 @@ RILL_INLINE void fetch_ahead(const row *r, size_t v)
     }
 }
 
-/* Add exp(x - max) of the n symbols in s->x to the lane sums. Lanes that saw only -infinity use -FLT_MAX as maximum, to
- * avoid -infinity - -infinity; for +infinity the resulting NaN is intended. */
+/* Add exp(x - max) of the n symbols in s->x to the lane sums. -FLT_MAX as maximum avoids -infinity - -infinity. The
+ * NaN for +infinity is intended. */
 static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
 {
     const vf max = v_max(top, s->lane_max), none = v_zero();
@@ -232,8 +228,8 @@ RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
     return n;
 }
 
-/* Return a value that at least b of count * VL values reach, but not many more. It is found by bisection below the maximum. Returns
- * -infinity if none is found within 2^20 of the maximum. */
+/* Return a value that at least b of count * VL values reach, but not many more; -infinity if none is within 2^20 of
+ * the maximum. */
 static float kth_largest_bisect(const float *x, size_t count, size_t b)
 {
     vf top = minus_infinity();
@@ -260,9 +256,8 @@ static void drop_illegal(const row *r, scan *s)
         v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), minus_infinity()));
 }
 
-/* Return a value that at least b legal symbols of the row reach; -infinity if none is known. The maxima of few large groups are cheapest,
- * and bound well for b up to about three quarters of their number. For larger b, the bound comes from all symbols of a short row or the
- * span maxima of a long row. */
+/* Return a value that at least b legal symbols of the row reach; -infinity if none is known. The maxima of groups are
+ * cheapest, but bound badly for large b. */
 static float kth_lower_bound(const row *r, scan *s, size_t b)
 {
     const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
@@ -301,9 +296,8 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
-/* Remove candidates that are not among the b best. If the best symbols are adjacent, as in vocabularies sorted by
- * frequency, the bound from group maxima admits many candidates. The candidates themselves give a better bound, to
- * which *low is raised. Returns false if too many candidates remain, which happens with ties. */
+/* Remove candidates that are not among the b best, and raise *low to a better bound. Returns false if too many
+ * candidates remain, which happens with ties. */
 static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
     const size_t all = c->count;
@@ -321,9 +315,8 @@ static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, v
     return c->count <= RANK_MAX;
 }
 
-/* Append the candidates of one piece, x[0..n). In a long piece only the few vectors that have candidates are packed,
- * since packing every vector would cost more than the exponentials. In a short piece, packing every vector is cheaper
- * than mispredicted branches. Returns false if the candidates do not fit. */
+/* Append the candidates of one piece, x[0..n). In a short piece, packing every vector is cheaper than mispredicted
+ * branches. Returns false if the candidates do not fit. */
 static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
                          vf *low)
 {
@@ -340,8 +333,7 @@ static int collect_piece(const row *r, const float *x, size_t begin, size_t n, c
     return 1;
 }
 
-/* Collect all candidates of the row; false if they do not fit. A row of one piece is still in s->x. Of a longer row,
- * the spans that have candidates are read again. */
+/* Collect all candidates of the row; false if they do not fit. A row of one piece is still in s->x. */
 static int collect_all(const row *r, scan *s, candidates *c, size_t b, float norm, vf low)
 {
     if (r->symbols <= PIECE) {
@@ -359,8 +351,8 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
 
 /* ---- ranking --------------------------------------------------------------------------------------------- */
 
-/* rank[i] = number of candidates before candidate i: better ones, and ties with a smaller position (that is, a smaller
- * id). c->logp is readable up to a whole vector. Not inlined, so that the compiler keeps the ranks in memory. */
+/* rank[i] = number of candidates before candidate i; ties rank by position. c->logp is readable up to a whole vector.
+ * Not inlined, so that the compiler keeps the ranks in memory. */
 static __attribute__((noinline)) void rank_candidates(const candidates *c, int32_t *rank)
 {
     const int32_t n = (int32_t)c->count;
@@ -399,8 +391,7 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 
 /* ---- a row ----------------------------------------------------------------------------------------------- */
 
-/* Insert an id into the best ids, without logp: the scores of kept ids are recomputed from the row, since there is no array for them.
- * Returns the new count. */
+/* Insert an id into the best ids without storing logp: scores of kept ids are recomputed. Returns the new count. */
 static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, float norm, int32_t id, float score)
 {
     size_t pos = count;
@@ -418,8 +409,8 @@ static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, f
     return new_count;
 }
 
-/* The keys (rill_best_key) of a row that are among the B best. They are all keys below `first`, and the best `ties` candidates
- * with a key among the 1 << shift keys from `first` on. */
+/* The B best keys (rill_best_key) of a row: all keys below `first`, and the best `ties` of the 1 << shift keys from
+ * `first` on. */
 typedef struct key_cut {
     uint64_t first;
     int shift;
@@ -433,8 +424,7 @@ RILL_INLINE void collect_vector(const row *r, candidates *c, size_t v, float nor
     collect(r, c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
 }
 
-/* Radix selection: count keys in buckets, then subdivide the bucket of the B-th best key until it has few candidates or
- * only ties. The first bucket width suits scores within some powers of two of the best score, `top`. */
+/* Radix selection: count keys in buckets, then subdivide the bucket of the B-th best key. `top` is the best score. */
 static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top)
 {
     enum { BUCKETS = 2048, FIRST = 15, ALL = 21 };
@@ -462,7 +452,7 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
     }
 }
 
-/* Write the B best ids and logp for large B: take all keys below the cut of find_cut() and the best keys at it, then sort. */
+/* Write the B best ids and logp: take all keys below the cut and the best keys at it, then sort. */
 static size_t put_many(const row *r, size_t best, float norm, vf low, float top, int32_t *ids, float *logp)
 {
     size_t count = 0, few = 0;
@@ -512,7 +502,6 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
     return count;
 }
 
-/* Return the maximum x of the row's legal symbols. */
 static float max_legal_logit(const scan *s)
 {
     return v_hmax(v_max(v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])));

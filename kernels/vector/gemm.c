@@ -1,13 +1,11 @@
 /* gemm.c (vector): C = activation(bias + add + [A1 A2] W^T) over weights stored as fp32 or bf16.
  *
- * At each k, nv loads of W and mr broadcasts of A feed mr * nv multiply-adds. bf16 weights are widened to fp32 when
- * they are loaded. The arithmetic is the same, so the result is that of fp32 weights rounded to bf16, to the bit.
+ * bf16 weights are widened to fp32 when they are loaded, so the result is that of fp32 weights rounded to bf16.
  *
  * Invariant: every element is a chain of fma(a_k, w_k, sum) that starts at bias + add, k ascending, A1 before A2.
  *
- * Tile shapes: with AVX-512 a strip is the whole panel (4 vectors: 6 rows, 24 accumulators in 32 registers). With AVX2
- * a strip has 2 vectors (6 rows, 12 accumulators in 16 registers), or more if rows are few. NEON does the same, but its
- * vectors of 8 are two registers each: 24 accumulators in 32 registers.
+ * A tile with AVX-512 spans the whole panel: 6 rows by 4 vectors, 24 accumulators in 32 registers. A tile with AVX2
+ * has 6 rows by 2 vectors, or more vectors if rows are few. NEON does as AVX2; its vectors are two registers each.
  *
  * Sections: the tile, tiles of each shape, the call. */
 #include "gemm.h"
@@ -45,7 +43,7 @@
         VECTORS(what, u)              \
         ROWS2(MULTIPLY_ROW, (offset)) \
     }
-/* Multiply all of A1 (p = 0) or A2 (p = 1). w points at the weights of the part's first k and moves past its last k. */
+/* Multiply all of A1 (p = 0) or A2 (p = 1). w moves past the weights of the part. */
 #define PART_F32(p)                                                              \
     {                                                                            \
         const float *const *const rows = t->a[p];                                \
@@ -165,8 +163,7 @@ static const tile_set bf16_tiles = {.tile = SHAPES(bf16), .max_rows = TILE_MAX_R
 #if defined(RILL_SET_INT8)
 #define gemm_int8 RILL_SET_INT8(rill_gemm_u8s8)
 #else
-/* Runs the int8 GEMM of the plain C reference with this instruction set's activations. Its sums are exact, so before the activation the
- * result is bit-identical to that of the other instruction sets. */
+/* Run plain C's int8 GEMM with this instruction set's activations. The sums are exact. */
 static void gemm_int8(const rill_gemm *g, rill_pool *pool)
 {
     rill_gemm plain = *g;

@@ -1,15 +1,15 @@
 /* gemm_u8s8.c (vector): C = activation(bias + add + [A1 A2] W^T) over int8 weights, rows of A quantised on the fly.
  *
- * A chunk of rows is first quantised into scratch, each row of [A1 A2] with one scale, and then multiplied as integers, and the sums are
- * scaled. Compiled for AVX2, AVX-512 VNNI, and NEON with dotprod and with i8mm. Each instruction set's header defines
+ * Each row of [A1 A2] is quantised with one scale and multiplied as integers, and the sums are scaled. The header of
+ * each instruction set defines
  *   element                type of a quantised value; store_elements(to, x) stores VL of them
  *   PER_VECTOR             number of registers that hold the sums of VL columns, 1 or 2
  *   isum                   a register of sums, of VL / PER_VECTOR columns; join(a, b) makes VL sums of two registers
  *   iweights, irow         a register of weights, four k of the columns of an isum; a register with four k of a row
  *   accumulate(s, row, w)  s plus the products of row and w, exactly
  *
- * Invariant: integer sums are exact in any order, and each element is then start + float(sum) * (row scale * column
- * scale), each operation rounded once. So without an activation all instruction sets agree with plain C to the last bit.
+ * Invariant: an element is start + float(sum) * (row scale * column scale), and the sum is exact. So without an
+ * activation all instruction sets agree with plain C to the last bit.
  *
  * Sections: primitives, rows, sums, the tile, tiles of each shape, the call. */
 #include <assert.h>
@@ -26,8 +26,7 @@
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
-/* Rows of a GEMM's A to quantise, and the arrays that get their scales and quantised values, from row `begin` on. stride: bytes between
- * quantised rows. */
+/* Rows of A to quantise, and the arrays for scales and quantised values, from row `begin` on. stride: bytes per row. */
 typedef struct quant_job {
     const rill_gemm *g;
     size_t begin, stride;
@@ -35,8 +34,7 @@ typedef struct quant_job {
     char *rows;
 } quant_job;
 
-/* Return the lane maxima of `max` and of the magnitudes of x[0..n). They are compared as integer bit patterns, in which a NaN exceeds any
- * number. */
+/* Return the lane maxima of `max` and |x[0..n)|, compared as bit patterns, in which a NaN exceeds any number. */
 RILL_INLINE vi max_magnitude(vi max, const float *x, size_t n)
 {
     size_t i = 0;
@@ -92,9 +90,8 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* C = start + float(sum) * (row scale * column scale). This is not fused with the summation loop, where it would make
- * the compiler spill every sum at each k (measured: a fifth of the speed). Row fields are copied to locals first, since
- * stores may alias them and would force a reload per vector. */
+/* C = start + float(sum) * (row scale * column scale). A loop of its own keeps the sums in registers. Row fields are
+ * copied to locals, since stores may alias them. */
 RILL_INLINE void store_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
                                const int adds)
 {

@@ -1,7 +1,7 @@
-/* rows.c (vector): row operations, one vector at a time, and the operations that this instruction set overrides.
+/* rows.c (vector): row operations, and the table of operations that this instruction set overrides.
  *
- * Invariant: an element's result is a function of its own operands, whichever lane computes it. A sum over a row has VL
- * partial sums, added in one tree, so the order of additions depends only on the width.
+ * Invariant: an element's result is a function of its own operands. A sum over a row has VL partial sums, added in
+ * one tree, so the order of additions depends only on the width.
  *
  * Sections: cells, rows, the table. */
 #include "vec.h"
@@ -46,7 +46,7 @@ static void lstm_rows(const void *arg, size_t begin, size_t end)
 }
 
 typedef struct gru_row {
-    /* rows of the input part of the gates, of the hidden part, and of the previous h; prev is NULL if the previous h is zero */
+    /* rows of the gates' input and hidden parts and of the previous h; prev is NULL if the previous h is zero */
     const float *x, *gate, *prev;
     float *h;
     size_t width;

@@ -1,7 +1,6 @@
 /* vec.h: the vector primitives that the kernels of vector/ are written in, and functions built from them.
  *
- * Each file of vector/ is compiled once per instruction set. The instruction set's header, in x86/ or arm/, defines these primitives with
- * its intrinsics:
+ * Each file of vector/ is compiled once per instruction set, whose header in x86/ or arm/ defines
  *   VL lanes of a vector, RILL_FN(op) the name of op for this instruction set
  *   vf VL floats   vi VL int32   vm a lane predicate   v4 four floats
  *   ve a float of a row of A, multiplied by vectors of weights: ve_load(p), ve_fma(x, b, c) x*b + c
@@ -19,10 +18,10 @@
  *   v4_sum(x), v4_max(x)         lanes (0+2)+(1+3), and the same for the maximum; v4_sum4(a, b, c, d) four such sums
  *
  * Invariant: no result depends on the lane that computes it. Tails use predicates and the same instructions as whole
- * vectors, never a scalar loop. Sums over lanes use one fixed tree (v_sum), so they are functions of the row alone.
+ * vectors. Sums over lanes use one fixed tree (v_sum).
  *
- * Methods: exp by reduction to |r| <= ln2/2 and a degree 6 polynomial 1 + r + r^2 q(r), q fitted by a Remez exchange
- * weighted for accuracy of both exp and expm1; tanh = expm1(2x) / (expm1(2x) + 2). Measured bounds: docs/kernels.md. */
+ * Methods: exp reduces to |r| <= ln2/2 and uses a polynomial of degree 6, fitted by a Remez exchange for exp and
+ * expm1. tanh = expm1(2x) / (expm1(2x) + 2). Measured bounds: docs/kernels.md. */
 #ifndef RILL_KERNELS_VEC_H
 #define RILL_KERNELS_VEC_H
 
@@ -85,9 +84,8 @@ RILL_INLINE vf v_max_quads(vf x)
     return v_max(v_even_lanes(y, y), v_odd_lanes(y, y));
 }
 
-/* Load the first n lanes at p, or all if n >= VL. For constant n the compiler removes the test; elsewhere the
- * processor predicts it well. v_store_n() tests likewise, since on some processors a masked store of a whole vector is several times slower
- * than a plain one. */
+/* Load the first n lanes at p, or all if n >= VL. A masked store of a whole vector is slower than a plain store on
+ * some processors. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)
 {
     return n >= VL ? v_load(p) : v_load_first(n, p);
@@ -102,7 +100,7 @@ RILL_INLINE void v_store_n(float *p, size_t n, vf x)
 
 /* ---- exp, tanh, sigmoid ---------------------------------------------------------------------------------- */
 
-/* Split x into n ln2 + r; returns n and sets *r. ln2 is subtracted in two parts, which keeps r exact to the last bit for |n| <= 150. */
+/* Split x into n ln2 + r; returns n and sets *r. r is exact to the last bit for |n| <= 150. */
 RILL_INLINE vf v_reduce_ln2(vf x, vf *r)
 {
     const vf n = v_round(v_mul(x, v_set1(1.44269504f)));
@@ -130,11 +128,10 @@ RILL_INLINE vf v_exp(vf x)
     return v_scale2(v_add(v_set1(1.0f), v_expm1_core(r)), n);
 }
 
-/* Return sum + e^x for x <= 0. It is cheaper and less accurate than v_exp (1.5e-7 relative near 0, 1e-7 |x| further out), for sums
- * dominated by x = 0. 2^t with t = x log2 e: adding 1.5 * 2^23 + 127 leaves round(t), already biased as an exponent, in
- * the low bits; a degree 5 polynomial 1 + f q(f) gives the fraction. Exactly 1 at 0, so that a sum that includes its
- * own maximum is never below 1. Values below 2^-126, -infinity included, count as 2^-126, which is below the precision
- * of a sum >= 1. NaN stays NaN. */
+/* Return sum + e^x for x <= 0, cheaper and less accurate than v_exp: 1.5e-7 relative near 0, 1e-7 |x| further out.
+ *
+ * With t = x log2 e, adding 1.5 * 2^23 + 127 leaves round(t) + 127, an exponent, in the low bits. A polynomial
+ * 1 + f q(f) gives the fraction. e^x is exactly 1 at 0 and at least 2^-126. NaN stays NaN. */
 RILL_INLINE vf v_add_exp(vf sum, vf x)
 {
     const vf magic = v_set1(12583039.0f), t = v_max(v_set1(-126.0f), v_mul(x, v_set1(1.44269504f)));
@@ -163,8 +160,7 @@ RILL_INLINE v_ratio v_product(v_ratio x, v_ratio y)
     return (v_ratio){v_mul(x.over, y.over), v_mul(x.under, y.under)};
 }
 
-/* Return sigmoid(x) = 1 / (1 + e^-x) as a quotient. It is computed from e^-|x|, so that both tails keep their relative accuracy. The
- * denominator is in [1, 2]. */
+/* Return sigmoid(x) as a quotient with a denominator in [1, 2]. e^-|x| keeps the relative accuracy of both tails. */
 RILL_INLINE v_ratio v_sigmoid_ratio(vf x)
 {
     const vf e = v_exp(v_minus_abs(x)), one = v_set1(1.0f);
@@ -227,7 +223,6 @@ RILL_INLINE vf v_gelu(vf x)
     return v_blend(v_gt(x, v_zero()), v_fnma(x, tail, x), v_mul(x, tail));
 }
 
-/* Return max(x, 0). */
 RILL_INLINE vf v_relu(vf x)
 {
     return v_max(v_zero(), x);

@@ -1,12 +1,11 @@
 /* gemm_bf16.c (x86): C = activation(bias + add + [A1 A2] W^T) over bf16 weights, multiplied as bf16 by AVX512_BF16.
  *
- * A chunk of rows is first rounded to bf16 into scratch, A1 and A2 side by side. Then vdpbf16ps adds the two products of
- * a pair of k to 16 sums at once, twice the products of an fp32 multiply-add. A line of packed weights is its operand as
- * it is, and the other is a broadcast pair of the row.
+ * Each row is rounded to bf16 into scratch, A1 and A2 side by side. vdpbf16ps then adds the products of a pair of k
+ * to 16 sums at once. Its operands are a line of packed weights and a broadcast pair of the row.
  *
- * Invariant: every element is a chain of fused multiply-adds that starts at bias + add. Pairs of k ascend, and in a pair
- * the odd k comes first. Denormal factors and sums count as zero at each step. If K is odd, the last pair ends with a
- * zero. All tile shapes use this one instruction, so an element's bits do not depend on the number of rows.
+ * Invariant: every element is a chain of fused multiply-adds that starts at bias + add, the same in all tile shapes.
+ * Pairs of k ascend, and in a pair the odd k comes first. Denormal factors and sums count as zero. A last odd k is
+ * paired with zero.
  *
  * Sections: rows, the tile, tiles of each shape, the call. */
 #include <assert.h>

@@ -1,8 +1,7 @@
 /* int8.h: the int8 primitives of vector/gemm_u8s8.c in AVX-512 VNNI and in AVX2.
  *
- * VNNI: rows are bytes offset by 128, since vpdpbusd needs one unsigned operand. One instruction adds 4 products per
- * lane. AVX2: rows have 16-bit elements, weights are widened to 16 bits, and vpmaddwd adds pairs of products exactly.
- * (vpmaddubsw does twice the products but saturates at 16 bits, which 255 * 127 * 2 does not fit.) */
+ * VNNI: rows are bytes offset by 128, since vpdpbusd needs one unsigned operand. AVX2: rows and weights have 16 bits,
+ * and vpmaddwd adds pairs of products exactly; vpmaddubsw would saturate. */
 #ifndef RILL_KERNELS_X86_INT8_H
 #define RILL_KERNELS_X86_INT8_H
 

@@ -98,7 +98,7 @@ static inline vf v_pow2(vf n)
     const vi e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
 }
-/* Return x * 2^n for integral n in [-152, 128]. 2^n alone may not be a float, so x is multiplied by two powers, each of about half of n. */
+/* Return x * 2^n for integral n in [-152, 128]. 2^n may not be a float, so x is multiplied by two powers. */
 static inline vf v_scale2(vf x, vf n)
 {
     const vi exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);
@@ -108,8 +108,7 @@ static inline vf v_scale2(vf x, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(x, a), b);
 }
 
-/* Lane order for compression: the positions of the set bits of an 8-bit mask, lowest first, one per lane. BMI2 extracts
- * the selected bytes from 0..7. (All processors with AVX2 have BMI2; on Zen 1 and 2 it is slow but correct.) */
+/* Lane order for compression: the positions of the set bits of an 8-bit mask, lowest first, one per lane. */
 static inline vi compress_order(unsigned bits)
 {
     const uint64_t spread = _pdep_u64(bits, 0x0101010101010101u) * 0xffu;

@@ -1,5 +1,5 @@
-/* vec_words.h: primitives that differ between x86 instruction sets only in the vector width of the intrinsics' names. A
- * set's header includes this file after it has defined VL, vf, vi and
+/* vec_words.h: primitives that differ between x86 instruction sets only in the intrinsics' vector width. A set's
+ * header includes this file after it has defined VL, vf, vi and
  *   RILL_MM(op)      the intrinsic of that name for this width
  *   RILL_MM_INT(op)  the same for an intrinsic on whole integer vectors (_si256, _si512) */
 #ifndef RILL_KERNELS_VEC_WORDS_H
@@ -75,7 +75,7 @@ RILL_BINARY(vi, vi_add, add_epi32)
 RILL_BINARY(vi, vi_max, max_epi32)
 RILL_TERNARY(v_fma, fmadd_ps)
 RILL_TERNARY(v_fnma, fnmadd_ps)
-/* In every group of four lanes, two lanes of a and two of b: lanes 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
+/* Lanes of a, then of b, in every group of four: 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
 RILL_SHUFFLE(v_lower_pairs, 0x44)
 RILL_SHUFFLE(v_upper_pairs, 0xee)
 RILL_SHUFFLE(v_even_lanes, 0x88)
