@@ -27,8 +27,8 @@ static const mt_family ct2_family = {.model_type = "ctranslate2",
                                      .eos = -1,
                                      .decoder_start = -1};
 
-/* DEFAULT_POSITIONS and DEFAULT_MAX_OUTPUT are CTranslate2's limits of input and output tokens. POSITIONS_FACTOR is
- * as in mt_config.c. */
+/* DEFAULT_POSITIONS and DEFAULT_MAX_OUTPUT are CTranslate2's limits of input and output tokens. Computed positions
+ * allow POSITIONS_FACTOR times as many input tokens. */
 enum { DEFAULT_POSITIONS = 1024, DEFAULT_MAX_OUTPUT = 256, POSITIONS_FACTOR = 16 };
 
 enum { BLOCK_BYTES = 64, NAME_BYTES = 192 };

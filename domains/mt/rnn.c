@@ -265,8 +265,7 @@ static void make_tables(rnn_net *net)
     net->query = rill_network_table(network, RILL_TABLE_NODES, net->attention_width, "queries");
 }
 
-/* Check that the token <unk> of the target vocabulary, if it has one, has the id unk_token_id, because the tokenizer uses
- * the vocabulary's id. */
+/* The tokenizer uses the vocabulary's id of <unk>, so unk_token_id must agree. */
 static rill_status check_unknown(const rnn_net *net, const char *directory)
 {
     static const char unknown[] = "<unk>";
