@@ -1,5 +1,4 @@
-/* UTF-8 validation and decoding, slices of texts, and the words of a text; see utf8.h. Most text is ASCII, so
- * rill_utf8_check() tests eight bytes at once for it. */
+/* UTF-8 validation and decoding, slices and words. rill_utf8_check() tests eight bytes at once for ASCII. */
 #include "utf8.h"
 
 #include <string.h>
