@@ -1,6 +1,7 @@
-/* utf8.h: UTF-8, slices of texts, and the words of a text.
+/* utf8.h: UTF-8, slices and words of a text.
  *
- * Valid UTF-8 is what RFC 3629 allows: shortest forms, no surrogates, no characters above U+10FFFF. Pure functions, any thread.
+ * UTF-8 is valid by RFC 3629: shortest forms, no surrogates, no characters above U+10FFFF. Pure functions, any
+ * thread.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_UTF8_H
 #define RILL_TEXT_UTF8_H
@@ -67,12 +68,12 @@ int rill_slice_index(rill_slice slice, const char *const *names, size_t n);
 /* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
 
-/* Return the next word of the text, and move *text past it; an empty slice at the end. Words are separated by ASCII white
- * space and control characters (bytes up to ' '), as are the tokens of a tokenized input. */
+/* Returns the next word, and moves *text past it; an empty slice at the end. ASCII white space and control
+ * characters (bytes up to ' ') separate words, as in tokenized inputs. */
 rill_slice rill_next_word(rill_slice *text);
 
-/* Length in bytes of the Unicode space at the start of a text, or 0. rill_blank_bytes() also counts the zero-width
- * joiners U+200C and U+200D, which occur within words; this function does not. */
+/* Length in bytes of the Unicode space at the start of a text; 0: none. Unlike rill_blank_bytes(), the zero-width
+ * U+200C and U+200D do not count. */
 size_t rill_space_length(const char *text, size_t length);
 
 /* Return the next word of natural text, which Unicode spaces separate. (Model tokens are separated by ASCII spaces.) */
