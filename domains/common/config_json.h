@@ -47,7 +47,7 @@ rill_status rill_config_read(rill_context *ctx, const char *directory, const cha
 /* Returns the file's object; NULL for NULL. Getters of optional values accept NULL, which has no values. */
 struct json_t *rill_config_root(const rill_config *config);
 
-/* Return the configuration file's name, as error messages show it. */
+/* Returns the configuration file's name, as error messages show it. */
 const char *rill_config_name(const rill_config *config);
 
 /* Record the error "FILE: KEY: ", followed by what is wrong with the key's value. Returns RILL_ERR_FORMAT. */

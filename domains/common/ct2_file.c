@@ -97,7 +97,7 @@ static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes,
 
 /* --- names of revision 1 ------------------------------------------------------------------------------------------- */
 
-/* Replace the first `from` in `name`, which has `size` bytes of memory. Return 1 if there was one. */
+/* Replace the first `from` in `name`, which has `size` bytes of memory. Returns 1 if there was one. */
 static int replace_first(char *name, size_t size, const char *from, const char *to)
 {
     char *place = strstr(name, from);

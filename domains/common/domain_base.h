@@ -66,7 +66,7 @@ rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_
         (array)[(count)++] = (value);                     \
     } while (0)
 
-/* Return the number of bytes for which an array of an arena has memory. */
+/* Returns the number of bytes for which an array of an arena has memory. */
 static inline size_t rill_arena_bytes(const void *array)
 {
     const rill_arena_block *block = (const rill_arena_block *)array;
@@ -123,7 +123,7 @@ rill_domain_info rill_network_info(const rill_device *device, const rill_network
     .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits, \
     .graph_runs = rill_runner_graph_runs
 
-/* Return the data type that the option `weights` (RILL_WEIGHTS_OPTION) names; f32 if the option is not set. */
+/* Returns the data type that the option `weights` (RILL_WEIGHTS_OPTION) names; f32 if the option is not set. */
 rill_weight_type rill_weights_read_type(const rill_open_options *options);
 
 /* --- weights: tensor_file.c --------------------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, si
 /* Add the n x k matrix `w`, of row stride `stride` floats, to the network, which packs a copy as l->type. */
 rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride);
 
-/* Return the number of n bytes, at most 8, in little-endian order. */
+/* Returns the number of n bytes, at most 8, in little-endian order. */
 static inline uint64_t rill_little_endian(const void *bytes, size_t n)
 {
     uint64_t value = 0;
@@ -209,7 +209,7 @@ void rill_score_result_force(const rill_score_request *req, rill_score_result *r
 
 /* --- directories: folder.c ---------------------------------------------------------------------------------------- */
 
-/* Return 1 if the directory has the file, else 0. */
+/* Returns 1 if the directory has the file, else 0. */
 int rill_directory_has_file(const char *directory, const char *file);
 
 /* If `directory` holds a model in a format that rill does not read, record an error with the format and its

@@ -98,7 +98,7 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* Return the name of the i-th registered plugin of one kind (heuristics, scorers or schedulers); NULL if fewer are registered. */
+/* Returns the name of the i-th registered plugin of one kind (heuristics, scorers or schedulers); NULL if fewer are registered. */
 static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
 {
     const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;

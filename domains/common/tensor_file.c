@@ -151,7 +151,7 @@ const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *t, size_
     return &t->entries[i].tensor;
 }
 
-/* Return the internal entry that a public tensor belongs to. */
+/* Returns the internal entry that a public tensor belongs to. */
 static const tensor_entry *tensor_entry_from_public(const rill_file_tensor *tensor)
 {
     return (const tensor_entry *)tensor;

@@ -89,7 +89,7 @@ rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, co
 
 /* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the first `length` bytes of a file look like a CTranslate2 model.bin, else 0. */
+/* Returns 1 if the first `length` bytes of a file look like a CTranslate2 model.bin, else 0. */
 int is_ct2_file(const unsigned char *bytes, size_t length);
 
 /* Read the variables and aliases of a model.bin, and add an entry for each. A model.bin is a single part. */

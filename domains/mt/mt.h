@@ -216,7 +216,7 @@ void mt_describe(mt_net *net);
 
 /* --- mt_ct2.c, mt_ct2_folder.c, mt_ct2_names.c -------------------------------------------------------------------------- */
 
-/* Return 1 if the directory has CTranslate2's model.bin and no weights in safetensors format. */
+/* Returns 1 if the directory has CTranslate2's model.bin and no weights in safetensors format. */
 int mt_is_ct2(const char *directory);
 
 /* Functions of seq_arch for CTranslate2 directories.

@@ -298,7 +298,6 @@ static rill_status find_family(mt_net *net, const rill_config *config)
         "expected marian, fsmt, m2m_100, mbart, bart, pegasus, t5, mt5, umt5 or rnnsearch, found \"%.40s\"", type);
 }
 
-/* Find the family of config.json's model_type, and read sizes, flags, activation and positions. */
 static rill_status read_family(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;

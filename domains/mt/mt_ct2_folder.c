@@ -94,7 +94,7 @@ static rill_status use_config(const mt_net *net, const char *directory, rill_con
     return status;
 }
 
-/* Return the first of two file names that exists in the directory; NULL if neither exists. */
+/* Returns the first of two file names that exists in the directory; NULL if neither exists. */
 static const char *first_file(const char *directory, const char *a, const char *b)
 {
     return rill_directory_has_file(directory, a) ? a : rill_directory_has_file(directory, b) ? b : NULL;

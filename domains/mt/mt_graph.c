@@ -293,7 +293,7 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* With align_only nothing is stored, and the graph ends after the alignment layer's cross-attention. */
+/* A graph for alignments (align_only) stores nothing and ends after the alignment layer's cross-attention. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;
@@ -379,7 +379,7 @@ static void compute_mean_weights(const mt_net *net, size_t from, size_t to, floa
         for (size_t j = 0; j < net->width; j++) row[j] = 1.0f / (float)(t + 1);
 }
 
-/* Compute rows from .. to - 1 and copies them to the runner's session. RILL_NONE: no effect. */
+/* Compute rows from .. to - 1 and copy them to the runner's session. RILL_NONE: no effect. */
 static rill_status fill_table_rows(seq_runner *r, const mt_net *net, rill_table table,
                                    void (*compute)(const mt_net *net, size_t from, size_t to, float *row), size_t from,
                                    size_t to)

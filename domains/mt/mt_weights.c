@@ -276,7 +276,7 @@ static rill_status load_feed_forward(loader *l, const mt_stack *side, const char
     return load_norm(l, layer, n->feed_norm[decoder], 1.0f, &out->norm);
 }
 
-/* With MT_SCALED_OUTPUT, the decoder's final norm includes the factor. */
+/* The decoder's final norm includes the factor of MT_SCALED_OUTPUT. */
 static rill_status load_norms(loader *l, const char *name, mt_stack *side)
 {
     const int scaled = side == &l->net->decoder && mt_has_flag(l->net, MT_SCALED_OUTPUT);
@@ -477,7 +477,7 @@ static void add_embeddings(const loader *l)
                                                    (size_t)l->net->seq.source_vocab_size, width);
 }
 
-/* Must follow load_embeddings(): the output layer may be tied to the decoder's embedding. */
+/* Call after load_embeddings(): the output layer may be tied to the decoder's embedding. */
 static rill_status load_output(loader *l)
 {
     mt_net *net = l->net;

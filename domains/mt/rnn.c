@@ -358,7 +358,7 @@ static void encode(const seq_net *seq, const seq_encoder_columns *r)
 
 /* --- step and alignments ------------------------------------------------------------------------------------------ */
 
-/* With align_only the device also returns the attention weights. */
+/* The device also returns the attention weights in a graph for alignments (align_only). */
 static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, rill_tensor context)
 {
     const rill_attend attend = {.heads = 1,

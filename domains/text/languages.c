@@ -9,7 +9,7 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Two or three lower-case letters, _, and a script ("Latn") or, if `script` is 0, a region ("XX"). */
+/* Returns 1 for two or three lower-case letters, _, and a script ("Latn") or, if `script` is 0, a region ("XX"). */
 static int is_code(const char *token, size_t length, int script)
 {
     size_t pos = 0;
@@ -69,7 +69,7 @@ static rill_status find_all_languages(rill_family_tokenizer *t)
     return RILL_OK;
 }
 
-/* Find a language by its name or its token. Return the id of the token, or -1 if there is none. */
+/* Find a language by its name or its token. Returns the id of the token, or -1 if there is none. */
 static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
     for (size_t i = 0; i < t->n_languages; i++) {
@@ -88,7 +88,7 @@ static int reads_source(const rill_family_tokenizer *t)
     return t->family.prefix == RILL_EXTRA_SOURCE_LANGUAGE || t->family.suffix == RILL_EXTRA_SOURCE_LANGUAGE;
 }
 
-/* Return 1 if outputs of this model cannot start without a target language. */
+/* Returns 1 if outputs of this model cannot start without a target language. */
 static int needs_target(const rill_family_tokenizer *t)
 {
     return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
@@ -129,7 +129,7 @@ static int32_t config_language(const rill_family_tokenizer *t, const rill_tokeni
     return text != NULL ? find_language(t, (rill_slice){text, strlen(text)}) : -1;
 }
 
-/* Return config.json's decoder_start_token_id if it is the id of a language token; else -1. */
+/* Returns config.json's decoder_start_token_id if it is the id of a language token; else -1. */
 static int32_t start_language(const rill_family_tokenizer *t, const rill_tokenizer_files *files)
 {
     for (size_t i = 0; i < t->n_languages; i++)

@@ -259,7 +259,7 @@ typedef struct moses_token {
 
 /* --- kinds of tokens ---------------------------------------------------------------------------------------------- */
 
-/* Blocks of scripts without spaces, from Hangul Jamo to the ideographs of plane 2. */
+/* Returns 1 for scripts without spaces, from Hangul Jamo to the ideographs of plane 2. */
 static int is_cjk(char32_t c)
 {
     static const struct {
@@ -285,7 +285,7 @@ static int all_in(const moses_token *t, const char32_t *list)
     return 1;
 }
 
-/* Currency signs, opening brackets and Spanish inverted marks. */
+/* Returns 1 if all characters are currency signs, opening brackets or Spanish inverted marks. */
 static int is_opening_token(const moses_token *t)
 {
     for (size_t i = 0; i < t->length; i++)
@@ -295,7 +295,7 @@ static int is_opening_token(const moses_token *t)
     return 1;
 }
 
-/* Return 1 for contractions ('s, 're), which are attached to the previous word. */
+/* Returns 1 for contractions ('s, 're), which are attached to the previous word. */
 static int is_contraction(const moses_token *t)
 {
     return t->length > 1 && t->chars[0] == '\'' && rill_char_is(t->chars[1], RW_LETTER);

@@ -78,7 +78,7 @@ void rill_chars_swap(rill_chars *a, rill_chars *b);
 /* Apply rules to `text`, one after the other; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_rewrite(const rill_rewrite_rule *rules, size_t count, rill_chars *text, rill_chars *spare);
 
-/* Return 1 if the character c is in a class, e.g. RW_LETTER. */
+/* Returns 1 if the character c is in a class, e.g. RW_LETTER. */
 int rill_char_is(char32_t c, const char32_t *class);
 
 /* Returns the position of the next word at or after *from, and moves *from past it. White space separates words.

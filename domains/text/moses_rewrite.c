@@ -92,7 +92,7 @@ static int is_digit(char32_t c)
     return c < 0x80 ? in_range(c, '0', '9') : category(c) == UTF8PROC_CATEGORY_ND;
 }
 
-/* Return 1 for ideographic number signs, which sacremoses does not count as numbers. */
+/* Returns 1 for ideographic number signs, which sacremoses does not count as numbers. */
 static int is_han_number(char32_t c)
 {
     return c == 0x3007 || in_range(c, 0x3021, 0x3029) || in_range(c, 0x3038, 0x303A);

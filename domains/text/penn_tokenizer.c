@@ -142,7 +142,7 @@ static rill_status put_quote(penn_tokenizer *t, rill_slice as_typed, const char 
     return t->style & RILL_PENN_QUOTES ? put_word(t, as_typed) : put_string(t, as_written);
 }
 
-/* Return 1 for URLs and e-mail addresses, which are not split. */
+/* Returns 1 for URLs and e-mail addresses, which are not split. */
 static int is_address(rill_slice s)
 {
     static const char scheme[] = "://";
@@ -175,7 +175,7 @@ static int is_abbreviation(const penn_tokenizer *t, rill_slice s)
     return IS_ONE_OF(s, abbreviations) || (IS_ONE_OF(s, place_abbreviations) && rill_is_upper(s.data[0]));
 }
 
-/* Return 1 for letters separated by full stops: "U.S", "e.g", "J"; but not for the word I. */
+/* Returns 1 for letters separated by full stops: "U.S", "e.g", "J"; but not for the word I. */
 static int is_initials(rill_slice s)
 {
     if (s.length == 0 || s.length % 2 == 0 || (s.length == 1 && (!rill_is_upper(s.data[0]) || s.data[0] == 'I')))

@@ -138,7 +138,7 @@ typedef rill_status (*rill_added_fn)(void *user, const rill_added_token *token);
 rill_status rill_token_set_split(const rill_token_set *tokens, int without, const char *text, size_t length,
                                  rill_word_fn part, rill_added_fn token, void *user);
 
-/* Return 1 if the character has Unicode's property White_Space. */
+/* Returns 1 if the character has Unicode's property White_Space. */
 int rill_is_white_space(int32_t character);
 
 /* Length in bytes of the white-space character at the start of valid UTF-8, or 0. */
@@ -171,7 +171,7 @@ rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx
 /* Build a pipeline whose tokens are the bytes of a text, <0x00> to <0xFF>; see rill_byte_token(). RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx);
 
-/* Write the name of a byte's token, such as <0x2A>, and a NUL. Return its length. */
+/* Write the name of a byte's token, such as <0x2A>, and a NUL. Returns its length. */
 size_t rill_byte_token(unsigned char byte, char out[8]);
 
 void rill_pipeline_close(rill_pipeline *self); /* NULL is allowed */

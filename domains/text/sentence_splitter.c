@@ -88,7 +88,7 @@ static sentence_break break_kind(int32_t c, int greek)
     return kind_by_category(c);
 }
 
-/* Return the character that ends before *pos, and move *pos to its start; begin < *pos. */
+/* Returns the character that ends before *pos, and move *pos to its start; begin < *pos. */
 static int32_t read_prev_char(const char *text, size_t begin, size_t *pos)
 {
     const size_t end = *pos;
@@ -140,7 +140,7 @@ static const char *const abbreviations[] = {
     "Mio", "Mlle", "Mme", "Mr",  "Mrd",  "Mrs",  "Ms",  "No",   "Nr",  "pp",  "Prof", "Rep",  "Rev", "Sen", "Sgt",
     "sog", "Sr",   "St",  "Str", "Tel",  "Univ", "vgl", "Vgl",  "vol", "Vol", "vs",   "zzgl", NULL};
 
-/* Opening brackets and quotes. Characters that are also apostrophes belong to the word ("Il l'a."). */
+/* Characters that are also apostrophes are not opening quotes: they belong to the word ("Il l'a."). */
 static int is_opening(int32_t c)
 {
     return break_kind(c, 0) == CLOSE && c != '\'' && c != 0x2019;
@@ -174,7 +174,7 @@ typedef struct sentence_reader {
     int greek;
 } sentence_reader;
 
-/* Return the class of the character at *pos, and move *pos past it and the characters that extend it (SB5). */
+/* Returns the class of the character at *pos, and move *pos past it and the characters that extend it (SB5). */
 static sentence_break read_char(const sentence_reader *r, size_t *pos)
 {
     const int32_t c = rill_utf8_read(r->text, r->length, pos);
@@ -195,7 +195,7 @@ static void skip_kind(const sentence_reader *r, size_t *pos, sentence_break what
     while (*pos < r->length && peek_char(r, *pos) == what) read_char(r, pos);
 }
 
-/* Return 1 if the next word is in lower case (SB8); characters before it that are not letters are skipped. */
+/* Returns 1 if the next word is in lower case (SB8); characters before it that are not letters are skipped. */
 static int lower_case_follows(const sentence_reader *r, size_t pos)
 {
     while (pos < r->length) {

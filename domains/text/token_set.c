@@ -1,6 +1,6 @@
 /* Numbers added tokens, and splits texts at them.
  *
- * Invariant: rill_token_set_finish() changes the order of added tokens from insertion to first byte and decreasing
+ * Invariant: added tokens are in order of insertion until rill_token_set_finish(), then by first byte and decreasing
  * length.
  * Sections: added tokens · splitting texts. */
 #include "segmenters.h"

@@ -377,7 +377,7 @@ static void clean_up_spaces(rill_text *out, size_t from)
     }
 }
 
-/* Return 1 for special tokens, which decoding omits. SentencePiece itself omits the special tokens of its model. */
+/* Returns 1 for special tokens, which decoding omits. SentencePiece itself omits the special tokens of its model. */
 static int is_special(const rill_tokenizer *t, int32_t action, const char *piece)
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};

@@ -133,7 +133,7 @@ int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes,
  * SMaLL-100), mbart (mBART-25, mBART-50), bart, pegasus, mt5, umt5, and t5 (also with another vocabulary:
  * MADLAD-400). A directory's files decide the variant and the token ids. */
 
-/* Return 1 if a family has this model_type. */
+/* Returns 1 if a family has this model_type. */
 int rill_family_exists(const char *model_type);
 
 /* Fill *out with the family and its files in the directory, not with vocabulary sizes and special tokens. *out

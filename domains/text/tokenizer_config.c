@@ -59,7 +59,6 @@ const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, co
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
 
-/* A token and its id. */
 typedef struct numbered_token {
     long long id;
     const char *text;

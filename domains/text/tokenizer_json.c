@@ -40,7 +40,6 @@ static int is_absent(const json_t *value)
     return value == NULL || json_is_null(value) || json_is_false(value);
 }
 
-/* Read a boolean; `fallback` if the key is absent. */
 static int get_bool(const json_t *part, const char *key, int fallback)
 {
     const json_t *value = json_object_get(part, key);

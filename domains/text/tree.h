@@ -1,7 +1,7 @@
 /* tree.h: reads and writes constituency trees in Penn Treebank brackets.
  *
- * Nodes are in the order of their opening brackets; words are numbered from left to right. A node has child nodes,
- * or is a part-of-speech tag with one word.
+ * A tree is an array of nodes in the order of their opening brackets; words are numbered from left to right. A node
+ * has child nodes, or is a part-of-speech tag with one word.
  * Reading simplifies trees as parsers usually do:
  *   traces              words tagged -NONE-, and constituents without other words, are removed
  *   function tags       a label ends before its first '-', '=' or '|', unless that is its first character: NP-SBJ-1, NP=2 and

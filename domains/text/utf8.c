@@ -9,7 +9,7 @@
 
 /* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
-/* Return the length of the character at the start of `bytes`, and set *c to it; 0 and -1 if it is malformed. */
+/* Returns the length of the character at the start of `bytes`, and set *c to it; 0 and -1 if it is malformed. */
 static size_t read_char(const char *bytes, size_t length_left, utf8proc_int32_t *c)
 {
     const utf8proc_ssize_t max = length_left < 4 ? (utf8proc_ssize_t)length_left : 4;

@@ -1,8 +1,8 @@
 /* Tokens and their ids: the bytes of the tokens, their offsets, and a hash table of ids.
  *
  * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table uses linear probing.
- * Its size is a power of two, at least twice the number of tokens, so a search reaches an empty slot (-1), on
- * average after 2.5 probes (Knuth, vol. 3, 6.4). Tokens are never removed.
+ * Its size is a power of two, at least twice the number of tokens. A search without success ends at an empty slot
+ * (-1), on average after 2.5 probes (Knuth, vol. 3, 6.4). Tokens are never removed.
  * The list of a JSON vocabulary points into jansson's document, which lives as long. jansson has checked that
  * strings are UTF-8 without NULs, and that no token occurs twice.
  *
@@ -62,7 +62,7 @@ static rill_status resize_table(rill_vocabulary *v, size_t slots)
 
 /* --- adding tokens ------------------------------------------------------------------------------------------------ */
 
-/* If the status is not RILL_OK, close *v and set it to NULL. Return the status. */
+/* If the status is not RILL_OK, close *v and set it to NULL. Returns the status. */
 static rill_status close_unless_ok(rill_vocabulary **v, rill_status status)
 {
     if (status == RILL_OK) return RILL_OK;
