@@ -111,7 +111,7 @@ static inline size_t rill_arena_bytes(const void *array)
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network);
 
-/* Returns the members for the device and the sizes of the network's tables. Appends ", on DEVICE" to `description`,
+/* Returns the device's description and the sizes of the network's tables. Appends ", on DEVICE" to `description`,
  * of `size` bytes, unless the device is the CPU. */
 rill_domain_info rill_network_info(const rill_device *device, const rill_network *network, char *description,
                                    size_t size);
@@ -185,8 +185,8 @@ rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char 
 rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
                                    float *out);
 
-/* Fail if a tensor was not read: the file belongs to another model than config.json describes. `is_optional` returns 1 for a
- * tensor that may stay unread; NULL: none may.
+/* Fail if a tensor was not read: the file belongs to another model than config.json describes. `is_optional` returns 1
+ * for a tensor that may stay unread; NULL: none may.
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 

@@ -89,7 +89,7 @@ size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length);
 
 /* Abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина.
  * Files are Moses' nonbreaking_prefix.LANGUAGE: one word per line; # starts a comment; #NUMERIC_ONLY# after a word
- * restricts it to before a number. */
+ * means that it counts only before a number. */
 
 typedef enum rill_moses_language { RILL_MOSES_EN, RILL_MOSES_DE, RILL_MOSES_RU } rill_moses_language;
 

@@ -106,8 +106,8 @@ static int is_number(char32_t c)
     return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_NO;
 }
 
-/* Combining classes of vowel signs and points (0, 10 to 199), viramas (9) and nuktas (7). Accents have higher
- * classes. Variation selectors and joiners, of class 0, are excluded. */
+/* Returns 1 for vowel signs and points (combining classes 0 and 10 to 199), viramas (9) and nuktas (7). Accents have
+ * higher classes. Variation selectors and joiners, of class 0, are excluded. */
 static int belongs_to_letter(char32_t c)
 {
     if (c == 0x34F || in_range(c, 0x180B, 0x180F) || in_range(c, 0xFE00, 0xFE0F)) return 0;

@@ -193,7 +193,7 @@ static int is_number(rill_slice s)
 }
 
 /* A full stop before a lower-case word ends no sentence. A number that starts the text is a list item and keeps the
- * stop. A letter that ends it is no initial ("vitamin C."). */
+ * stop. A single letter that ends the text is no initial ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);
