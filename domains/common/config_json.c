@@ -1,7 +1,7 @@
 /* Typed access to a model's config.json.
  *
- * Invariant: `root` is an object, and no object in it has a member twice. Only this file, folder.c,
- * safetensors.c and ../text use jansson.
+ * Invariant: `root` is an object without duplicate members, at any depth. Only this file, folder.c, safetensors.c
+ * and ../text use jansson.
  * Sections: opening · finding · describing · getters. */
 #include <jansson.h>
 #include <stdarg.h>
@@ -122,8 +122,7 @@ static json_t *get_member(json_t *object, const char *name, size_t length)
     return json_object_get(object, copy);
 }
 
-/* Find the value of a dotted key. Returns NULL if it is absent or null, or if a parent is not an object, e.g.
- * "rill.domain" in {"rill": 3}. */
+/* Returns NULL if the value is absent or null, or if a parent is no object, as in {"rill": 3}. */
 static json_t *find_value(const rill_config *config, const char *key)
 {
     json_t *value = rill_config_root(config);

@@ -1,20 +1,21 @@
-/* CTranslate2's model.bin: a strict reader of its variables.
+/* Reads CTranslate2's model.bin, strictly.
  *
- * The format (versions 1 to 6, as ctranslate2/specs/model_spec.py writes and model.cc reads it); integers are
- * little-endian, their sizes in bytes are in parentheses:
- *   file      version (4 bytes), name of the specification, its revision (4),
+ * Format (versions 1 to 6; sources: ctranslate2/specs/model_spec.py and model.cc). Integers are little-endian; their sizes
+ * in bytes are in parentheses:
+ *   file      version (4), name of the specification, its revision (4),
  *             number of variables (4), variables, number of aliases (4), aliases
- *   name      length in bytes, NUL included (2), the bytes with the NUL
+ *   name      length (2), the bytes, a NUL; the length includes the NUL
  *   variable  name, number of dimensions (1), dimensions (4 each), type (1), number of data bytes (4), data
- *   alias     the name of the alias, the name of its variable
- * Before version 4 a variable has the size of an element (1) and the number of elements (4) for its type and bytes;
- * before version 3 there are no aliases; version 1 has no specification. Revision 1 has OpenNMT-tf's tensor names.
- * The scales of an integer weight NAME are the fp32 variable NAME_scale, one per row or one for all: weight = integer /
- * scale. Without that variable the scale of a 16-bit matrix is 1000.
+ *   alias     its name, the name of its variable
+ * Before version 4 the element size (1) and the number of elements (4) stand for type and bytes. Before version 3
+ * there are no aliases, and version 1 has no specification. Revision 1 has OpenNMT-tf's tensor names.
+ * An integer weight NAME has fp32 scales NAME_scale, one per row or one for all: weight = integer / scale. A 16-bit
+ * matrix without scales has scale 1000.
  *
- * Invariant: an entry's bytes lie inside the file and match its shape and type; the file has no bytes after the last
- * alias, and no name occurs twice.
- * Sections: walking through the file · names of revision 1 · variables · aliases · scales · the file · specification. */
+ * Invariant: an entry's bytes lie inside the file and match its shape and type. Names are unique, and the last alias
+ * ends the file.
+ * Sections: walking through the file · names of revision 1 · variables · aliases · scales · the file ·
+ * specification. */
 #include "tensor_file.h"
 
 #include <math.h>
@@ -86,8 +87,7 @@ static rill_status take_name(ct2_reader *w, const char *what, const char **out)
     return tensor_copy_string(w->file, name, out);
 }
 
-/* Read the number of variables or aliases, each of which takes at least min_bytes. Fails if the rest of the file is too
- * short for them. */
+/* Fails if the rest of the file is too short for this many items of min_bytes. */
 static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes, uint32_t *out)
 {
     TRY(take_integer(w, 4, what, out));
@@ -97,7 +97,7 @@ static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes,
 
 /* --- names of revision 1 ------------------------------------------------------------------------------------------- */
 
-/* Replace the first `from` in `name`, which has `size` bytes of memory. Return 1 if there was one. */
+/* Replace the first `from` in `name`, which has `size` bytes of memory. Returns 1 if there was one. */
 static int replace_first(char *name, size_t size, const char *from, const char *to)
 {
     char *place = strstr(name, from);
@@ -242,8 +242,7 @@ static rill_status check_unique_names(const rill_tensor_file *t)
 
 static const char SCALE_SUFFIX[] = "_scale";
 
-/* If entry i is the scale of an integer weight, record its offset and size in the weight's entry. Entry i itself remains
- * and is marked as read. */
+/* If entry i is the scale of an integer weight, record its place in the weight's entry, and mark entry i as read. */
 static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
 {
     char name[MAX_NAME_BYTES];

@@ -1,6 +1,6 @@
-/* Arenas, options of opening a model, and rows of hypotheses; see domain_base.h.
+/* Arenas, options of opening a model, and rows of hypotheses.
  *
- * Invariant: every block of an arena starts with a header that holds its size, because rill_free() needs the size. */
+ * A header in front of every arena block holds its size, which rill_free() needs. */
 #include "domain_base.h"
 
 #include <stdio.h>

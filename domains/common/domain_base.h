@@ -1,10 +1,8 @@
-/* domain_base.h: helpers that the built-in domains (model types) share: the macro TRY, arena allocation, growing
- * arrays, options for opening a model, loading of weights, and score requests.
+/* domain_base.h: helpers that the built-in domains share: TRY, arenas, growing arrays, options for opening a model,
+ * loading of weights, and score requests.
  *
- * A loaded model owns a few dozen arrays of fixed size, and loading needs temporary arrays. Allocations with the same
- * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes; only growing arrays
- * move.
- * One thread at a time may use an arena.
+ * Allocations with the same lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64
+ * bytes; only growing arrays move. One thread at a time may use an arena.
  * Stability: internal to rill's domains. */
 #ifndef RILL_COMMON_DOMAIN_BASE_H
 #define RILL_COMMON_DOMAIN_BASE_H
@@ -22,8 +20,8 @@
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
-/* Allocate a zeroed struct of `size` bytes, which rill_free() frees. `what` names it in the out-of-memory error.
- *   out    address of a pointer to the struct (a `T **`); NULL on failure
+/* Allocate a zeroed struct of `size` bytes, which rill_free() frees. `what` names it in errors.
+ *   out    a `T **`; *out is NULL on failure
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what);
 
@@ -41,9 +39,9 @@ typedef struct rill_arena {
     rill_arena_block *last;
 } rill_arena;
 
-/* Allocate an uninitialised block of `count` elements of `size` bytes. `what` names the block in the out-of-memory error.
- *   out    address of a pointer to the elements (a `T **`), set on success only
- *   RILL_OK · RILL_ERR_MEMORY (the message is recorded; also if count * size overflows) */
+/* Allocate `count` uninitialised elements of `size` bytes. `what` names the block in errors.
+ *   out    a `T **`, set on success only
+ *   RILL_OK · RILL_ERR_MEMORY (recorded; also if count * size overflows) */
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what);
 
 /* Set *out to a copy of the bytes, with a NUL after them. RILL_OK · RILL_ERR_MEMORY */
@@ -52,10 +50,8 @@ rill_status rill_arena_copy(rill_arena *arena, const char *bytes, size_t length,
 /* Free all blocks. The arena is then empty and can be used again. */
 void rill_arena_clear(rill_arena *arena);
 
-/* A growable array is a pointer, NULL at first. The block header in front of the array stores its capacity; the caller
- * counts the elements in use.
- * Ensure that the array can hold `count` elements. The array may move; its content is kept. `what` names the array in
- * the error.
+/* Make a growable array hold `count` elements. The array is a pointer, NULL at first, and may move; its content is
+ * kept. Its block header has the capacity; the caller counts the elements. `what` names the array in errors.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_t size, const char *what);
 #define GROW(arena, array, count, what)                                      \
@@ -70,7 +66,7 @@ rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_
         (array)[(count)++] = (value);                     \
     } while (0)
 
-/* Return the number of bytes for which an array of an arena has memory. */
+/* Returns the number of bytes for which an array of an arena has memory. */
 static inline size_t rill_arena_bytes(const void *array)
 {
     const rill_arena_block *block = (const rill_arena_block *)array;
@@ -79,14 +75,13 @@ static inline size_t rill_arena_bytes(const void *array)
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */
 
-/* An entry for the table rill_domain.options: the option `weights`. `words`: the data types that it allows, e.g. "f32|bf16|f16|int8". */
+/* An entry of rill_domain.options. `words`: the allowed data types, e.g. "f32|bf16|f16|int8". */
 #define RILL_WEIGHTS_OPTION(words)                                                                                     \
     {                                                                                                                  \
         "weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
             "compute-type quantization"                                                                                \
     }
-/* An entry for the table rill_domain.input_options: the option `tokenized` of a single input. Inputs that do not set it use
- * rill_open_options.tokenized, which is set once for the model. */
+/* An entry of rill_domain.input_options. Inputs without this option use rill_open_options.tokenized. */
 #define RILL_TOKENIZED_OPTION                                                                                      \
     {                                                                                                              \
         "tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, \
@@ -110,25 +105,25 @@ static inline size_t rill_arena_bytes(const void *array)
             RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
     }
 
-/* Check that the options name the path of a model and have no domain arguments, which no built-in domain takes. Open the device
- * that the option `device` names, with the options `fast` and `weights`, and an empty network on it.
+/* Open the device of the option `device`, with `fast` and `weights`, and an empty network on it. Fails without a
+ * model path, and with domain arguments, which no built-in domain takes.
  *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network);
 
-/* Return the members of rill_domain_info that describe the device and the sizes of the network's tables. If the device
- * is not the CPU, append ", on DEVICE" to `description`, an array of `size` bytes. */
+/* Returns the device's description and the sizes of the network's tables. Appends ", on DEVICE" to `description`,
+ * of `size` bytes, unless the device is the CPU. */
 rill_domain_info rill_network_info(const rill_device *device, const rill_network *network, char *description,
                                    size_t size);
 
-/* Initialisers for members of a domain's rill_domain table. A domain may use them if its runner, the state of one decoding thread, is a
- * struct whose first member is a rill_session pointer (rill/device.h). */
+/* Members of a rill_domain table, for domains whose runner is a struct that begins with a rill_session pointer
+ * (rill/device.h). A runner is the state of one decoding thread. */
 #define RILL_RUNNER_CALLBACKS                                                                             \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .drop = rill_runner_drop,        \
     .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits, \
     .graph_runs = rill_runner_graph_runs
 
-/* Return the data type that the option `weights` (RILL_WEIGHTS_OPTION) names; f32 if the option is not set. */
+/* Returns the data type that the option `weights` (RILL_WEIGHTS_OPTION) names; f32 if the option is not set. */
 rill_weight_type rill_weights_read_type(const rill_open_options *options);
 
 /* --- weights: tensor_file.c --------------------------------------------------------------------------------------- */
@@ -151,16 +146,16 @@ typedef struct rill_loader {
 rill_status rill_loader_open(rill_loader *l, const char *file);
 void rill_loader_close(rill_loader *l); /* frees everything except `arena` */
 
-/* Read a tensor as rill_weights_read() does. rill_load_floats() reads it into l->temp, rill_load_kept() into l->arena.
- * rill_load_constant() reads it into l->arena and makes it a constant of the network. */
+/* Read a tensor as rill_weights_read() does: rill_load_floats() into l->temp, the others into l->arena.
+ * rill_load_constant() also makes it a constant of the network. */
 rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
 rill_status rill_load_kept(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
 rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, size_t columns, rill_constant *out);
 
-/* Add the n x k matrix `w` to the network, which packs a copy with the data type l->type. Rows of `w` are `stride` floats apart. */
+/* Add the n x k matrix `w`, of row stride `stride` floats, to the network, which packs a copy as l->type. */
 rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride);
 
-/* Return the number of n bytes, at most 8, in little-endian order. */
+/* Returns the number of n bytes, at most 8, in little-endian order. */
 static inline uint64_t rill_little_endian(const void *bytes, size_t n)
 {
     uint64_t value = 0;
@@ -168,8 +163,8 @@ static inline uint64_t rill_little_endian(const void *bytes, size_t n)
     return value;
 }
 
-/* Return the number of elements in the tensor's shape. Opening the file has checked that it holds all of them, each of at least one
- * byte, so an allocation of this many elements is bounded by the size of the file. */
+/* Returns the number of elements. Opening has checked that the file holds them, so the file's size bounds an
+ * allocation of as many. */
 static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
 {
     size_t count = 1;
@@ -177,50 +172,48 @@ static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
     return count;
 }
 
-/* Read the tensor `name` as fp32 into a new block of the arena. Its shape must be [rows, columns], or [rows] if columns is
- * 0. The tensor's size in the file is checked before memory is allocated: absurd sizes in config.json give an error that
- * names the tensor.
+/* Read the tensor `name` as fp32 into a new block of the arena. Its shape must be [rows, columns], or [rows] if
+ * columns is 0. The size is checked before allocation: absurd sizes in config.json give an error that names the
+ * tensor.
  *   RILL_OK · RILL_ERR_FORMAT (as rill_tensor_file_read()) · RILL_ERR_MEMORY */
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out);
 
-/* The parts of rill_weights_read(): fail if the tensor is absent or too small, which the caller does before it allocates memory
- * by the sizes in config.json; and read the tensor to `out`. Return as rill_weights_read(). */
+/* The parts of rill_weights_read(), with its statuses. The first fails if the tensor is absent or too small: call it
+ * before allocating by config.json's sizes. The second reads to `out`. */
 rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns);
 rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
                                    float *out);
 
-/* After loading, fail if a tensor of the file was not read: the file then belongs to another model than config.json
- * describes, e.g. one with more layers. `is_optional` returns 1 for a tensor that may stay unread; NULL: no tensor may.
+/* Fail if a tensor was not read: the file belongs to another model than config.json describes. `is_optional` returns 1
+ * for a tensor that may stay unread; NULL: none may.
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
 /* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
 
-/* Run a graph once over the rows of a step or score call. `columns`: the graph's input columns; `selection`: the device's
- * top-k operation, NULL in a step. Returns as rill_session_run(). */
+/* Run a graph once over the rows of a step or score call. `columns`: its input columns; `selection`: the top-k
+ * operation, NULL in a step. Returns as rill_session_run(). */
 rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
                           const rill_selection *selection);
 
-/* Fill two columns for networks whose states read only the parent's state. parent_or_self [n]: the parent node, or the node
- * itself if it is a root. root_slot [n]: the slot of a root node's input, -1 for other nodes. */
+/* Fill two columns [n], for networks that read only the parent's state. parent_or_self: the parent node; for a root,
+ * the node itself. root_slot: the input's slot of a root, else -1. */
 void rill_rows_parents(const rill_rows *rows, int32_t *parent_or_self, int32_t *root_slot);
 
-/* Convert a score request to the rill_selection that the device's top-k operation takes. The selection borrows the
- * arrays of `req` and `result`, which must outlive it. */
+/* Convert a score request to a rill_selection. It borrows the arrays of `req` and `result`, which must outlive it. */
 rill_selection rill_selection_for_request(const rill_score_request *req, const rill_score_result *result);
 
-/* Fill the result of `row` with one choice, `action`, whose log-probability is 0. Used for rows with a single legal
- * action: the network need not run for them. */
+/* Fill the result of `row` with the only legal action, at log-probability 0. The network need not run for it. */
 void rill_score_result_force(const rill_score_request *req, rill_score_result *result, int32_t row, int32_t action);
 
 /* --- directories: folder.c ---------------------------------------------------------------------------------------- */
 
-/* Return 1 if the directory has the file, else 0. */
+/* Returns 1 if the directory has the file, else 0. */
 int rill_directory_has_file(const char *directory, const char *file);
 
-/* If `directory` holds a model in a format that rill does not read, record an error with the format and how to convert it,
- * and return RILL_ERR_NOT_FOUND. Otherwise return RILL_OK. Call it after looking for supported formats. */
+/* If `directory` holds a model in a format that rill does not read, record an error with the format and its
+ * conversion, and return RILL_ERR_NOT_FOUND; else return RILL_OK. Call it after looking for supported formats. */
 rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory);
 
 #endif

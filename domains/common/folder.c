@@ -1,5 +1,5 @@
-/* Reads the object "rill" of a model's config.json (rill/folder.h documents its keys), converts JSON values to options, and
- * recognises model directories of other programs by their file names.
+/* Reads the object "rill" of a model's config.json (rill/folder.h), and recognises other programs' model directories
+ * by file names.
  *
  * Sections: options · domain · other programs' formats · the directory. */
 #include "rill/folder.h"
@@ -81,8 +81,7 @@ static rill_status set_list(const folder_reader *r, const char *key, const json_
     return RILL_OK;
 }
 
-/* Set an option from a JSON scalar. File names are relative to the directory of config.json, so that the model works from
- * any working directory. */
+/* File names are relative to config.json's directory, so the working directory does not matter. */
 static rill_status set_scalar(const folder_reader *r, const char *key, const json_t *value)
 {
     /* stands for an option with an unknown name, which set_default() then refuses */
@@ -99,7 +98,7 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* Return the name of the i-th registered plugin of one kind (heuristics, scorers or schedulers); NULL if fewer are registered. */
+/* Returns the name of the i-th registered plugin of one kind (heuristics, scorers or schedulers); NULL if fewer are registered. */
 static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
 {
     const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
@@ -108,8 +107,7 @@ static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t 
     return h != NULL ? h->name : s != NULL ? s->name : p != NULL ? p->name : NULL;
 }
 
-/* Check that every plugin in the list of heuristics, scorers or schedulers is registered. The engine checks it too, but
- * its message could not name config.json. */
+/* Check that every plugin of the chain is registered. The engine's message could not name config.json. */
 static rill_status check_chain(const folder_reader *r, rill_chain chain, const char *kind)
 {
     rill_context *ctx = r->folder->ctx;
@@ -133,8 +131,7 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
     return RILL_OK;
 }
 
-/* Read the object "options". Options in it that cannot be combined with each other are an error; options that cannot be
- * combined with the user's options are dropped later. */
+/* Options that exclude each other are an error. Options that exclude the user's are dropped later. */
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
@@ -161,8 +158,7 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
 
 /* --- domain ------------------------------------------------------------------------------------------------------- */
 
-/* Check the keys of the object "rill". Unknown keys belong to the domain. Errors are: another name for "options", such as
- * "search"; option names outside "options"; and a misspelt "domain". Otherwise these settings would be ignored silently. */
+/* Unknown keys belong to the domain. Misspelt and misplaced keys are errors, because they would be ignored silently. */
 static rill_status check_keys(const folder_reader *r, const json_t *rill)
 {
     static const char *const ours[] = {"domain"};
@@ -186,8 +182,8 @@ static rill_status check_keys(const folder_reader *r, const json_t *rill)
     return RILL_OK;
 }
 
-/* Warn about model options at the top level of config.json, which have no effect there. Other top-level keys belong to
- * the toolkit that wrote the file; no toolkit uses the names of rill's model options. */
+/* Warn about model options at the top level of config.json, where they have no effect. No toolkit uses these names
+ * there. */
 static void warn_misplaced(const folder_reader *r, const json_t *root)
 {
     const char *key;
@@ -262,8 +258,7 @@ static rill_status read_root(const folder_reader *r, const json_t *root)
 
 /* --- other programs' formats -------------------------------------------------------------------------------------- */
 
-/* Write the alphabetically first file name that matches `pattern` to `out`, and return 1; return 0 if no file matches. The
- * alphabetical order makes the result independent of the order of readdir(). */
+/* Returns 1 and the alphabetically first match in `out`, or 0. The order of readdir() does not matter. */
 static int find_matching_file(const char *directory, const char *pattern, char *out, size_t size)
 {
     int found = 0;
@@ -277,8 +272,8 @@ static int find_matching_file(const char *directory, const char *pattern, char *
     return found;
 }
 
-/* Files by which a folder of another program is recognised: a file that matches `pattern` and, unless NULL, one that
- * matches `beside`. The first row that matches counts. In the advice {folder} and {file} stand for paths. */
+/* A directory matches a row if it has a file for `pattern` and, unless NULL, one for `beside`. The first match
+ * counts. {folder} and {file} stand for paths. */
 static const struct {
     const char *pattern, *beside, *advice;
 } foreign_files[] = {
@@ -355,9 +350,8 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* If config.json sets no search options, use those that the domain derives from the model's files, e.g. from
- * generation_config.json. If such a file cannot be read (RILL_ERR_IO), fail: continuing with other search options would
- * change outputs without notice. Other errors, e.g. in a file's content, are ignored here. */
+/* Without search options in config.json, the domain derives them from its own files. Fails with RILL_ERR_IO or
+ * RILL_ERR_MEMORY, because other options would change outputs without notice. Other errors are ignored. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
@@ -402,7 +396,7 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
     TRY(rill_option_source_create(&out->search, ctx, RILL_FROM_USER));
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
-    /* A model may be a single file instead of a directory. It then has no config.json to read here; only the domain reads the file. */
+    /* Only the domain reads a model that is a single file. */
     const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = path != NULL && S_ISDIR(info.st_mode) ? read_config(out, path) : RILL_OK;
     rill_option_set_style(ctx, style);

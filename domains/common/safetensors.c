@@ -1,15 +1,11 @@
-/* Opens model files of all formats, and strictly reads the header of safetensors, of one file or of several with an
+/* Opens model files of all formats, and reads safetensors headers, strictly: of one file, or of several with an
  * index.
  *
- * Invariant: after reading, every tensor's bytes lie inside the data section, and their number is the number of
- * elements of its shape times the element size. The tensors of a file cover the data section without gap or overlap.
- * The header's JSON document stays in memory, because the names of tensors point into it.
- *
- * The index of several files has the format of transformers' save_pretrained(): an object whose "weight_map" maps a
- * tensor's name to the name of a file in the index's directory. "metadata" is ignored, because several programs write a
- * wrong total size, which is its only member.
- * Invariant: the index and the files agree. A missing file, a tensor missing in its file, and a tensor missing in the
- * index are errors, whose message names the file or tensor.
+ * Invariant: the tensors of a file cover its data section without gap or overlap, and their bytes match shape and
+ * type. Names point into the header's JSON document, which therefore stays in memory.
+ * The index is that of transformers' save_pretrained(): "weight_map" maps tensor names to files in the index's
+ * directory. "metadata" is ignored: several programs write a wrong total size.
+ * Invariant: index and files agree. Errors name the missing file or tensor.
  *
  * Sections: header entries · layout of the data · the header · all parts · shards · comparing index and files · the
  * index · opening and closing. */
@@ -254,8 +250,7 @@ static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entr
                      x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
 }
 
-/* Check that each tensor is in the file that the index names, and that each tensor of the index exists. Since the index
- * has one file for each name, no two files have a tensor of the same name. */
+/* The index has one file for each name, so no tensor can be in two files. */
 static rill_status check_index_matches(const shard_reader *x)
 {
     const char *name;
@@ -297,9 +292,8 @@ static rill_status read_index(rill_tensor_file *t)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Set *out to the path of the file to open. If `path` is a directory, that is its model.safetensors or else its
- * model.safetensors.index.json. Otherwise it is `path`, or else `path`.index.json. If none of these exists, *out is
- * `path`, so that opening it gives the error. */
+/* A directory holds model.safetensors or model.safetensors.index.json. Else the file is `path` or `path`.index.json.
+ * If none exists, *out is `path`, which then fails to open. */
 static rill_status resolve_path(const char *path, rill_text *out)
 {
     static const char *const inside[] = {"model.safetensors", "model.safetensors.index.json"};

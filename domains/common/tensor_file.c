@@ -1,8 +1,6 @@
-/* Finds tensors of model files by name and reads them, in all file formats; see tensor_file.h.
+/* Finds tensors of model files by name and reads them, in all formats.
  *
- * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part. Reading a tensor takes a binary search
- * by name, a comparison of shapes, and a loop that converts the elements to fp32.
- *
+ * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part.
  * Sections: element types · parts · order · finding · views · reading · weights of a model. */
 #include "tensor_file.h"
 
@@ -56,8 +54,7 @@ static float half_to_float(uint16_t half)
     return sign != 0 ? -tiny : tiny;
 }
 
-/* Convert n values to fp32 in place. The narrow values lie at the end of `out`, so writing number i overwrites only values that
- * have been read. */
+/* Convert n values in place. The narrow values end where `out` ends, so no write reaches an unread value. */
 static void widen(float *out, const tensor_type *type, size_t n)
 {
     const char *narrow = (const char *)out + (sizeof *out - type->bytes) * n;
@@ -154,7 +151,7 @@ const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *t, size_
     return &t->entries[i].tensor;
 }
 
-/* Return the internal entry that a public tensor belongs to. */
+/* Returns the internal entry that a public tensor belongs to. */
 static const tensor_entry *tensor_entry_from_public(const rill_file_tensor *tensor)
 {
     return (const tensor_entry *)tensor;
@@ -165,7 +162,7 @@ static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_
     return &t->part[tensor_entry_from_public(tensor)->part];
 }
 
-/* Return the name that a tensor has in the file, for error messages. A view gets the name of the base tensor, whose bytes it shares. */
+/* For messages: a view has the name of its base tensor. */
 static const char *tensor_file_name(const rill_file_tensor *tensor)
 {
     const tensor_entry *entry = tensor_entry_from_public(tensor);

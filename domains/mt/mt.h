@@ -1,17 +1,13 @@
-/* mt.h: machine translation with encoder-decoder transformers and recurrent models, as a rill domain.
+/* mt.h: machine translation with encoder-decoder transformers and recurrent models, as the domain "mt".
  *
- * A model is an unchanged Hugging Face or CTranslate2 directory. For example, type "marian" (OPUS-MT) has config.json,
- * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, source.spm, target.spm and
- * target_vocab.json (optional). Type "fsmt" has vocab-src.json, vocab-tgt.json and merges.txt instead of the last four
- * files. Type "rnnsearch" has Nematus' tensors and the tokenizer files of "marian". docs/mt.md lists all types and
- * files, and which settings are errors.
- *
- * Input: one sentence per line; with options.tokenized, the model's subword tokens separated by spaces. A line that is
- * not UTF-8, or has more tokens than the model has positions, fails without affecting other inputs. Output: text, or
- * tokens separated by spaces.
+ * A model is an unchanged Hugging Face or CTranslate2 directory. E.g. type "marian" (OPUS-MT) has config.json,
+ * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, target_vocab.json
+ * (optional), source.spm and target.spm. docs/mt.md lists types and files, and which settings are errors.
+ * Input: one sentence per line; with options.tokenized, subword tokens separated by spaces. A line that is not
+ * UTF-8, or has more tokens than the model has positions, fails alone. Output: text, or tokens separated by spaces.
  * State: a new state reads the states of all its ancestors (RILL_STATE_PATH). Results are bit-identical for every
  * batch, schedule and number of threads.
- * Stability: internal to rill; reach it by its name, "mt".
+ * Stability: internal to rill.
  *
  * The rest of this header is private to the domain: transformers and recurrent models as nets of ../seq2seq. */
 #ifndef RILL_MT_H
@@ -29,19 +25,18 @@ enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGT
 
 /* --- transformers ------------------------------------------------------------------------------------------------- */
 
-/* Sources: Vaswani et al., Attention is all you need, 2017, and its successors Marian (Junczys-Dowmunt et al. 2018),
- * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling
- * files. mt_family and mt_settings hold the differences. A Marian decoder may replace self-attention by an SSRU (Kim et
- * al. 2019) or average attention (Zhang et al. 2018), which read only the parent's state.
- * Dimensions: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input tokens.
+/* Sources: Vaswani et al., Attention is all you need, 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis
+ * et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling files. A Marian
+ * decoder may have an SSRU (Kim et al. 2019) or average attention (Zhang et al. 2018) for self-attention.
+ * Dimensions: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input
+ * tokens.
  *
- * KV cache: a node is one target position of a hypothesis. Each decoder layer stores its keys and values in row `node`
- * of a table [nodes, 2A]. The last layer's output is in row `node` of `hidden`, for scoring. A row of a batch attends
- * in place to the nodes on its path from the root: nothing is padded, copied or reordered, even if the rows of a call
- * differ in length. With an SSRU or average attention, a layer stores for each node a state of D values instead,
- * computed from the state of the parent node.
- * Slots: each input in flight has a slot. For each decoder layer it holds the encoder's output projected to
- * cross-attention keys and values, [T, 2A], which all hypotheses of the input share. */
+ * KV cache: a node is one target position of a hypothesis. Each decoder layer has a table [nodes, 2A] of keys and
+ * values; `hidden` has the last layer's output. A row of a batch attends in place to the nodes on its path from the
+ * root: nothing is padded, copied or reordered. An SSRU or average attention stores a state of D values per node
+ * instead, computed from the parent's state.
+ * Slots: each input in flight has a slot. It holds, for each decoder layer, cross-attention keys and values [T, 2A],
+ * which all hypotheses of the input share. */
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
@@ -75,7 +70,7 @@ typedef struct mt_feed_forward {
     mt_norm norm;
 } mt_feed_forward;
 
-/* Weights of an SSRU or of average attention, which replace self-attention in a decoder layer. D: model width; I: inner
+/* Weights of an SSRU or average attention, for a decoder layer without self-attention. D: model width; I: inner
  * width of average attention's feed-forward block. */
 typedef struct mt_recurrence {
     mt_linear gates;                 /* SSRU: 3D x D: forget gate, negated candidate, candidate */
@@ -110,12 +105,13 @@ typedef struct mt_stack {
 /* The naming scheme of tensors in the file and of keys in config.json: BART's, or T5's. */
 typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
 
-/* The position embedding. A computed embedding of position p, of width D, has the sines of D/2 angles in its first half and their cosines
- * in its second half. Angle j is p / 10000^(j / d), for j from 0 to D/2 - 1; d depends on the kind. */
+/* The position embedding. If computed, position p has the sines of D/2 angles, then their cosines: angle j is p /
+ * 10000^(j / d), for j from 0 to D/2 - 1. d depends on the kind. */
 typedef enum mt_position_kind {
     MT_POSITIONS_HF,     /* computed as in Hugging Face's transformers for Marian models: d = D/2 */
     MT_POSITIONS_MARIAN, /* computed as in marian-decoder: d = D/2 - 1 */
-    /* computed as in fairseq: d = D/2 - 1; the first token has p = 1 + the id of the padding token; if D is odd, the last column is 0 */
+    /* as in fairseq: d = D/2 - 1; the first token has p = 1 + the padding token's id; if D is odd, the last column
+     * is 0 */
     MT_POSITIONS_FSMT,
     MT_POSITIONS_LEARNED, /* learned, in the file after LEARNED_OFFSET unused rows */
     MT_POSITIONS_NONE,    /* no position embedding: relative position bias in self-attention */
@@ -206,8 +202,8 @@ static inline const mt_net *mt_from_seq(const seq_net *net)
 
 /* --- mt_config.c --------------------------------------------------------------------------------------------------- */
 
-/* Read config.json's decoder_self_attention: "attention", "ssru" or "average". mt_configure() refuses the last two for
- * models of another type than marian.
+/* Read config.json's decoder_self_attention: "attention", "ssru" or "average". Only Marian models may have the last
+ * two (mt_configure()).
  *   RILL_OK · RILL_ERR_FORMAT (the message names file and key) */
 rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *out);
 
@@ -220,7 +216,7 @@ void mt_describe(mt_net *net);
 
 /* --- mt_ct2.c, mt_ct2_folder.c, mt_ct2_names.c -------------------------------------------------------------------------- */
 
-/* Return 1 if the directory has CTranslate2's model.bin and no weights in safetensors format. */
+/* Returns 1 if the directory has CTranslate2's model.bin and no weights in safetensors format. */
 int mt_is_ct2(const char *directory);
 
 /* Functions of seq_arch for CTranslate2 directories.
@@ -228,13 +224,13 @@ int mt_is_ct2(const char *directory);
 rill_status mt_ct2_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_find_special_tokens(seq_net *net, const char *directory);
 
-/* Parts of mt_ct2_configure(), with the same statuses. The first, for model.bin before version 6, makes net->ct2_config of
- * its variables. The second reads that or config.json. The third names vocabularies and tokenizer. */
+/* Parts of mt_ct2_configure(), with its statuses: make net->ct2_config from the variables of a model.bin before
+ * version 6; read it, or config.json; name vocabularies and tokenizer. */
 rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors);
 rill_status mt_ct2_read_config(mt_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text);
 
-/* The name of the source embedding, without "encoder/": revisions before 5 have it without a number. */
+/* Returns the name of the source embedding, without "encoder/". It has no number before revision 5. */
 const char *mt_ct2_source_table(const rill_tensor_file *tensors);
 
 /* Add the tensors of model.bin under transformers' names, which mt_load() expects.
@@ -243,13 +239,13 @@ rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors);
 
 /* --- mt_generation.c -------------------------------------------------------------------------------------------------- */
 
-/* Read special tokens, bad words and the maximum length of outputs from `file`, config.json or generation_config.json; the
- * latter, if present, overrides token ids and length, as in transformers.
+/* Read special tokens, bad words and the maximum output length from `file`, config.json or generation_config.json.
+ * As in transformers, the latter overrides token ids and length.
  *   RILL_OK · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_read_generation(mt_net *net, const rill_config *config, const char *file);
 
-/* seq_arch.recommend of transformers: search options that decode like transformers with generation_config.json. Warns
- * about each setting of that file that would change outputs and is not supported.
+/* seq_arch.recommend: search options that decode like transformers with generation_config.json. Warns about
+ * unsupported settings that change outputs.
  *   as mt_configure() */
 rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *out);
 
@@ -258,13 +254,13 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
 
 /* --- mt_weights.c ---------------------------------------------------------------------------------------------------- */
 
-/* seq_arch.load of transformers: read the weights from model.safetensors or model.bin. On failure the caller frees the
- * memory of the model.
+/* seq_arch.load: read the weights from model.safetensors or model.bin. On failure the caller frees the model's
+ * memory.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_load(seq_net *net, rill_loader *loader);
 
-/* Expand T5's bucketed relative position bias, [buckets, heads] as stored in the file, to one bias for each distance:
- * `out` is [heads, 2 * max_distance + 1]. `causal`: 1 for a decoder, which has no buckets for later positions. */
+/* Expand T5's bias [buckets, heads] to `out` [heads, 2 * max_distance + 1], one bias for each distance. `causal`: 1
+ * for a decoder, which has no buckets for later positions. */
 void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads, int causal, float *out);
 
 /* --- mt_graph.c --------------------------------------------------------------------------------------- */
@@ -281,15 +277,15 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
 
 /* --- recurrent models: rnn.c -------------------------------------------------------------------------------------- */
 
-/* Source: Bahdanau et al., Neural machine translation by jointly learning to align and translate, 2015; tensors, gates
- * and readout follow Nematus (Sennrich et al. 2017), as Amun decodes them. docs/mt.md has the formulas.
- * Dimensions: E embedding width, H encoder width per direction, D decoder width, A attention width; V target symbols, T input tokens. GRU
- * gates are in the order reset, update, candidate: 3D.
+/* Sources: Bahdanau et al., Neural machine translation by jointly learning to align and translate, 2015; Nematus
+ * (Sennrich et al. 2017) for tensors, gates and readout, as Amun decodes them. docs/mt.md has the formulas.
+ * Dimensions: E embedding width, H encoder width per direction, D decoder width, A attention width, V target
+ * symbols, T input tokens. GRU gates: reset, update, candidate (3D).
  *
- * States: a node is one target position. Row `node` of `state` [nodes, D] is the decoder state, of `hidden_table`
- * [nodes, E] the input of the output layer, of `query` [nodes, A] the attention query. A node reads only its parent's
- * state. The rows of all ancestors are kept nevertheless: alignments and ensembles with transformers read them. For
- * each input in flight, a slot holds the annotations [T, 2H], the attention keys [T, A], and the initial state [D]. */
+ * A node is one target position, with a row in three tables: `state` [nodes, D], the decoder state; `hidden_table`
+ * [nodes, E], the output layer's input; `query` [nodes, A], the attention query. A node reads only its parent's state.
+ * Alignments, and ensembles with transformers, read the rows of all ancestors.
+ * Each input in flight has a slot, with annotations [T, 2H], attention keys [T, A] and initial state [D]. */
 
 typedef struct rnn_net {
     seq_net seq; /* first member: the base of every architecture */
@@ -298,8 +294,7 @@ typedef struct rnn_net {
     int32_t unk; /* target symbol of <unk>, from the configuration */
     size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
 
-    /* Source embedding [words, E]; target embedding [V + 1, E], whose last row, zeros, is the initial input of the
-     * decoder. */
+    /* Source embedding [words, E]. Target embedding [V + 1, E]; its last row, zeros, is the decoder's initial input. */
     rill_constant source_embedding, target_embedding;
     mt_linear input_gates;     /* 6H x E: gates forward, backward */
     rill_matrix recurrent[2];  /* 3H x H, forward and backward */

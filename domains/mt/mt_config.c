@@ -1,10 +1,7 @@
-/* Reads config.json of a translation model: the families of transformers, the defaults of each, and the keys that set
- * sizes and options.
+/* Reads config.json of a translation model: sizes and options.
  *
- * Source of keys and defaults: transformers' configuration and modeling files of each type. BART's keys are those of
- * fairseq; T5's keys have other names. A key that changes the arithmetic is either supported or an error; keys of
- * dropout, training and sampling are ignored. mt_generation.c reads the keys that generation_config.json may override.
- *
+ * Source of keys and defaults: transformers' configuration and modeling files of each type. A key that changes the
+ * arithmetic is supported or an error. Keys of dropout, training and sampling are ignored.
  * Sections: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · entry
  * point. */
 #include <math.h>
@@ -38,9 +35,8 @@ static const mt_family mt_families[] = {
     {0},
 };
 
-/* Models with computed or relative positions have no maximum length in transformers. Since time is quadratic in the length,
- * one long line could take hours: inputs are limited to POSITIONS_FACTOR times the configured number of positions, which
- * is T5_POSITIONS if a T5 model's config.json has none. */
+/* transformers does not limit computed or relative positions. Time is quadratic in the input length, so rill allows
+ * POSITIONS_FACTOR times the configured number. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
@@ -87,8 +83,7 @@ rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *o
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
 
-/* Read the keys of pre-norm, final norm and embedding norm. Only Marian models may change the defaults of their type; in
- * other models the keys may only repeat the defaults. */
+/* Only Marian models may change these defaults of their type. */
 static rill_status read_flags(mt_net *net, const rill_config *config)
 {
     static const struct {
@@ -127,7 +122,7 @@ static rill_status read_average_attention(mt_net *net, const rill_config *config
     return read_activation(config, key, activation, &s->average_activation);
 }
 
-/* Read the kind of the first block of decoder layers. Only Marian models may have another kind than self-attention. */
+/* Only Marian models may replace self-attention. */
 static rill_status read_decoder_block(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -151,8 +146,7 @@ static rill_status read_stack(mt_net *net, const rill_config *config, const char
     return rill_config_fail(config, key, "expected a divisor of d_model = %zu, found %zu", net->width, side->n_heads);
 }
 
-/* Read the sizes of the vocabularies, and which of source embedding, target embedding and output layer are tied. In FSMT
- * one key, tie_word_embeddings, ties all three. */
+/* Also read which of source embedding, target embedding and output layer are tied. */
 static rill_status read_vocabularies(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -178,8 +172,7 @@ static rill_status read_vocabularies(mt_net *net, const rill_config *config)
     return RILL_OK;
 }
 
-/* Read the number of positions, and rill.positions: whether sinusoids are computed as in transformers ("hf") or as in
- * marian-decoder ("marian"). */
+/* rill.positions selects sinusoids as in transformers ("hf") or as in marian-decoder ("marian"). */
 static rill_status read_positions(mt_net *net, const rill_config *config)
 {
     const char *form;
@@ -221,9 +214,8 @@ static rill_status read_bart(mt_net *net, const rill_config *config)
 
 /* --- T5's keys ---------------------------------------------------------------------------------------------------- */
 
-/* Read the activation of the feed-forward block. In transformers "gated-gelu" is GELU's approximation by tanh, and "gelu"
- * the exact GELU. dense_act_fn and is_gated_act, which transformers derives from feed_forward_proj and saves with it, take
- * precedence, as there. */
+/* In transformers "gated-gelu" is GELU's tanh approximation, and "gelu" the exact GELU. As there, dense_act_fn and
+ * is_gated_act take precedence. */
 static rill_status read_feed_forward(mt_net *net, const rill_config *config)
 {
     static const char key[] = "feed_forward_proj", own_key[] = "dense_act_fn", gated[] = "gated-";
@@ -306,7 +298,6 @@ static rill_status find_family(mt_net *net, const rill_config *config)
         "expected marian, fsmt, m2m_100, mbart, bart, pegasus, t5, mt5, umt5 or rnnsearch, found \"%.40s\"", type);
 }
 
-/* Find the family of config.json's model_type, and read sizes, flags, activation and positions. */
 static rill_status read_family(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -321,8 +312,7 @@ static const char MAIN_FILE[] = "config.json", GENERATION_FILE[] = "generation_c
 
 /* --- special tokens ----------------------------------------------------------------------------------------------- */
 
-/* Check that the ids of padding and eos are known and differ. All known models have both keys; no default would be right
- * for a model without them. */
+/* Padding and eos have no default: all known models have both keys. */
 static rill_status require_special_tokens(mt_net *net, const char *directory)
 {
     const seq_net *s = &net->seq;
@@ -377,8 +367,7 @@ void mt_describe(mt_net *net)
              positions);
 }
 
-/* Read which heads give alignments: the first rill.alignment_heads heads of the layer rill.alignment_layer, by default all
- * heads of the last layer. Marian's guided alignment trains the first head of a layer. */
+/* The default is all heads of the last layer. Marian's guided alignment trains the first head of a layer. */
 static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
 {
     static const char *const known_keys[] = {"domain",          "example",         "options",
@@ -399,8 +388,7 @@ static rill_status read_main_config(void *user, const rill_config *config)
     TRY(read_alignment_heads(net, config));
     TRY(set_defaults(net));
     TRY(mt_read_generation(net, config, MAIN_FILE));
-    /* FSMT counts positions from pad + 1. The pad_token_id of generation_config.json, which is read later, bans a token
-     * but does not shift positions. */
+    /* FSMT counts positions from pad + 1. A pad_token_id in generation_config.json, read later, does not shift them. */
     net->settings.first_position = net->settings.position_kind == MT_POSITIONS_FSMT ? net->seq.pad + 1 : 0;
     mt_describe(net);
     return RILL_OK;
@@ -411,8 +399,7 @@ static rill_status read_generation_config(void *user, const rill_config *config)
     return mt_read_generation(user, config, GENERATION_FILE);
 }
 
-/* Name the tokenizer's files. Marian and FSMT directories have fixed names, and their added tokens in optional files;
- * ../text/text_families.c names the files of the other families. */
+/* Marian and FSMT directories have fixed file names. text_families.c names the files of other families. */
 static rill_status name_tokenizer_files(const mt_net *net, const char *directory, rill_tokenizer_files *text)
 {
     if (rill_family_exists(net->settings.family->model_type))

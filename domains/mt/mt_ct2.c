@@ -1,9 +1,7 @@
 /* CTranslate2 model directories: a transformer's settings from model.bin's variables.
  *
- * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for names, CTranslate2's layers for defaults of
- * missing names. A scalar variable that changes the arithmetic is either supported, or an error that names it. Tensors
- * that loading has not read are errors too (mt_weights.c).
- *
+ * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for names, CTranslate2's layers for defaults.
+ * An unsupported scalar variable is an error.
  * Sections: numbers · encoder or decoder · encoder and decoder · the directory. */
 #include <math.h>
 #include <stdarg.h>
@@ -29,14 +27,14 @@ static const mt_family ct2_family = {.model_type = "ctranslate2",
                                      .eos = -1,
                                      .decoder_start = -1};
 
-/* By default CTranslate2 truncates inputs at 1024 tokens and outputs at 256. A model without a maximum position may
- * have inputs of POSITIONS_FACTOR * DEFAULT_POSITIONS tokens. */
+/* DEFAULT_POSITIONS and DEFAULT_MAX_OUTPUT are CTranslate2's limits of input and output tokens. Computed positions
+ * allow POSITIONS_FACTOR times as many input tokens. */
 enum { DEFAULT_POSITIONS = 1024, DEFAULT_MAX_OUTPUT = 256, POSITIONS_FACTOR = 16 };
 
 enum { BLOCK_BYTES = 64, NAME_BYTES = 192 };
 
-/* Revisions of the specification. Before revision 5 settings of both sides have one variable, and before revision 3 the
- * specification's name gives the number of heads. */
+/* Revisions of the specification. Before FIRST_BY_SIDE, encoder and decoder share variables. Before
+ * FIRST_WITH_HEADS, the specification's name gives the number of heads. */
 enum { OLDEST_REVISION = 1, FIRST_WITH_HEADS = 3, FIRST_BY_SIDE = 5, NEWEST_REVISION = 7 };
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
@@ -59,8 +57,8 @@ ct2_fail(const ct2_model *r, const char *side, const char *name, const char *for
     return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\": %s", r->tensors->name, side, name, why);
 }
 
-/* Read the scalar variable SIDE/NAME, which must be in low..high; before revision 5, NAME if that is absent. If both are
- * absent, *out = fallback; with a fallback of NAN it is required. */
+/* Read SIDE/NAME or, before revision 5, NAME. If the variable is absent, *out = fallback; a NAN fallback makes it
+ * required. */
 static rill_status read_number(const ct2_model *r, const char *side, const char *name, double low, double high,
                                double fallback, double *out)
 {
@@ -133,8 +131,7 @@ static rill_status read_activation(const ct2_model *r, const char *side, stack_s
     return RILL_OK;
 }
 
-/* Read the factor of token embeddings. An integer variable is a switch: nonzero: sqrt(D); 0: 1. A float variable is the
- * factor itself. Older directories use other names for the variable. */
+/* An integer variable is a switch between sqrt(D) and 1. A float variable is the factor. */
 static rill_status read_embedding_scale(const ct2_model *r, const char *side, stack_settings *c)
 {
     static const char *const names[] = {"scale_embeddings", "embeddings_0/multiply_by_sqrt_depth",
@@ -150,8 +147,7 @@ static rill_status read_embedding_scale(const ct2_model *r, const char *side, st
     return RILL_OK;
 }
 
-/* Read the scale and head width of one attention block. All blocks must have the same query scale, because mt_settings
- * has only one. */
+/* All attention blocks must have the same scale: mt_settings has only one. */
 static rill_status read_attention(const ct2_model *r, const char *block, size_t head, stack_settings *c, int first)
 {
     double scale, width;
@@ -164,8 +160,7 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
     return ct2_fail(r, block, "queries_scale", "expected %g, as in the first layer", c->attention_scale);
 }
 
-/* Read the number of buckets and the maximum distance of a layer's relative position bias. All layers must have the
- * same values; 0 buckets: no relative position bias. */
+/* All layers must have the same values. 0 buckets: no relative position bias. */
 static rill_status read_relative(const ct2_model *r, const char *block, stack_settings *c, int first)
 {
     double reach;
@@ -210,7 +205,7 @@ static rill_status read_norms(const ct2_model *r, const char *side, stack_settin
     return RILL_OK;
 }
 
-/* Read the layer and the number of heads that give alignments. Layer -1 is the last one; 0 heads means all heads. */
+/* Layer -1 is the last; 0 heads means all heads. */
 static rill_status read_alignment_heads(const ct2_model *r)
 {
     mt_settings *set = &r->net->settings;
@@ -223,8 +218,7 @@ static rill_status read_alignment_heads(const ct2_model *r)
     return RILL_OK;
 }
 
-/* Read the variables that have no effect on a model without ALiBi and with one source embedding, so that they count as
- * read. Fail if the model uses ALiBi or multi-query attention. */
+/* Mark variables without effect as read. ALiBi and multi-query attention are errors. */
 static rill_status read_ignored(const ct2_model *r, const char *side)
 {
     static const char *const names[] = {"alibi_use_positive_positions", "scale_alibi", "embeddings_merge"};
@@ -292,8 +286,7 @@ static rill_status check_stacks(const ct2_model *r, const stack_settings *e, con
     return RILL_OK;
 }
 
-/* Choose the position embedding: relative position bias, a stored table, or else computed sinusoids whose positions
- * count from 1, as in OpenNMT. Also set the maximum length of inputs. */
+/* Computed sinusoids count positions from 1, as in OpenNMT. */
 static void set_positions(mt_net *net, const stack_settings *e, const stack_settings *d)
 {
     const size_t stored = e->n_positions < d->n_positions ? e->n_positions : d->n_positions;
@@ -319,8 +312,8 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
                     "expected one over the root of the width after a last norm, found %g", scale);
 }
 
-/* Read the vocabulary sizes. If the decoder's first input is a zero vector, add a start token with a zero row after the
- * other target tokens. It is never output and is outside the softmax, like the padding of transformers' Marian. */
+/* If the decoder starts from a zero vector, a start token with a zero row follows the other target tokens. It is
+ * outside the softmax and never output. */
 static rill_status read_tables(const ct2_model *r)
 {
     seq_net *s = &r->net->seq;

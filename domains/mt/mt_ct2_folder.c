@@ -1,9 +1,7 @@
-/* The folder around CTranslate2's model.bin: its special tokens, its vocabularies and its tokenizer.
+/* The files around CTranslate2's model.bin: special tokens, vocabularies and tokenizer.
  *
- * Special tokens are in config.json, and before version 6 of model.bin in variables, of which a text like config.json is
- * made (mt_ct2_read_old_config()), so that both are read in one way.
- *
- * Source: CTranslate2's models/sequence_to_sequence.cc for the old variables and their defaults.
+ * Source: CTranslate2's models/sequence_to_sequence.cc for the special tokens that model.bin stores before version
+ * 6.
  * Sections: the configuration · special tokens · config.json's other keys · the tokenizer. */
 #include <math.h>
 #include <string.h>
@@ -96,7 +94,7 @@ static rill_status use_config(const mt_net *net, const char *directory, rill_con
     return status;
 }
 
-/* Return the first of two file names that exists in the directory; NULL if neither exists. */
+/* Returns the first of two file names that exists in the directory; NULL if neither exists. */
 static const char *first_file(const char *directory, const char *a, const char *b)
 {
     return rill_directory_has_file(directory, a) ? a : rill_directory_has_file(directory, b) ? b : NULL;
@@ -177,8 +175,8 @@ static rill_status copy_token(const seq_net *s, const rill_config *config, const
     return token != NULL ? rill_arena_copy(&s->model->arena, token, strlen(token), key, out) : RILL_OK;
 }
 
-/* Return 1 if outputs start with the begin token: the model is OpenNMT's or EOLE's, whose inputs have the special tokens
- * that the configuration adds, and no others. Users of other toolkits' models append the end token themselves. */
+/* Returns 1 if outputs start with the begin token, as in models of OpenNMT and EOLE. Text input of other models gets
+ * eos. */
 static int starts_with_bos(const rill_config *config)
 {
     const char *start = NULL, *bos = NULL;
@@ -187,9 +185,8 @@ static int starts_with_bos(const rill_config *config)
     return start != NULL && bos != NULL && strcmp(start, bos) == 0;
 }
 
-/* Read config.json. Tokenized inputs are used as they are, including their special tokens; only with add_source_bos or
- * add_source_eos are special tokens added. Text inputs have no special tokens and get eos, unless outputs start with the
- * begin token. */
+/* Tokenized input gets only the special tokens that add_source_bos and add_source_eos name. Text input also gets
+ * eos, unless outputs start with the begin token. */
 static rill_status read_config(void *user, const rill_config *config)
 {
     const ct2_folder *f = user;
@@ -233,8 +230,8 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
     if (text->target == NULL) text->target = "target_vocabulary.json";
 }
 
-/* Return 1 if the file is a SentencePiece model, as far as its first byte tells: a protocol buffer begins with the tag of
- * its first piece. The codes of a BPE, which may have such a name too, are text. */
+/* Returns 1 if the first byte is that of a SentencePiece model, the tag of a protocol buffer. BPE codes are text and
+ * may have the same file name. */
 static int is_spm(rill_context *ctx, const char *directory, const char *name)
 {
     rill_text path = {.ctx = ctx};
@@ -250,8 +247,8 @@ static int is_spm(rill_context *ctx, const char *directory, const char *name)
     return first == '\n';
 }
 
-/* The SentencePiece models of converters and of packages: those of each side, or one for both; in the folder, or above it
- * as in a package of Argos. */
+/* Names that converters and packages give their SentencePiece models. Argos packages have theirs in the parent
+ * directory. */
 static const struct {
     const char *source, *target; /* target NULL: the same model */
 } spm_files[] = {
@@ -273,8 +270,7 @@ static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_fil
     return 0;
 }
 
-/* Name the tokenizer files: Marian's two SentencePiece models, the tokenizer of a model family (text_families.c), or another
- * SentencePiece model. Warn if there is none, because text would be read as tokens, without an error. */
+/* Warn if the directory has no tokenizer: text would be read as tokens, without an error. */
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
     name_vocabularies(directory, text);

@@ -1,9 +1,7 @@
 /* Maps CTranslate2's tensor names to transformers' names.
  *
- * CTranslate2 concatenates matrices with the same input: query, key and value, or key and value. Each of these matrices
- * is a range of rows, and becomes a view (tensor_add_view()) under transformers' name. Error messages name the tensor
- * of model.bin.
- *
+ * CTranslate2 concatenates matrices with the same input, e.g. query, key and value. Each matrix becomes a view of
+ * rows under transformers' name. Error messages name the tensor of model.bin.
  * Sections: parts of layers · tables · entry point. */
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +20,8 @@ typedef struct tensor_renamer {
 
 typedef enum name_condition { ALWAYS, GATED, DECODER } name_condition;
 
-/* The linear layers and norms of a transformer layer: their names in model.bin and transformers' names, both without the prefix of
- * the layer. The rows of a linear layer are part `part` of the `parts` equal parts of model.bin's matrix; parts 0: a norm. */
+/* Names in model.bin and in transformers, without the prefix of the layer. `part` is one of `parts` equal ranges of
+ * model.bin's rows; parts 0: a norm. */
 static const struct {
     const char *from, *to;
     int part, parts;
@@ -45,8 +43,7 @@ static const struct {
     {"attention/layer_norm", "encoder_attn_layer_norm", 0, 0, DECODER},
 };
 
-/* Divide the rows of tensor `from` into `parts` equal ranges, and add an entry `to` for range number `part`, followed
- * by `zeros` rows of zeros. Fails if `from` does not exist. */
+/* Add `to`: range `part` of the `parts` equal ranges of rows of `from`, and then `zeros` rows of zeros. */
 static rill_status rename_rows(const tensor_renamer *n, const char *from, const char *to, int part, int parts,
                                size_t zeros)
 {
@@ -98,8 +95,7 @@ const char *mt_ct2_source_table(const rill_tensor_file *tensors)
     return rill_tensor_file_find(tensors, "encoder/embeddings/weight") != NULL ? old : new;
 }
 
-/* Rename an embedding or output table. Append a zero row if the net has one token more than the file: the start token
- * (read_tables() in mt_ct2.c). */
+/* Append a zero row for the start token if the net has one token more than the file. */
 static rill_status rename_table(const tensor_renamer *n, const char *from, const char *to, int32_t symbols)
 {
     const rill_file_tensor *tensor = rill_tensor_file_find(n->tensors, from);

@@ -1,11 +1,10 @@
-/* Adds the operations of a transformer to the graphs that ../seq2seq builds.
+/* Adds a transformer's operations to the graphs that ../seq2seq builds.
  *
- * Encoder self-attention reads the tokens of the same input, decoder self-attention the nodes on the path to the root,
- * and cross-attention the encoder's output in the input's slot; the layers are otherwise the same. A block is
- * post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). An SSRU or average attention replaces the
- * decoder's self-attention and reads the state of the parent node.
- * The rows of two tables, sinusoids and the factors 1 / (t + 1) of average attention, are computed when a position is
- * first used. A model may allow a million positions, of which inputs and outputs use a hundred.
+ * Self-attention reads the tokens of the same input in the encoder, and the nodes on the path to the root in the
+ * decoder. An SSRU or average attention replaces the decoder's self-attention and reads the parent's state.
+ * A block is post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)).
+ * Rows of sinusoids and of mean_weights are computed on first use: a model may allow a million positions, of which
+ * few are used.
  * Sections: operations · blocks · recurrent blocks · encode · step and alignments · tables · positions. */
 #include <math.h>
 
@@ -13,8 +12,7 @@
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
-/* State while the graph of the encoder or decoder is built. The numbers in brackets are values per row; a row is a
- * token of an input or a decoder state. */
+/* State while a graph is built. [n]: values per row. A row is an input token or a decoder state. */
 typedef struct layer_builder {
     const mt_net *net;
     const mt_stack *stack;
@@ -146,8 +144,7 @@ static void feed_forward(const layer_builder *p, const mt_feed_forward *feed, ri
     add_residual(p, &feed->fc2, &feed->norm, inner, out);
 }
 
-/* Write the output of the last layer to `out`. In a post-norm model without a final norm, the norm of the last block has
- * already written it. */
+/* In a post-norm model without a final norm, the last block has already written `out`. */
 static void finish_layers(const layer_builder *p, rill_view out)
 {
     const rill_copy copy = {.width = p->net->width, .x = rill_view_value(p->x), .out = out};
@@ -159,8 +156,7 @@ static void finish_layers(const layer_builder *p, rill_view out)
 
 /* --- recurrent blocks ------------------------------------------------------------------------------------------------ */
 
-/* x = first + second + x, added in this order; without `second` (kind 0), x = first + x. In a post-norm model, then x =
- * norm(x). */
+/* x = first + second + x, added in this order. `second` of kind 0 is absent. Post-norm: x = norm(x). */
 static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill_view first, rill_view second)
 {
     const rill_view x = rill_view_value(p->x);
@@ -171,8 +167,8 @@ static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill
     if (p->normed == RILL_NONE) normalise_x(p, norm, x);
 }
 
-/* The SSRU cell: c = f c' + (1 - f) W x, computed as f (c' - W x) + W x. f is the forget gate; c' is the cell of the
- * parent node, 0 at the root. */
+/* SSRU cell c = f c' + (1 - f) W x, computed as f (c' - W x) + W x. f: forget gate; c': the parent's cell, 0 at the
+ * root. */
 static void update_ssru_cell(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -201,7 +197,7 @@ static void ssru_block(const layer_builder *p, const mt_layer *layer, const seq_
     add_residual_terms(p, &layer->recurrence.norm, rill_view_value(p->context), (rill_view){0});
 }
 
-/* Compute the mean of x over the path: add x to the parent's sum, and multiply the sum by 1 / (t + 1). */
+/* Mean of x over the path: the sum over the path times 1 / (t + 1). */
 static void update_mean(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -227,8 +223,7 @@ static void apply_own_gate(const layer_builder *p, const mt_linear *gate, rill_v
     rill_op_activate(p->network, p->graph, p->rows, &activate);
 }
 
-/* Append average attention, which replaces self-attention. As in Marian, its pre-norm applies to the mean only; the
- * gate reads x before the norm. */
+/* As in Marian, the pre-norm applies to the mean only; the gate reads x before the norm. */
 static void average_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const mt_recurrence *r = &layer->recurrence;
@@ -255,8 +250,8 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Append the encoder's layers, and then the cross-attention keys and values of all decoder layers. They do not depend
- * on the hypothesis, so they are computed once for each input token and stored in the input's slot. */
+/* Cross-attention keys and values do not depend on the hypothesis. The encoder computes them once per input token
+ * and stores them in the input's slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
 {
     const rill_attend own = {.own_units = 1, .keys = rill_view_value(p->key_value)};
@@ -286,8 +281,7 @@ void mt_encode(const seq_net *net, const seq_encoder_columns *columns)
 
 /* --- step and alignments ------------------------------------------------------------------------------------------ */
 
-/* Append the decoder's self-attention. The keys and values of new nodes are written to the KV cache before attention
- * reads it, because each node also attends to itself. */
+/* A node also attends to itself, so its keys and values enter the KV cache first. */
 static void self_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const rill_attend above = {.path = w->path, .keys = rill_view_table(layer->node_table, w->node)};
@@ -299,8 +293,7 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* Append the decoder's layers. If `align_only` is 1, no keys, values or states are written, and the graph ends after
- * the cross-attention of the alignment layer. */
+/* A graph for alignments (align_only) stores nothing and ends after the alignment layer's cross-attention. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;
@@ -362,8 +355,7 @@ void mt_make_tables(mt_net *net)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Compute the sinusoids of positions from .. to - 1: sines in the first half of a row, cosines in the second half. For an
- * odd width Marian adds a sine and FSMT a zero column. */
+/* Positions from .. to - 1. For an odd width Marian has one sine more, FSMT a column of zeros. */
 static void compute_sinusoids(const mt_net *net, size_t from, size_t to, float *row)
 {
     const int fsmt = net->settings.position_kind == MT_POSITIONS_FSMT;
@@ -387,8 +379,7 @@ static void compute_mean_weights(const mt_net *net, size_t from, size_t to, floa
         for (size_t j = 0; j < net->width; j++) row[j] = 1.0f / (float)(t + 1);
 }
 
-/* Compute rows from .. to - 1 of `table` and copy them to the runner's session. Does nothing if the model has no such
- * table (RILL_NONE). */
+/* Compute rows from .. to - 1 and copy them to the runner's session. RILL_NONE: no effect. */
 static rill_status fill_table_rows(seq_runner *r, const mt_net *net, rill_table table,
                                    void (*compute)(const mt_net *net, size_t from, size_t to, float *row), size_t from,
                                    size_t to)

@@ -1,16 +1,15 @@
 /* Loads a transformer's tensors.
  *
- * Tensors have transformers' names and shapes. There are two naming schemes: BART's, taken from fairseq, and T5's. Tied
- * embeddings may be stored under any of their names. Unknown tensors are errors.
- * Invariant: data that lives as long as the model is in the model's arena. Temporary data is in a second arena, cleared
- * when a matrix is packed, so that peak memory is the packed model and its largest matrix as fp32. The output layer,
- * often the largest matrix, is packed first.
+ * Tensors have the names and shapes of transformers, BART's or T5's. Tied embeddings may have any of their names.
+ * Unknown tensors are errors.
+ * The model's arena holds data for the model's lifetime. A second arena holds temporary data until a matrix is
+ * packed, so peak memory is the packed model and its largest fp32 matrix. The output layer, often the largest, is
+ * packed first.
  *
- * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. In a decoder all buckets are
- * for earlier positions; in an encoder half of the buckets are for earlier and half for later positions. The first half
- * of a direction's buckets are exact distances. The second half are logarithmic ranges up to the maximum distance;
- * larger distances use the last bucket.
- * Invariant: buckets equal transformers', which computes the logarithm in fp32.
+ * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. Half of a direction's
+ * buckets are exact distances. The others are logarithmic ranges up to the maximum distance; larger distances use
+ * the last bucket. Encoders use half of the buckets for each direction; decoders use all for earlier positions.
+ * Invariant: buckets equal those of transformers, which computes the logarithm in fp32.
  *
  * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · entry
  * point. */
@@ -91,8 +90,8 @@ typedef struct loader {
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
 
-/* Return 1 if the model's linear layers have biases or, where biases are optional, if the file has a bias for one of the
- * projections. The other projections then get zeros as their bias. */
+/* Returns 1 if the projections have biases. Where biases are optional, the bias of one projection in the file
+ * suffices: the others get zeros. */
 static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
 {
     char full[FULL_NAME_BYTES];
@@ -194,8 +193,7 @@ static rill_status load_attention(loader *l, const mt_stack *side, const char *l
     return load_norm(l, layer, cross ? n->cross_norm : n->self_norm, 1.0f, &out->norm);
 }
 
-/* Load an SSRU. Its matrix has W twice, negated and plain, because update_ssru_cell() in mt_graph.c reads -W x and W x. W
- * has no bias. */
+/* The matrix has W twice, negated and plain: update_ssru_cell() reads -W x and W x. W has no bias. */
 static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
 {
     const size_t width = l->net->width, size = width * width;
@@ -219,8 +217,7 @@ static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
     return RILL_OK;
 }
 
-/* Load average attention. As in Marian, its feed-forward block has no second layer if the inner width equals the
- * model's width. */
+/* As in Marian, an inner width equal to the model's width means no second feed-forward layer. */
 static rill_status load_average(loader *l, const char *layer, mt_recurrence *out)
 {
     static const char *const inner = "fc1", *const outer = "fc2", *const own = "input_gate", *const mean = "mean_gate";
@@ -279,8 +276,7 @@ static rill_status load_feed_forward(loader *l, const mt_stack *side, const char
     return load_norm(l, layer, n->feed_norm[decoder], 1.0f, &out->norm);
 }
 
-/* Load the final norm and the embedding norm. If the input of the output layer is scaled (MT_SCALED_OUTPUT), the factor is
- * multiplied into the decoder's final norm. */
+/* The decoder's final norm includes the factor of MT_SCALED_OUTPUT. */
 static rill_status load_norms(loader *l, const char *name, mt_stack *side)
 {
     const int scaled = side == &l->net->decoder && mt_has_flag(l->net, MT_SCALED_OUTPUT);
@@ -314,12 +310,10 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* The first rows of a table of learned positions are unused. In fairseq and transformers the first token of a text is
- * at position 2: the padding token's id, 1, plus 1. */
+/* Unused first rows of learned positions. A text starts at the padding token's id, 1, plus 1. */
 enum { LEARNED_OFFSET = 2 };
 
-/* Load position tables from the file: learned positions, or the sinusoids that a Marian model was trained with. If the
- * file has no sinusoids, they are computed (mt_graph.c). */
+/* Load learned positions or stored sinusoids. mt_graph.c computes sinusoids that the file lacks. */
 static rill_status load_positions(loader *l)
 {
     mt_net *net = l->net;
@@ -350,8 +344,8 @@ static int has_tensor(const loader *l, const char *name)
     return name != NULL && rill_tensor_file_find(l->w->tensors, name) != NULL;
 }
 
-/* Return the first of the names that the file contains; NULL names are skipped. If it contains none, return `expected`, so
- * that the error message about a missing tensor has this name. */
+/* Returns the first name in the file, else `expected`, which the error about a missing tensor then names. NULL names
+ * are skipped. */
 static const char *first_present(const loader *l, const char *const *names, size_t count, const char *expected)
 {
     for (size_t i = 0; i < count; i++)
@@ -359,8 +353,7 @@ static const char *first_present(const loader *l, const char *const *names, size
     return expected;
 }
 
-/* Fail if tied tables are stored more than once and differ, because versions of transformers differ in which one they
- * use. */
+/* Fail if copies of a tied table differ: versions of transformers use different copies. */
 static rill_status check_tied(loader *l, const char *const *names, size_t count)
 {
     const rill_file_tensor *first = NULL;
@@ -380,10 +373,9 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     return RILL_OK;
 }
 
-/* Choose the tensors to read as encoder embedding, decoder embedding and output layer, by config.json. A table is
- * stored under its own name or under the name of a table to which it is tied. For untied tables transformers 5 stores
- * each table and an unused `shared`. Old FSMT files have no output layer: it was always tied to the decoder's
- * embedding, even if config.json says that the two are not tied. */
+/* Choose the tensors of the embeddings and the output layer by config.json. For untied tables transformers 5 also
+ * stores an unused `shared`. Old FSMT files have no output layer: it is the decoder's embedding, whatever
+ * config.json says. */
 static rill_status resolve_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;
@@ -403,7 +395,7 @@ static rill_status resolve_tied(loader *l)
     return RILL_OK;
 }
 
-/* If the tensors `same` and *name have equal values, set *name to `same`, so that the table is loaded once. */
+/* Name the table `same` if the values are equal, so that it is loaded once. */
 static rill_status share_equal_table(const loader *l, const char *same, const char **name)
 {
     const rill_file_tensor *a = rill_tensor_file_find(l->w->tensors, same),
@@ -414,9 +406,8 @@ static rill_status share_equal_table(const loader *l, const char *same, const ch
     return RILL_OK;
 }
 
-/* Choose the tensors to read as encoder embedding, decoder embedding and output layer, by the file (MT_TIED_BY_FILE).
- * Tables that are stored with different values are separate. A table that is not stored is `shared` or, if that is not
- * stored either, the first table that is. For example, T5 1.1 has a separate output layer even if config.json ties it. */
+/* MT_TIED_BY_FILE: stored tables with different values are separate, whatever config.json says. A missing table is
+ * `shared`, or the first stored table. */
 static rill_status resolve_by_file(loader *l)
 {
     const tensor_names *n = l->names;
@@ -429,8 +420,8 @@ static rill_status resolve_by_file(loader *l)
     return share_equal_table(l, l->target, &l->output);
 }
 
-/* Return 1 if the decoder can read its embedding from the packed output layer, so that the model needs no second copy:
- * the two are the same table, and packing keeps its elements as fp32. */
+/* Returns 1 if the decoder reads its embedding from the packed output layer. That saves a copy, and needs fp32
+ * elements. */
 static int shares_output_rows(const loader *l)
 {
     const seq_model *m = l->net->seq.model;
@@ -464,8 +455,7 @@ static rill_status load_output_bias(loader *l, float **out)
     memset(bias, 0, symbols * sizeof *bias);
     if (tensor != NULL && tensor->rank == 1) TRY(rill_weights_read_into(l->w->tensors, name, symbols, 0, bias));
     if (tensor != NULL && tensor->rank != 1) TRY(rill_weights_read_into(l->w->tensors, name, 1, symbols, bias));
-    /* With renormalize_logits transformers applies the softmax after banned tokens are masked. Ids without a token are not
-     * masked. */
+    /* With renormalize_logits transformers masks banned tokens before the softmax, but not ids without a token. */
     for (int32_t i = 0; l->net->settings.renormalize_logits && i < l->net->seq.target_vocab_size; i++)
         if (i == l->net->seq.pad || (i < l->net->seq.n_target_tokens && !(l->net->seq.legal[i / 64] >> (i % 64) & 1)))
             bias[i] = -INFINITY;
@@ -473,8 +463,7 @@ static rill_status load_output_bias(loader *l, float **out)
     return RILL_OK;
 }
 
-/* Add the embeddings to the network. The decoder may read its embedding from the output layer; the encoder's embedding may
- * be the decoder's. */
+/* The encoder's embedding may be the decoder's. */
 static void add_embeddings(const loader *l)
 {
     mt_stack *encoder = &l->net->encoder, *decoder = &l->net->decoder;
@@ -488,7 +477,7 @@ static void add_embeddings(const loader *l)
                                                    (size_t)l->net->seq.source_vocab_size, width);
 }
 
-/* Load the output layer. Called after load_embeddings(), because the output layer may be tied to the decoder's embedding. */
+/* Call after load_embeddings(): the output layer may be tied to the decoder's embedding. */
 static rill_status load_output(loader *l)
 {
     mt_net *net = l->net;
@@ -517,8 +506,8 @@ static rill_status open_tensors(loader *l)
     return status == RILL_OK && ct2 ? mt_ct2_rename_tensors(l->net, l->w->tensors) : status;
 }
 
-/* Return 1 for tensors that may stay unread: copies of tied tables, sinusoids that are computed, an unused `shared` table
- * (resolve_tied()), and tensors of fairseq that are not weights. */
+/* Returns 1 for tensors that may stay unread: copies of tied tables, computed sinusoids, an unused `shared`, and
+ * non-weights of fairseq. */
 static int may_be_unread(const char *name)
 {
     static const char *const known[] = {FSMT_OUTPUT,

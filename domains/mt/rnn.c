@@ -1,12 +1,10 @@
-/* Recurrent translation models: configuration, weights, and the operations that they add to the graphs of ../seq2seq.
+/* Recurrent translation models: configuration, weights and graphs.
  *
- * Tensors have Nematus' names and its shapes [in, out], so each is transposed. Tensors with the same input are concatenated
- * to one matrix.
- * Invariant: data that lives as long as the model is in the model's arena. Temporary data is in a second arena, cleared
- * after each matrix.
- *
- * Sections: configuration · matrices · encoder · decoder · embeddings and output · weights · encode ·
- * step and alignments. */
+ * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix.
+ * The model's arena holds data for the model's lifetime. A second arena holds temporary data and is cleared after
+ * each matrix.
+ * Sections: configuration · matrices · encoder · decoder · embeddings and output · weights · encode · step and
+ * alignments. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +14,8 @@
 
 static const char FILE_NAME[] = "config.json";
 
-/* Recurrent models have no position embeddings, so only decoding time limits the length: inputs and outputs may have this
- * multiple of the configured maximum. */
+/* Without position embeddings only decoding time limits lengths. Inputs and outputs may have this multiple of the
+ * configured maximum. */
 enum { POSITIONS_FACTOR = 16 };
 
 enum { DEFAULT_MAX_LENGTH = 200 };
@@ -33,8 +31,8 @@ static rill_status read_decoder(rnn_net *net, const rill_config *config)
     return rill_config_fail(config, "decoder", "expected conditional or simple, found \"%.40s\"", decoder);
 }
 
-/* Recurrent models have no padding token. A model with the vocabulary of a transformer may name that model's padding
- * token, which outputs must not contain. */
+/* Recurrent models need no padding token. A transformer's vocabulary may name its own, which outputs must not
+ * contain. */
 static rill_status read_vocabularies(rnn_net *net, const rill_config *config)
 {
     seq_net *s = &net->seq;
@@ -103,8 +101,7 @@ typedef struct loader {
 
 /* A tensor that becomes part of a matrix: `out` rows from `row` on and `in` columns from `column` on. */
 typedef struct matrix_part {
-    /* Names of the tensor of weights and of the tensor of biases, NULL for none. If several parts give a row a bias,
-     * the biases are added. */
+    /* Names of the weight and of the bias; bias NULL: none. Biases of the same row are added. */
     const char *name, *bias;
     size_t in, out, row, column;
 } matrix_part;
@@ -126,7 +123,7 @@ static rill_status add_bias(loader *l, const matrix_part *p, float *to)
     return RILL_OK;
 }
 
-/* Build an n x k matrix from its parts. Elements that no part covers are 0. The matrix has a bias if any part has one. */
+/* n x k matrix. Elements that no part covers are 0. It has a bias if any part has one. */
 static rill_status load_linear(loader *l, const matrix_part *parts, size_t count, size_t n, size_t k, mt_linear *out)
 {
     float *w, *bias = NULL;
@@ -174,8 +171,8 @@ static rill_status load_encoder(loader *l)
 
 /* --- decoder ------------------------------------------------------------------------------------------------------ */
 
-/* Load the recurrent gates of the GRU after attention, with the attention query in the same matrix. The bias of this GRU's
- * candidate is added before the multiplication by the reset gate. In a conditional GRU, also load the first GRU. */
+/* The attention query is in the same matrix as this GRU's recurrent gates. The candidate's bias is added before the
+ * reset gate multiplies. */
 static rill_status load_second_gru(loader *l)
 {
     rnn_net *net = l->net;
@@ -208,15 +205,13 @@ static rill_status load_decoder(loader *l)
     TRY(LOAD(readout, E, context + D, &net->readout));
     TRY(rill_load_kept(l->w, "decoder_U_att", net->attention_width, 1, &additive));
     net->attention_vector = rill_network_constant(l->w->network, additive, 1, net->attention_width);
-    /* decoder_c_tt is added to all attention scores, so it has no effect on the softmax. It is read only because a
-     * tensor that stays unread is an error. */
+    /* decoder_c_tt does not change the softmax. It is read because unread tensors are errors. */
     return rill_load_kept(l->w, "decoder_c_tt", 1, 0, &shift);
 }
 
 /* --- embeddings and output ---------------------------------------------------------------------------------------- */
 
-/* Load source and target embedding. The target embedding gets an additional zero row, which is the decoder's initial
- * input. */
+/* The target embedding gets a zero row, the decoder's initial input. */
 static rill_status load_embeddings(loader *l, float **target)
 {
     rnn_net *net = l->net;
@@ -270,8 +265,7 @@ static void make_tables(rnn_net *net)
     net->query = rill_network_table(network, RILL_TABLE_NODES, net->attention_width, "queries");
 }
 
-/* Check that the token <unk> of the target vocabulary, if it has one, has the id unk_token_id, because the tokenizer uses
- * the vocabulary's id. */
+/* The tokenizer uses the vocabulary's id of <unk>, so unk_token_id must agree. */
 static rill_status check_unknown(const rnn_net *net, const char *directory)
 {
     static const char unknown[] = "<unk>";
@@ -297,8 +291,7 @@ static rill_status load(seq_net *seq, rill_loader *weights)
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Run the bidirectional GRU. An annotation is the forward and the backward state of an input token; `last` becomes the
- * forward state after the last token. */
+/* Annotation: forward and backward state of an input token. `last`: forward state after the last token. */
 static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
                               rill_tensor last)
 {
@@ -322,8 +315,7 @@ static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, 
     }
 }
 
-/* Compute the decoder's initial state from the mean of the annotations. The mean is computed as attention with scale 0,
- * so `query` may have any values. */
+/* The mean annotation is attention with scale 0, so `query` may have any values. */
 static void init_decoder_state(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
                                rill_tensor query)
 {
@@ -366,8 +358,7 @@ static void encode(const seq_net *seq, const seq_encoder_columns *r)
 
 /* --- step and alignments ------------------------------------------------------------------------------------------ */
 
-/* context = attention to the input, with the node's query. For alignments (`align_only`) the device also returns the
- * attention weights. */
+/* The device also returns the attention weights in a graph for alignments (align_only). */
 static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, rill_tensor context)
 {
     const rill_attend attend = {.heads = 1,
@@ -384,7 +375,7 @@ static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_attend(net->seq.model->network, w->graph, RILL_ROWS, &attend);
 }
 
-/* The GRU before attention, in models with a conditional GRU: next_state = GRU(embedding of the token, parent's state). */
+/* Conditional GRU: next_state = GRU(token embedding, parent's state). */
 static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, rill_tensor word, rill_view prev,
                            rill_tensor next_state)
 {
@@ -400,8 +391,7 @@ static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, ril
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* Compute attention with the state `h` as query, and then the GRU whose input is the attention context. Its output is the
- * state of the node. */
+/* Attention with query `h`, then the GRU that reads the context and outputs the node's state. */
 static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, rill_tensor word, rill_view h,
                             rill_tensor context)
 {
@@ -426,8 +416,7 @@ static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* Return the state that the GRU reads: the parent's state or, for a root node, the input's initial state, which is
- * first copied to the node's own row. */
+/* Returns the parent's state. A root node first copies the input's initial state to its own row. */
 static rill_view prev_state(const rnn_net *net, const seq_decoder_columns *w)
 {
     rill_network *network = net->seq.model->network;

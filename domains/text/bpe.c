@@ -1,21 +1,19 @@
-/* Models that split a word into subword tokens: byte pair encoding and unigram.
+/* Splits a word into subword tokens: byte pair encoding and unigram.
  *
- * Byte pair encoding: the rank of a pair is its line number in the merges file. Each round merges all occurrences in
- * the word of the pair with the lowest rank, from left to right; pairs that arise in a round are not merged before the
- * next round. A heap, ordered by rank and position, holds the pairs of the word that the file lists.
+ * BPE: the rank of a pair is its line number in the merges file. Each round merges all occurrences of the pair of
+ * lowest rank, from left to right. Pairs that arise in a round wait for the next round. A heap orders the word's
+ * known pairs by rank and position.
+ * Invariant: symbols form a doubly linked list, each at the index of its first character. `next` of the last symbol
+ * is the number of characters. A heap pair is stale if its offsets differ from those of its symbols: one has been
+ * merged.
  *
- * Invariant: the word's symbols form a doubly linked list. A symbol is stored at the index of its first character, and
- * `next` of the last symbol is the number of characters. A pair in the heap is stale if one of its symbols has been
- * merged since the pair was pushed; its stored offsets then differ from those of the symbols.
+ * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the segmentation with the highest sum of token
+ * scores. Of equal sums the first wins, as in the tokenizers library: positions from left to right, tokens from
+ * short to long.
+ * Invariant: best[i], at character boundaries, is the last token of the best segmentation of the first i bytes.
  *
- * Unigram (Kudo, Subword regularization, 2018): the segmentation of a word with the highest sum of token scores, by
- * Viterbi. Of segmentations with equal sums the first one found is taken, where positions are visited from left to
- * right and tokens from short to long, as in the tokenizers library.
- * Invariant: best[i] is the last token of the best segmentation of the word's first i bytes, for i at character
- * boundaries.
- *
- * Sections: merges · the heap · pairs · merging · words of byte pair encoding · unigram: tokens in order · unigram: the
- * best segmentation. */
+ * Sections: merges · the heap · pairs · merging · words of byte pair encoding · unigram: tokens in order · unigram:
+ * the best segmentation. */
 #include "segmenters.h"
 
 #include <stdlib.h>
@@ -124,7 +122,7 @@ static rill_bpe_pair heap_pop(rill_bpe *b)
 
 /* --- pairs -------------------------------------------------------------------------------------------------------- */
 
-/* Push the pair of the symbol at index `left` and its right neighbour onto the heap, if the merges file lists it. */
+/* Pairs that the merges file does not list are not pushed. */
 static rill_status push_known_pair(rill_bpe *b, size_t left)
 {
     const rill_bpe_symbol *l = &b->symbols[left];
@@ -227,8 +225,7 @@ static int compare_tokens(const void *a, const void *b, void *user)
                   rill_vocabulary_token(v, *(const int32_t *)b, NULL));
 }
 
-/* Sort the ids of a unigram model's tokens by the tokens' bytes. Added tokens have higher ids and are not included:
- * words are not split into them. */
+/* Sort the ids by the tokens' bytes. Added tokens, which have higher ids, are excluded: no word contains them. */
 rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary *vocabulary)
 {
     p->vocabulary = vocabulary;
@@ -239,8 +236,7 @@ rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary
     return RILL_OK;
 }
 
-/* The tokens sorted_ids[low .. high) have the same first n bytes. Return the index of the first whose next byte is at least
- * `byte`. */
+/* sorted_ids[low .. high) share n bytes. Returns the first index whose next byte is at least `byte`. */
 static size_t lower_bound(const rill_pipeline *p, size_t low, size_t high, size_t n, int byte)
 {
     while (low < high) {
@@ -262,8 +258,7 @@ static void update_best(best_cut *best, size_t from, size_t to, int32_t id, doub
     best[to] = (best_cut){sum, from, id};
 }
 
-/* Update `best` by all tokens that start at offset `from`. If the character there is not itself a token, it may become an
- * unknown token. */
+/* A character that is no token may become an unknown token. */
 static void try_tokens_from(const rill_pipeline *p, const char *word, size_t length, size_t from, best_cut *best)
 {
     const size_t one = rill_utf8_skip(word + from, length - from);
@@ -284,8 +279,7 @@ static void try_tokens_from(const rill_pipeline *p, const char *word, size_t len
     if (!single) update_best(best, from, from + one, p->unk_id, p->unk_score);
 }
 
-/* Call fn with the tokens of the best segmentation in order; adjacent unknown tokens become one. `ends`: offsets of the n
- * tokens' ends, last first. */
+/* Adjacent unknown tokens become one. `ends`: end offsets of the n tokens, last first. */
 static rill_status emit_pieces(const rill_pipeline *p, const char *word, const best_cut *best, size_t *ends, size_t n,
                                rill_word_fn fn, void *user)
 {

@@ -1,6 +1,5 @@
-/* family.h: tokenizers of transformers' model families (m2m_100, mbart, t5 ...): a table with a row for each family,
- * the settings in a model directory, and the opened tokenizer with its tokens and languages. Private header of
- * domains/text; the rest of rill uses tokenizer.h.
+/* family.h: tokenizers of transformers' model families (m2m_100, mbart, t5 ...): the table of families, the settings
+ * of a directory, and the opened tokenizer. Private to domains/text; others use tokenizer.h.
  *
  * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids.
  * Stability: internal to rill. */
@@ -71,8 +70,8 @@ typedef struct rill_tokenizer_config {
     rill_config *config, *special_tokens_map, *added_tokens, *tokenizer;
 } rill_tokenizer_config;
 
-/* Read tokenizer_config.json, special_tokens_map.json and added_tokens.json, and, if `tokenizer` is set, tokenizer.json.
- * The caller closes `config`, also after a failure.
+/* Read the first three files and, if `tokenizer` is set, tokenizer.json. The caller closes `config`, also after a
+ * failure.
  *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_IO · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
                                        int tokenizer);
@@ -81,13 +80,12 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config);
 /* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key);
 
-/* rill_tokenizer_config_add_tokens() adds the directory's added tokens to `tokens`, in order of ids.
- * rill_tokenizer_config_add_special() adds its additional special tokens, for which the files give no ids.
+/* Add the directory's added tokens, in order of ids, or its additional special tokens, for which no file gives ids.
  *   RILL_OK · as rill_token_set_add() */
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
 
-/* Extend the vocabularies of an opened tokenizer by the directory's added tokens, and set its `added` and `clean_up_spaces`.
+/* Add the directory's added tokens to an opened tokenizer's vocabularies; set `added` and `clean_up_spaces`.
  *   RILL_OK · as rill_tokenizer_config_open() · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_added_tokens_open(rill_tokenizer *tokenizer, const rill_tokenizer_files *files);
 void rill_added_tokens_close(rill_tokenizer *tokenizer);
@@ -130,13 +128,12 @@ void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
 rill_status rill_languages_open(rill_family_tokenizer *self, rill_context *ctx, const rill_tokenizer_config *config,
                                 const rill_tokenizer_files *files);
 
-/* Check that inputs can be encoded: the default languages are set, or each input names its languages.
+/* Check that inputs can be encoded: languages come from options, or from each input.
  *   RILL_OK · RILL_ERR_OPTION (the message names the missing option) */
 rill_status rill_languages_check(const rill_family_tokenizer *self, rill_context *ctx);
 
-/* Set *turn to the languages of the input. If inputs have language columns (source language, tab, target language, tab,
- * text), read them and move *bytes and *length past them. A language without a column, or with an empty one, is the
- * default.
+/* Set *turn to the input's languages. Language columns (source language, tab, target language, tab, text) are read,
+ * and *bytes and *length move past them. A missing or empty column means the default language.
  *   RILL_OK · RILL_ERR_INPUT (recorded) */
 rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn);
@@ -144,7 +141,7 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_con
 /* rill_tokenizer_is_translation() (tokenizer.h) for a family's tokenizer. */
 int rill_family_is_translation(const rill_family_tokenizer *self, const char *bytes, size_t length, size_t *head);
 
-/* Return 1 if a token has the form of a language token, and set *name to the name that users write. */
+/* Returns 1 if a token has the form of a language token, and set *name to the name that users write. */
 int rill_language_token_name(rill_language_form form, const char *token, size_t length, rill_slice *name);
 
 #endif

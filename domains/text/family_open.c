@@ -1,7 +1,7 @@
-/* Builds the vocabulary of a model family (mbart, t5 ...) from the files of a model directory; see family.h.
+/* Builds the vocabulary of a model family (mbart, t5 ...) from a model directory.
  *
  * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred,
- * because the translation model was trained with it; tokenizer.json is used if the directory has no other vocabulary.
+ * because the translation model was trained with it. tokenizer.json is the last choice.
  * Sections: token ids · sources of tokens · added tokens · opening and closing. */
 #include "family.h"
 
@@ -122,8 +122,7 @@ static rill_status add_numbered_tokens(family_opener *o)
 
 /* --- sources of tokens -------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the SentencePiece model is needed. Tokenized inputs of a family whose vocab.json has the ids do not need
- * it. */
+/* Tokenized inputs do not need the SentencePiece model if vocab.json has the ids. */
 static int reads_spm(const rill_family *f, int tokenized)
 {
     return f->spm_file != NULL && !(tokenized && f->numbering == RILL_NUMBERS_VOCAB_JSON);
@@ -222,8 +221,7 @@ static rill_status find_special_tokens(const family_opener *o)
     return RILL_OK;
 }
 
-/* Add T5's sentinels <extra_id_N>, the highest N first; ByT5's, the lowest first. Add none if the tokens before them already
- * fill the vocabulary. */
+/* T5's sentinels <extra_id_N> start with the highest N, ByT5's with the lowest. A full vocabulary gets none. */
 static rill_status add_sentinels(const family_opener *o)
 {
     const rill_token_set *tokens = &o->tokenizer->tokens;
@@ -267,8 +265,8 @@ static rill_status add_languages(const family_opener *o)
     return RILL_OK;
 }
 
-/* Add M2M100's languages, whose ids follow vocab.json whatever tokens were added. transformers numbers added tokens from the
- * same id on, since it does not count the languages; older versions from after num_madeup_words more ids on. */
+/* The ids of M2M100's languages follow vocab.json. transformers gives added tokens the same ids; older versions skip
+ * num_madeup_words ids first. */
 static rill_status add_languages_after_vocab(const family_opener *o)
 {
     rill_token_set *tokens = &o->tokenizer->tokens;
@@ -287,8 +285,8 @@ static rill_status add_mask(const family_opener *o)
     return add_special_token(o, o->mask);
 }
 
-/* Add all added tokens in order of their ids. NLLB's directories list the languages as special tokens, and the mask has
- * the next id. Other families have their languages in the table (text_families.c). */
+/* Add tokens in order of ids. NLLB directories list the languages as special tokens, before the mask. Other families
+ * have a table (text_families.c). */
 static rill_status add_all(const family_opener *o)
 {
     const int listed = o->tokenizer->family.language_form == RILL_LANGUAGES_FLORES;

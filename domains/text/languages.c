@@ -1,5 +1,4 @@
-/* Languages of a multilingual model: their tokens, the names that users write, and the source and target language of an
- * input; see family.h.
+/* Languages of a multilingual model: tokens, names for users, and the languages of an input.
  *
  * Sections: names · finding languages · defaults · columns. */
 #include <stdio.h>
@@ -10,7 +9,7 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Return 1 for two or three lower-case letters, an underscore, and a script ("Latn") or, if `script` is 0, a region ("XX"). */
+/* Returns 1 for two or three lower-case letters, _, and a script ("Latn") or, if `script` is 0, a region ("XX"). */
 static int is_code(const char *token, size_t length, int script)
 {
     size_t pos = 0;
@@ -21,8 +20,7 @@ static int is_code(const char *token, size_t length, int script)
            rill_is_lower(token[pos + 4]);
 }
 
-/* Set *name to the part of a token between `prefix` and `suffix`. Return 0 if the token lacks one, or if the name has other
- * characters than letters, - and _. */
+/* Returns 0 if an affix is missing, or if the name between has characters other than letters, - and _. */
 static int strip_affixes(const char *token, size_t length, const char *prefix, const char *suffix, rill_slice *name)
 {
     const size_t prefix_length = strlen(prefix), suffix_length = strlen(suffix);
@@ -50,8 +48,7 @@ int rill_language_token_name(rill_language_form form, const char *token, size_t 
 
 /* --- finding languages -------------------------------------------------------------------------------------------- */
 
-/* Find all language tokens of the vocabulary. They must be added tokens, except for tags of the form <2de>, which are base
- * tokens. */
+/* Languages are added tokens; tags such as <2de> are base tokens. */
 static rill_status find_all_languages(rill_family_tokenizer *t)
 {
     const int added = t->family.language_form != RILL_LANGUAGES_TAGS;
@@ -72,7 +69,7 @@ static rill_status find_all_languages(rill_family_tokenizer *t)
     return RILL_OK;
 }
 
-/* Find a language by its name or its token. Return the id of the token, or -1 if there is none. */
+/* Find a language by its name or its token. Returns the id of the token, or -1 if there is none. */
 static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
     for (size_t i = 0; i < t->n_languages; i++) {
@@ -91,14 +88,14 @@ static int reads_source(const rill_family_tokenizer *t)
     return t->family.prefix == RILL_EXTRA_SOURCE_LANGUAGE || t->family.suffix == RILL_EXTRA_SOURCE_LANGUAGE;
 }
 
-/* Return 1 if outputs of this model cannot start without a target language. */
+/* Returns 1 if outputs of this model cannot start without a target language. */
 static int needs_target(const rill_family_tokenizer *t)
 {
     return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
 }
 
-/* Set *id to the language of this name. If there is none, fail with a message that lists some languages of the model and
- * suggests the most similar one. `what`: the option or column that names the language. */
+/* If the name is unknown, the error lists some languages and suggests the most similar. `what`: the option or column
+ * with the name. */
 static rill_status read_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
                                  const char *what, rill_slice word, int32_t *id)
 {
@@ -125,15 +122,14 @@ static rill_status read_option(const rill_family_tokenizer *t, rill_context *ctx
     return read_language(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)}, id);
 }
 
-/* The token of the language at `key` of tokenizer_config.json; -1 if the model has no token for it, e.g. for the "en" that
- * transformers writes if no language is set. */
+/* Returns -1 if the model lacks the language, e.g. the "en" that transformers writes by default. */
 static int32_t config_language(const rill_family_tokenizer *t, const rill_tokenizer_config *config, const char *key)
 {
     const char *text = rill_tokenizer_config_string(config, key);
     return text != NULL ? find_language(t, (rill_slice){text, strlen(text)}) : -1;
 }
 
-/* Return config.json's decoder_start_token_id if it is the id of a language token; else -1. */
+/* Returns config.json's decoder_start_token_id if it is the id of a language token; else -1. */
 static int32_t start_language(const rill_family_tokenizer *t, const rill_tokenizer_files *files)
 {
     for (size_t i = 0; i < t->n_languages; i++)
@@ -178,8 +174,7 @@ rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, con
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Read one language column of an input: set *out to the text before the first tab, trimmed, and move *bytes and *length
- * past the tab. Return 0 if there is no tab. */
+/* Set *out to the trimmed text before the first tab, and move past the tab. Returns 0 without a tab. */
 static int take_column(const char **bytes, size_t *length, rill_slice *out)
 {
     const char *tab = memchr(*bytes, '\t', *length);
@@ -211,8 +206,7 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *t, rill_contex
     return RILL_OK;
 }
 
-/* Length in bytes of a T5 task prefix for translation, e.g. "translate German to English: " or "<2en> "; 0 if the input does
- * not start with one. */
+/* Length in bytes of T5's task prefix: "translate German to English: " or "<2en> "; 0: none. */
 static size_t task_length(const char *bytes, size_t length)
 {
     enum { MAX_TASK_BYTES = 80 };

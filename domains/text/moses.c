@@ -1,17 +1,13 @@
-/* FSMT's tokenizer: Moses' punctuation normaliser and tokenizer, then byte pair encoding; and Moses' detokenizer; see
- * moses.h.
+/* FSMT's tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
  *
- * Rules are applied in the order in which they are listed, which matters. Rules of Moses that cannot match after an
- * earlier rule are omitted.
+ * The order of rules matters. Rules of Moses that cannot match after an earlier rule are omitted.
+ * Deviation: sacremoses replaces dots by DOTMULTI and back, which changes texts with that word. Here the placeholder
+ * is a character outside texts.
+ * Detokenizer: the kind of a token says whether a space precedes it and whether one may follow. Quotes of a kind
+ * open and close alternately.
  *
- * Deviation: sacremoses replaces a run of dots by the word DOTMULTI and back, so a text that contains this word
- * changes. Here the placeholder is a character that does not occur in texts.
- *
- * The detokenizer joins tokens, with spaces between some of them. The kind of a token determines whether a space
- * precedes it and whether one may follow it. Quotes of the same kind open and close alternately.
- *
- * Sections: punctuation · tokens · periods · tokenizing · kinds of tokens · quotes · detokenizing · languages · opening
- * and closing · encoding and decoding. */
+ * Sections: punctuation · tokens · periods · tokenizing · kinds of tokens · quotes · detokenizing · languages ·
+ * opening and closing · encoding and decoding. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -26,8 +22,7 @@
 
 /* --- punctuation -------------------------------------------------------------------------------------------------- */
 
-/* Rules of replace-unicode-punctuation, for full-width and Chinese punctuation: pairs of a character and its replacement, and the
- * rules that change more than one character. */
+/* replace-unicode-punctuation: pairs of a character and its replacement; then longer rules. */
 static const char32_t unicode_pairs[] = U"，,、,”\"“\"∶:：:？?《\"》\"）)！!（(；;」\"「\"～~"
                                         U"’'━-〈<〉>【[】]％%０0１1２2３3４4５5６6７7８8９9";
 static const rill_rewrite_rule unicode_rules[] = {
@@ -76,8 +71,7 @@ static const rill_rewrite_rule punctuation_rules[] = {
     {U" " RW_RUN, U" ", 0},
 };
 
-/* Rules of normalize-punctuation for one language. English writes stops before the closing quote, German after it. A
- * non-breaking space between digits becomes the language's separator. */
+/* normalize-punctuation by language. English writes stops before the closing quote, German after it. */
 static const rill_rewrite_rule english_punctuation[] = {
     {U"\"" RW_STOP RW_RUN, RW_P1 U"\"", 0},
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
@@ -98,8 +92,7 @@ static const rill_rewrite_rule cleaning_rules[] = {
     {RW_WHITE_SPACE RW_RUN, U" ", 0},
 };
 
-/* Separate punctuation, except . ' ` , and -, which may be part of a word. A - between words becomes @-@. A run of dots is
- * one token; a comma between digits belongs to the number. */
+/* The marks . ' ` , - may be part of a word. A - between words becomes @-@, a run of dots one token. */
 static const rill_rewrite_rule token_rules[] = {
     {RW_MARK, U" " RW_P0 U" ", 0},
     {RW_WORD U"-" RW_WORD, RW_P0 U" @-@ ", 1},
@@ -157,8 +150,8 @@ static int is_lower(char32_t c)
     return c == 0xAA || c == 0xBA || utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_LL;
 }
 
-/* *out = 1 if the period after word[0 .. length) belongs to the word, 0 if it ends a sentence. `next`: first character of
- * the next word; 0 at the end of the text. */
+/* *out = 0 if the period after word[0 .. length) ends a sentence. `next`: the next word's first character; 0 at the
+ * end of the text. */
 static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t length, char32_t next, int *out)
 {
     *out = 1;
@@ -266,8 +259,7 @@ typedef struct moses_token {
 
 /* --- kinds of tokens ---------------------------------------------------------------------------------------------- */
 
-/* Return 1 for a character of the blocks from Hangul Jamo to the ideographs of plane 2, whose scripts are written without
- * spaces. */
+/* Returns 1 for scripts without spaces, from Hangul Jamo to the ideographs of plane 2. */
 static int is_cjk(char32_t c)
 {
     static const struct {
@@ -293,8 +285,7 @@ static int all_in(const moses_token *t, const char32_t *list)
     return 1;
 }
 
-/* Return 1 if all characters of a token are currency signs, opening brackets, or the inverted marks at the start of a
- * Spanish sentence. */
+/* Returns 1 if all characters are currency signs, opening brackets or Spanish inverted marks. */
 static int is_opening_token(const moses_token *t)
 {
     for (size_t i = 0; i < t->length; i++)
@@ -304,7 +295,7 @@ static int is_opening_token(const moses_token *t)
     return 1;
 }
 
-/* Return 1 for contractions ('s, 're), which are attached to the previous word. */
+/* Returns 1 for contractions ('s, 're), which are attached to the previous word. */
 static int is_contraction(const moses_token *t)
 {
     return t->length > 1 && t->chars[0] == '\'' && rill_char_is(t->chars[1], RW_LETTER);
@@ -334,7 +325,7 @@ typedef struct spacing {
     int space_after;  /* a space may follow the token */
 } spacing;
 
-/* The spacing of a quotation mark. An apostrophe after s is a possessive in English, attached to the word: the Jones' house. */
+/* In English an apostrophe after s belongs to the word: the Jones' house. */
 static rill_status quote_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
 {
     rill_quote *quote;
@@ -381,7 +372,7 @@ static rill_status join_spaced(rill_moses *m)
     }
 }
 
-/* Write one space before, between and after the tokens, so that the rule for " @-@ " matches at both ends of the text too. */
+/* Spaces at both ends let the rule for " @-@ " match there too. */
 static rill_status pad_with_spaces(rill_moses *m)
 {
     m->spare.length = 0;

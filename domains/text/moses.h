@@ -1,8 +1,8 @@
-/* moses.h: FSMT's tokenizer, as fairseq's WMT'19 models use it: Moses tokenization for English, German and Russian, followed by
- * byte pair encoding; and its detokenizer.
+/* moses.h: FSMT's tokenizer and detokenizer, as fairseq's WMT'19 models use them: Moses tokenization for English,
+ * German and Russian, then BPE.
  *
- * Source: the behaviour of sacremoses 0.2, which transformers' FSMTTokenizer calls, compared string by string
- * (tests/data/mt/moses). The rules are those of Moses' scripts replace-unicode-punctuation, normalize-punctuation,
+ * Source: sacremoses 0.2, which transformers' FSMTTokenizer calls, compared string by string (tests/data/mt/moses).
+ * The rules are those of Moses' scripts replace-unicode-punctuation, normalize-punctuation,
  * remove-non-printing-char, tokenizer (aggressive dash splits, escapes) and detokenizer.
  * Tokens are escaped (&apos; &quot; &amp; ..) and contain no white space.
  * One thread at a time per object.
@@ -19,15 +19,14 @@
 
 /* --- rewrite rules: moses_rewrite.c ------------------------------------------------------------------------------- */
 
-/* Small regular-expression substitutions on characters, as in Moses' scripts.
+/* Regular-expression substitutions, as in Moses' scripts, on valid UTF-8.
  *
- * A rule has a pattern and a result, both NUL-terminated. A pattern has at most eight elements, each a character or one
- * of the classes below. RW_RUN after an element means one or more characters, RW_ANY zero or more. Each element is a
- * capture, numbered from 0; RW_P0 .. RW_P3 in a result insert a capture. Matches are found from left to right without
- * overlap, except that the last `keep` characters of a match may be part of the next match; their elements must match
- * single characters.
- * Only RW_ANY backtracks, so applying a rule without it takes time linear in the text.
- * libutf8proc provides Unicode's categories. Texts are valid UTF-8. */
+ * A rule has a pattern and a result, both NUL-terminated. A pattern has at most eight elements: characters, or the
+ * classes below. RW_RUN after an element means one or more characters, RW_ANY zero or more. Elements are captures,
+ * numbered from 0, which RW_P0 .. RW_P3 insert in a result.
+ * Matches are found from left to right. The next match may contain the last `keep` characters of a match; their
+ * elements must match single characters.
+ * Only RW_ANY backtracks: a rule without it takes linear time. */
 
 /* Classes, as strings for use in patterns. Their code points are above Unicode's. */
 #define RW_WHITE_SPACE U"\x110001" /* white space, as Python's \s */
@@ -52,8 +51,7 @@
 #define RW_P2 U"\x110022"
 #define RW_P3 U"\x110023"
 
-/* Stands for one dot of a run of dots ("...") while the rules are applied. It cannot occur in a text from which
- * RW_INVISIBLE characters are removed. */
+/* A dot of a run of dots, while rules are applied. Texts without RW_INVISIBLE characters cannot contain it. */
 #define RW_HIDDEN_DOT U"\x1"
 
 typedef struct rill_chars {
@@ -80,19 +78,18 @@ void rill_chars_swap(rill_chars *a, rill_chars *b);
 /* Apply rules to `text`, one after the other; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_rewrite(const rill_rewrite_rule *rules, size_t count, rill_chars *text, rill_chars *spare);
 
-/* Return 1 if the character c is in a class, e.g. RW_LETTER. */
+/* Returns 1 if the character c is in a class, e.g. RW_LETTER. */
 int rill_char_is(char32_t c, const char32_t *class);
 
-/* Return the position of the next word at or after *from, and set *length to its length, 0 at the end of the text. Words
- * are separated by white space. *from moves past the word. */
+/* Returns the position of the next word at or after *from, and moves *from past it. White space separates words.
+ * *length = 0 at the end of the text. */
 size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length);
 
 /* --- nonbreaking prefixes ----------------------------------------------------------------------------------------- */
 
 /* Abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина.
- * Files have Moses' name and format, nonbreaking_prefix.LANGUAGE: one word per line; # starts a comment; #NUMERIC_ONLY#
- * after a word means that the word is a prefix only before a number. If a model directory has no such file, a short
- * built-in list is used. */
+ * Files are Moses' nonbreaking_prefix.LANGUAGE: one word per line; # starts a comment; #NUMERIC_ONLY# after a word
+ * means that it counts only before a number. */
 
 typedef enum rill_moses_language { RILL_MOSES_EN, RILL_MOSES_DE, RILL_MOSES_RU } rill_moses_language;
 
@@ -104,16 +101,16 @@ typedef enum rill_prefix_kind {
 
 typedef struct rill_prefixes rill_prefixes;
 
-/* Set *out to the language named "en", "de" or "ru", and return 1. For another name return 0; *out is then unchanged. */
+/* Set *out to the language named "en", "de" or "ru". Returns 0 for another name; *out is then unchanged. */
 int rill_moses_language_find(const char *name, rill_moses_language *out);
 
-/* Read nonbreaking_prefix.LANGUAGE of a directory, or use the built-in list if there is no such file.
- *   out: on success the caller closes it; on failure NULL
+/* Read a directory's nonbreaking_prefix.LANGUAGE, or use a short built-in list if it is absent.
+ *   out: the caller closes it; NULL on failure
  *   RILL_OK · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
                                rill_moses_language language);
 
-/* Read prefixes from bytes in memory, otherwise as rill_prefixes_open(); `name` stands for the path in errors. */
+/* As rill_prefixes_open(), from bytes in memory; `name` stands for the path in errors. */
 rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
                                 size_t length);
 
@@ -145,7 +142,7 @@ typedef struct rill_moses {
 
 void rill_moses_clear(rill_moses *moses);
 
-/* Normalise valid UTF-8, split it into tokens, and call fn with each. If `lower` is set, letters are lower-cased first.
+/* Normalise valid UTF-8, in lower case if `lower` is set, and call fn with each token.
  *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
 rill_status rill_moses_split(rill_moses *moses, const char *text, size_t length, int lower, rill_word_fn fn,
                              void *user);
@@ -156,19 +153,19 @@ rill_status rill_moses_join(rill_moses *moses, const char *tokens, size_t length
 
 /* --- subword tokens: moses.c -------------------------------------------------------------------------------------- */
 
-/* Source: transformers' tokenization_fsmt.py, except that names of special tokens such as "</s>" in a text are ordinary
- * text. Any number of threads may share a tokenizer, each with its own context. */
+/* Source: transformers' tokenization_fsmt.py, except that special tokens such as "</s>" in a text are ordinary text.
+ * Threads may share a tokenizer, each with its own context. */
 
 typedef struct rill_moses_bpe rill_moses_bpe;
 
-/* Read merges.txt, the languages (tokenizer_config.json, or else config.json) and nonbreaking prefixes of a directory.
- *   out: on success the caller closes it; on failure NULL
+/* Read merges.txt, languages (tokenizer_config.json, else config.json) and nonbreaking prefixes.
+ *   out: the caller closes it; NULL on failure
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file, key or line) · RILL_ERR_MEMORY */
 rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory);
 
 void rill_moses_bpe_close(rill_moses_bpe *self); /* NULL is allowed */
 
-/* Split valid UTF-8 into subword tokens by the rules of the source or target language, and call fn with each in order.
+/* Call fn with each subword token of valid UTF-8, in order, by the rules of one language.
  *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
 typedef enum rill_side { RILL_SIDE_SOURCE, RILL_SIDE_TARGET } rill_side;
 rill_status rill_moses_bpe_split(const rill_moses_bpe *self, rill_context *ctx, rill_side side, const char *text,

@@ -1,10 +1,9 @@
-/* Characters, their classes, and rewrite rules; see moses.h.
+/* Characters, their classes, and rewrite rules.
  *
- * Classes are those of sacremoses, the port of Moses that transformers calls. Only characters of the basic plane can be
- * letters or numbers. Chinese characters and Hangul syllables are neither, so each is a word. sacremoses' lists are of
- * Unicode 7 and use the property Alphabetic, which libutf8proc lacks. Here the combining class decides whether a mark
- * belongs to a letter, which is wrong for some marks outside the Latin, Greek and Cyrillic scripts.
- *
+ * Classes are those of sacremoses. Letters and numbers are in the basic plane only. A Chinese character or Hangul
+ * syllable is neither, so it is a word. sacremoses uses Unicode 7 and the property Alphabetic, which libutf8proc
+ * lacks. Here the combining class tells whether a mark belongs to a letter: wrong for some marks outside Latin,
+ * Greek and Cyrillic.
  * Sections: characters · classes · matching · rewriting. */
 #include <string.h>
 #include <utf8proc.h>
@@ -93,7 +92,7 @@ static int is_digit(char32_t c)
     return c < 0x80 ? in_range(c, '0', '9') : category(c) == UTF8PROC_CATEGORY_ND;
 }
 
-/* Return 1 for ideographic number signs, which sacremoses does not count as numbers. */
+/* Returns 1 for ideographic number signs, which sacremoses does not count as numbers. */
 static int is_han_number(char32_t c)
 {
     return c == 0x3007 || in_range(c, 0x3021, 0x3029) || in_range(c, 0x3038, 0x303A);
@@ -107,8 +106,8 @@ static int is_number(char32_t c)
     return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_NO;
 }
 
-/* Return 1 for marks that belong to a letter: vowel signs and points (combining classes 0 and 10 to 199), viramas (9) and
- * nuktas (7). Accents, in higher classes, do not. Variation selectors and joiners also have class 0, but do not. */
+/* Returns 1 for vowel signs and points (combining classes 0 and 10 to 199), viramas (9) and nuktas (7). Accents have
+ * higher classes. Variation selectors and joiners, of class 0, are excluded. */
 static int belongs_to_letter(char32_t c)
 {
     if (c == 0x34F || in_range(c, 0x180B, 0x180F) || in_range(c, 0xFE00, 0xFE0F)) return 0;
@@ -210,7 +209,7 @@ static size_t run_end(const rill_chars *text, size_t pos, const char32_t *class)
     return pos;
 }
 
-/* Return 1 if the elements of the pattern from number `part` on match the text at `pos`. `pattern`: the rest of the pattern. */
+/* `pattern` begins at element number `part`. */
 static int match_from(const rill_chars *text, const char32_t *pattern, int part, size_t pos, rule_hit *m)
 {
     for (; *pattern != 0; part++) {
@@ -236,8 +235,7 @@ static int match_from(const rill_chars *text, const char32_t *pattern, int part,
     return 1;
 }
 
-/* Find the first match at or after `from`. If a pattern that begins with a run does not match at the start of a run, it does
- * not match inside it either, so the run is skipped. */
+/* A pattern that begins with a run and fails at the start of a run cannot match inside it, so the run is skipped. */
 static int find_match(const rill_chars *text, const rill_rewrite_rule *rule, size_t from, rule_hit *m)
 {
     const int literal = *rule->pattern < FIRST_CLASS, run = rule->pattern[1] == *RW_RUN;

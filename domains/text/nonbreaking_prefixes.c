@@ -1,7 +1,6 @@
-/* Nonbreaking prefixes: words whose period does not end a sentence; see moses.h.
+/* Nonbreaking prefixes: words whose period does not end a sentence.
  *
- * If a word occurs twice, once as NUMERIC_ONLY, it is NUMERIC_ONLY, as in sacremoses.
- *
+ * As in sacremoses, NUMERIC_ONLY wins if a word occurs twice.
  * Sections: built-in lists · reading · opening and closing · looking up. */
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +19,8 @@ struct rill_prefixes {
 
 /* --- built-in lists ----------------------------------------------------------------------------------------------- */
 
-/* Titles, companies, months, addresses, units, common abbreviations, and initials. In German a number of one or two
- * digits with a period is an ordinal. Abbreviations with a period inside (z.B., e.g.) and those before a lower-case
- * word need no entry. */
+/* German ordinals are numbers of one or two digits with a period. Abbreviations with a period inside, and those
+ * before a lower-case word, need no entry. */
 static const char *const builtin_prefixes[] = {
     [RILL_MOSES_EN] =
         "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"

@@ -1,9 +1,8 @@
-/* Penn Treebank tokenizer; see penn_tokenizer.h. A chunk is the text between two spaces. It consists of leading
- * punctuation, a core, and trailing punctuation. The core is split at dashes, and its parts at contractions.
+/* Penn Treebank tokenizer. A chunk, the text between two spaces, has leading punctuation, a core and trailing
+ * punctuation. The core is split at dashes, its parts at contractions.
  *
- * Invariant: every non-space byte of the text is part of exactly one word, with three exceptions: quotes and
- * apostrophes may be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation
- * and the text is written twice.
+ * Invariant: every non-space byte is part of exactly one word. Exceptions: quotes may be respelled, the ellipsis
+ * becomes "...", and a full stop that ends both an abbreviation and the text is doubled.
  * Sections: sentences · slices of text · output of words · abbreviations · contractions · the core · leading
  * punctuation · trailing punctuation · chunks. */
 #include <string.h>
@@ -105,7 +104,7 @@ static int is_word_in(rill_slice s, const char *const *words, size_t n)
 
 #define IS_ONE_OF(s, words) is_word_in(s, words, sizeof(words) / sizeof *(words))
 
-/* The length of the first of the n texts with which the slice begins or, if `test` is ends_with, ends; 0: none. */
+/* Length of the first of the n texts with which the slice begins or, with ends_with, ends; 0: none. */
 static size_t match_any(rill_slice s, const char *const *texts, size_t n, int (*test)(rill_slice, const char *))
 {
     for (size_t i = 0; i < n; i++)
@@ -143,7 +142,7 @@ static rill_status put_quote(penn_tokenizer *t, rill_slice as_typed, const char 
     return t->style & RILL_PENN_QUOTES ? put_word(t, as_typed) : put_string(t, as_written);
 }
 
-/* Return 1 for URLs and e-mail addresses, which are not split. */
+/* Returns 1 for URLs and e-mail addresses, which are not split. */
 static int is_address(rill_slice s)
 {
     static const char scheme[] = "://";
@@ -166,8 +165,7 @@ static const char *const abbreviations[] = {
     "tex", "univ", "va",   "viz",    "vol",  "vs",     "vt",   "wis",  "wyo",
 };
 
-/* Abbreviations that are also words. Those of the first list are abbreviations if a number follows ("No. 3"), those of the
- * second list, of places, if they are capitalised ("Mass."). */
+/* Abbreviations that are also words: before a number ("No. 3"), or capitalised ("Mass."). */
 static const char *const number_abbreviations[] = {"fig", "figs", "no", "nos"}, *const place_abbreviations[] = {
                                                                                     "mass", "ore", "wash"};
 
@@ -177,7 +175,7 @@ static int is_abbreviation(const penn_tokenizer *t, rill_slice s)
     return IS_ONE_OF(s, abbreviations) || (IS_ONE_OF(s, place_abbreviations) && rill_is_upper(s.data[0]));
 }
 
-/* Return 1 for letters separated by full stops: "U.S", "e.g", "J"; but not for the word I. */
+/* Returns 1 for letters separated by full stops: "U.S", "e.g", "J"; but not for the word I. */
 static int is_initials(rill_slice s)
 {
     if (s.length == 0 || s.length % 2 == 0 || (s.length == 1 && (!rill_is_upper(s.data[0]) || s.data[0] == 'I')))
@@ -194,9 +192,8 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* Return 1 if a full stop after `s` belongs to it. If the next word is in lower case, no sentence has ended. A number
- * with a full stop at the start of the text numbers a list item and keeps the stop. A single letter at the end of the
- * text is not an initial ("vitamin C."). */
+/* A full stop before a lower-case word ends no sentence. A number that starts the text is a list item and keeps the
+ * stop. A single letter that ends the text is no initial ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);
@@ -283,8 +280,7 @@ static rill_status put_core(penn_tokenizer *t, rill_slice s)
 
 /* --- leading punctuation ------------------------------------------------------------------------------------------ */
 
-/* `s` is the text after an apostrophe. Return 1 if the apostrophe is part of the word, as in 'tis or '90s; 0 if it is a
- * quote. */
+/* `s` follows an apostrophe. Returns 0 if that is a quote, 1 if it belongs to the word: 'tis, '90s. */
 static int is_elision(rill_slice s)
 {
     static const char *const words[] = {"s",   "m",   "d",    "t",     "re", "ve", "ll",   "em",
@@ -325,8 +321,7 @@ static const char *const closing_single[] = {"'", "\xE2\x80\x99"};
 static const char *const closing_signs[] = {",", ";", ":", "!", "?", "%"};
 static const char *const closing_dots[] = {"...", "..", "\xE2\x80\xA6"};
 
-/* Return 1 if the slice ends in a closing bracket whose opening bracket is not in the slice: the bracket is
- * punctuation. In "word(s)" it belongs to the word. */
+/* Returns 1 for a final closing bracket that is punctuation: the slice lacks its opening bracket, unlike "word(s)". */
 static int is_unmatched_close(rill_slice s)
 {
     static const char pairs[] = ")(][}{";
@@ -334,7 +329,7 @@ static int is_unmatched_close(rill_slice s)
     return pair != NULL && (pair - pairs) % 2 == 0 && memchr(s.data, pair[1], s.length - 1) == NULL;
 }
 
-/* The length in bytes of the last punctuation mark at the end of `s`; 0 if there is none, or if it belongs to the word. */
+/* Length in bytes of the last punctuation mark; 0 if there is none, or if it belongs to the word. */
 static size_t trailing_length(const penn_tokenizer *t, rill_slice s)
 {
     size_t length;
@@ -373,8 +368,8 @@ static rill_status put_trailing(penn_tokenizer *t, rill_slice s)
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the full stop of an abbreviation at the end of the text also ends the sentence; treebanks then write it twice.
- * Return 0 before another mark that ends or continues the sentence: "in the U.S.?", "the U.S.:". */
+/* Treebanks write the full stop twice if it ends an abbreviation and the text, but not before another mark: "in the
+ * U.S.?". */
 static int shares_stop(const penn_tokenizer *t, rill_slice core, rill_slice tail)
 {
     static const char signs[] = ".!?,;:%";
@@ -384,8 +379,7 @@ static int shares_stop(const penn_tokenizer *t, rill_slice core, rill_slice tail
     return 1;
 }
 
-/* Bytes of the longest chunk that is split; a longer one is not natural text. The limit also bounds the time of bracket
- * matching, which is quadratic in the length. */
+/* Longest chunk that is split, in bytes. Natural text has none longer, and bracket matching takes quadratic time. */
 enum { LONGEST_CHUNK = 1000 };
 
 static rill_status put_chunk(penn_tokenizer *t, rill_slice s)

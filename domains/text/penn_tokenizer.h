@@ -1,8 +1,8 @@
-/* penn_tokenizer.h: the words of a sentence with their part-of-speech tags, and Penn Treebank tokenization.
+/* penn_tokenizer.h: words of a sentence with part-of-speech tags, and Penn Treebank tokenization.
  *
- * docs/parsing.md has the rules: quotes become `` and '', brackets become -LRB- etc., contractions and possessives are
- * split off, punctuation is separated, and an abbreviation keeps its period. Treebanks differ in two conventions: whether
- * hyphenated words are split, and whether quotes are kept as typed. The caller derives them from a model's vocabularies.
+ * Rules (docs/parsing.md): quotes become `` and '', brackets -LRB- etc.; contractions, possessives and punctuation
+ * are split off; an abbreviation keeps its period. Treebanks differ in whether hyphenated words are split and
+ * whether quotes stay as typed. The caller takes both from a model's vocabularies.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_PENN_TOKENIZER_H
 #define RILL_TEXT_PENN_TOKENIZER_H
@@ -11,8 +11,8 @@
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-/* Words are spelled as in a tree. Order of use: a zeroed rill_sentence with bytes.ctx set; any number of words;
- * rill_sentence_clear(). Another sentence begins with words = 0 and an empty `bytes`, and reuses the memory. */
+/* Words are spelled as in a tree. Zero-initialise a rill_sentence and set bytes.ctx; add words;
+ * rill_sentence_clear(). To reuse the memory for another sentence, set words = 0 and empty `bytes`. */
 
 enum { RILL_NO_TAG = -1 };
 

@@ -1,11 +1,11 @@
-/* Runs the pipeline of a tokenizer.json: text to subword tokens, and back; see segmenters.h.
+/* Runs the pipeline of a tokenizer.json: text to subword tokens, and back.
  *
- * Words of byte-level BPE are those of GPT-2 (Radford et al., Language models are unsupervised multitask learners,
- * 2019). A word is what the regular expression of the published code matches: a contraction; letters, digits or other
- * signs with an optional space before them; or white space, whose last character belongs to the next word.
+ * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019),
+ * as its published regular expression matches them: a contraction; letters, digits or other signs after an optional
+ * space; or white space, except its last character, which starts the next word.
  *
- * Sections: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair) ·
- * opening and closing · subword tokens of a word · words · texts. */
+ * Sections: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair)
+ * · opening and closing · subword tokens of a word · words · texts. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -46,8 +46,8 @@ static size_t trie_offset(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & 0x200) >> 6);
 }
 
-/* The length in bytes of the longest match of the trie at the start of the text, or 0; *value = the offset of its
- * replacement in t->texts. */
+/* Length in bytes of the longest match at the start of the text; 0: none. *value = offset of its replacement in
+ * t->texts. */
 static size_t longest_match(const rill_normalizer *t, const char *text, size_t length, uint32_t *value)
 {
     size_t node = trie_offset(t->unit[0]), best = 0;
@@ -145,8 +145,7 @@ static rill_status normalize(const rill_pipeline *p, const char *text, size_t le
 
 /* --- byte level: letters ------------------------------------------------------------------------------------------------------ */
 
-/* GPT-2's byte-level BPE writes each byte as a character. A printable byte of Latin-1 becomes the character of the same
- * code; the other bytes become U+0100, U+0101 ..., in order. */
+/* GPT-2 writes a printable Latin-1 byte as that character, other bytes as U+0100, U+0101 ... */
 static int is_printable_byte(unsigned byte)
 {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
@@ -218,7 +217,7 @@ static size_t contraction_length(const char *text, size_t length)
     return 0;
 }
 
-/* The end of the run of characters of class `kind` that starts at `pos`; *last = the offset of its last character. */
+/* *last = offset of the run's last character. */
 static size_t class_run_end(const char *text, size_t length, size_t pos, char_class kind, size_t *last)
 {
     size_t next;
@@ -245,8 +244,8 @@ size_t rill_byte_word(const char *text, size_t length)
 
 /* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
 
-/* The number of bytes, at least 1, of the malformed UTF-8 character at the start of `bytes`, which one U+FFFD replaces: as many as
- * begin a well-formed character, whose other bytes are missing. The lowest or the highest byte that may follow completes it. */
+/* Number of bytes, at least 1, that one U+FFFD replaces: those that begin a well-formed character and lack the rest.
+ * The lowest or highest continuation byte completes it. */
 static size_t broken_length(const char *bytes, size_t length)
 {
     for (size_t n = length < 3 ? length : 3; n > 1; n--) {

@@ -1,5 +1,5 @@
-/* segmenters.h: how texts are split into subword tokens: SentencePiece, byte pair encoding, the pipelines of tokenizer.json,
- * and added tokens, which are recognised verbatim. Private header of the tokenizers; the rest of rill uses tokenizer.h.
+/* segmenters.h: splits texts into subword tokens: SentencePiece, BPE, tokenizer.json's pipelines, and added tokens,
+ * which are recognised verbatim. Private to domains/text; others use tokenizer.h.
  *
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_SEGMENTERS_H
@@ -15,10 +15,9 @@ RILL_C_BEGIN
 
 /* --- SentencePiece: spm.cc ---------------------------------------------------------------------------------------- */
 
-/* Only spm.cc uses the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves spm.cc. The library
- * allocates its own memory; the context only records errors. Any number of threads may share an open model: its author
- * states that a processor is thread-safe (google/sentencepiece, issue 207), and the library itself splits batches among
- * threads. */
+/* Only spm.cc uses libsentencepiece, which is C++; no exception leaves it. The library allocates its own memory; the
+ * context only records errors. Threads may share an open model: its author calls a processor thread-safe
+ * (google/sentencepiece, issue 207). */
 
 typedef struct rill_spm rill_spm;
 
@@ -43,22 +42,20 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 
-/* Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016, in the form of
- * FSMT's merges.txt: one pair per line, in merge order; subword tokens at the end of a word end in </w>, unless words
- * are unmarked, as in GPT-2. The lines of merges.txt are stored as a rill_vocabulary, which any number of threads may
- * share. */
+/* Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016, as in
+ * FSMT's merges.txt: a pair per line, in merge order. Subword tokens at the end of a word end in </w>, unless words
+ * are unmarked, as in GPT-2. Threads may share merges. */
 
-/* Read merges.txt at `path`, without the line that states a version, with which GPT-2's begins.
- *   out: on success the caller closes it; on failure NULL
+/* Read merges.txt at `path`, without the line that states a version.
+ *   out: the caller closes it; NULL on failure
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path);
 
-/* Read merges from bytes in memory, otherwise as rill_merges_open(); `name` stands for the path in errors. */
+/* As rill_merges_open(), from bytes in memory; `name` stands for the path in errors. */
 rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                               size_t length);
 
-/* A BPE encoder for one thread. Zero-initialise it and set the context and the merges. Its memory is reused from word
- * to word. */
+/* A BPE encoder for one thread. Zero-initialise it and set `ctx` and `merges`. Words reuse its memory. */
 typedef struct rill_bpe {
     rill_context *ctx;
     const rill_vocabulary *merges;
@@ -72,18 +69,16 @@ typedef struct rill_bpe {
 
 void rill_bpe_clear(rill_bpe *bpe);
 
-/* Split a word of valid UTF-8, one character at least, into subword tokens, in order. Time is O(n log n).
+/* Call fn with the subword tokens of a word, in order. The word is valid UTF-8, not empty. Time is O(n log n).
  *   RILL_OK · RILL_ERR_MEMORY · what fn returned */
 rill_status rill_bpe_split(rill_bpe *bpe, const char *word, size_t length, rill_word_fn fn, void *user);
 
 /* --- added tokens: token_set.c ------------------------------------------------------------------------------------ */
 
-/* A Hugging Face directory has its vocabulary in several files. One file has the base tokens, which are subword tokens;
- * a rule of the model family gives their ids. Other files have added tokens: languages, sentinels, masks. An added
- * token is recognised verbatim wherever it occurs in a text.
- * Order of use: set the first four members, and put the base tokens into the vocabulary; rill_token_set_end_base();
- * rill_token_set_add() for added tokens; rill_token_set_finish(); at last rill_arena_clear(). A finished set is const: any
- * number of threads may split texts with it. */
+/* Base tokens are the subword tokens of a Hugging Face directory; a rule of the model family gives their ids. Added
+ * tokens, from other files, are languages, sentinels and masks, recognised verbatim wherever they occur in a text.
+ * Order of use: set the first four members, and fill the vocabulary with base tokens; rill_token_set_end_base();
+ * rill_token_set_add(); rill_token_set_finish(); at last rill_arena_clear(). Threads may share a finished set. */
 
 enum {
     RILL_TOKEN_SPECIAL = 1,     /* omitted from output text */
@@ -108,8 +103,7 @@ typedef struct rill_token_set {
     int32_t limit;               /* maximum number of tokens: the model's vocabulary size */
     rill_added_token *added;     /* [n_added]; after rill_token_set_finish() by first byte, longest first */
     size_t n_added;
-    /* Kinds of ids that M2M100 allows: an added token may have the id of another one, and up to `max_gap` unused ids may
-     * come before an id. */
+    /* M2M100 allows an added token with the id of another token, and up to `max_gap` unused ids before an id. */
     int may_share_ids;
     int32_t max_gap;
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
@@ -118,9 +112,9 @@ typedef struct rill_token_set {
 /* Check the base tokens. RILL_OK · RILL_ERR_FORMAT (none, too many, an empty one) */
 rill_status rill_token_set_end_base(const rill_token_set *tokens);
 
-/* Add an added token. If it is a base token, it keeps its id. Otherwise it gets the next free id; `id` must be that id, or
- * negative (or as may_share_ids and max_gap allow). Adding a token again merges the flags. Tokens
- * beyond `limit` are ignored, because directories may list more tokens than the model has.
+/* Add an added token. A base token keeps its id. Another token gets the next free id: `id` is that or negative, or
+ * as may_share_ids and max_gap allow. Adding a token again merges the flags. Tokens beyond `limit` are ignored:
+ * directories may list more tokens than the model has.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_token_set_add(rill_token_set *tokens, const char *text, size_t length, int64_t id, int flags);
 
@@ -136,15 +130,15 @@ void rill_token_set_finish(rill_token_set *tokens);
 /* The flags of an added token; -1 if the id is not that of an added token. */
 int rill_token_set_flags(const rill_token_set *tokens, int32_t id);
 
-/* Split a text at its added tokens, from left to right; if several tokens match at a position, the longest is used.
- * Calls `token` with each added token, and `part` with the text between added tokens.
- *   without   flags: added tokens with any of them are treated as text
+/* Split a text at added tokens, from left to right, the longest match first. Calls `token` with each added token,
+ * and `part` with the text between them.
+ *   without   flags: added tokens with any of them are text
  *   RILL_OK · the status that a function returned */
 typedef rill_status (*rill_added_fn)(void *user, const rill_added_token *token);
 rill_status rill_token_set_split(const rill_token_set *tokens, int without, const char *text, size_t length,
                                  rill_word_fn part, rill_added_fn token, void *user);
 
-/* Return 1 if the character has Unicode's property White_Space. */
+/* Returns 1 if the character has Unicode's property White_Space. */
 int rill_is_white_space(int32_t character);
 
 /* Length in bytes of the white-space character at the start of valid UTF-8, or 0. */
@@ -152,48 +146,46 @@ size_t rill_white_space_length(const char *text, size_t length);
 
 /* --- pipelines: tokenizer_json.c, pipeline.c, bpe.c --------------------------------------------------------------- */
 
-/* Tokenizers of Hugging Face's library `tokenizers`, read from tokenizer.json. A pipeline is a list of normalizers on
- * the whole text, a pre-tokenizer into words, and a model that splits words into subword tokens: unigram or BPE.
- * A pipeline outputs the texts of tokens; a run of unknown characters is one token. The caller splits texts at added
- * tokens before, and maps the tokens to ids afterwards.
- * Unsupported settings are errors that name the key. The pipeline differs from the library in two ways. A precompiled
- * normalizer replaces the longest match at each position, as SentencePiece does, instead of whole grapheme clusters.
- * Added tokens with `normalized` are matched in the original text. Any number of threads may share a pipeline. */
+/* Tokenizers of the library `tokenizers`, read from tokenizer.json. A pipeline has normalizers for the text, a
+ * pre-tokenizer into words, and a model, unigram or BPE, that splits words into subword tokens.
+ * Output is the tokens' text; a run of unknown characters is one token. The caller splits texts at added tokens
+ * first, and maps tokens to ids afterwards.
+ * Unsupported settings are errors that name the key. Deviations: a precompiled normalizer replaces the longest
+ * match, as in SentencePiece, not whole grapheme clusters. Added tokens with `normalized` match the original text.
+ * Threads may share a pipeline. */
 
 typedef struct rill_pipeline rill_pipeline;
 
-/* Build a pipeline from a JSON document, which may be freed afterwards, and add its vocabulary and added tokens to `tokens`.
- *   name   name of the file, for error messages; must outlive the pipeline
+/* Build a pipeline from a JSON document, and add its vocabulary and added tokens to `tokens`. The document may be
+ * freed afterwards.
+ *   name   the file's name in errors; must outlive the pipeline
  *   RILL_OK · RILL_ERR_FORMAT (the message names the key) · RILL_ERR_MEMORY */
 rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,
                                rill_token_set *tokens);
 
-/* Build a byte-level BPE pipeline with GPT-2's pre-tokenization, and read its merges.txt at `path`. The caller reads
- * vocab.json.
- *   prefix   prepend a space to a text that does not start with one
+/* Build GPT-2's byte-level BPE with merges.txt at `path`. The caller reads vocab.json.
+ *   prefix   1: prepend a space, unless the text starts with one
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx, const char *path, int prefix);
 
 /* Build a pipeline whose tokens are the bytes of a text, <0x00> to <0xFF>; see rill_byte_token(). RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx);
 
-/* Write the name of a byte's token, such as <0x2A>, and a NUL. Return its length. */
+/* Write the name of a byte's token, such as <0x2A>, and a NUL. Returns its length. */
 size_t rill_byte_token(unsigned char byte, char out[8]);
 
 void rill_pipeline_close(rill_pipeline *self); /* NULL is allowed */
 
-/* Set the pipeline's vocabulary, which must outlive the pipeline. Call it before splitting the first text. RILL_OK ·
- * RILL_ERR_MEMORY */
+/* Set the vocabulary before splitting the first text. It must outlive the pipeline. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_set_vocabulary(rill_pipeline *self, const rill_vocabulary *vocabulary);
 
-/* Split valid UTF-8 without added tokens into subword tokens, and call fn with each. `first`: the text is the start of the
- * input, not a part after an added token.
+/* Call fn with each subword token of valid UTF-8 without added tokens. `first`: the text starts the input.
  *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
 rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, int first, const char *text,
                                 size_t length, rill_word_fn fn, void *user);
 
-/* Append the text of n subword tokens, which is made valid UTF-8: what is not becomes U+FFFD; for bytes it is omitted.
- * RILL_OK · RILL_ERR_MEMORY */
+/* Append the text of n subword tokens, as valid UTF-8: other bytes become U+FFFD, or are omitted by a pipeline of
+ * bytes. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out);
 
@@ -247,8 +239,8 @@ struct rill_pipeline {
     int32_t *sorted_ids; /* unigram: [n_scores] ids sorted by the tokens' bytes */
 };
 
-/* pipeline.c: parse SentencePiece's precompiled character map in place; `bytes` must outlive *out. Return 1, or 0 if
- * the map is corrupt. */
+/* pipeline.c: parse SentencePiece's precompiled character map in place; `bytes` must outlive *out. Returns 0 if the
+ * map is corrupt. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size);
 
 /* bpe.c: find a unigram model's best segmentation of a word, and call fn with each token. RILL_OK · RILL_ERR_MEMORY */

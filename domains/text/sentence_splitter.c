@@ -1,7 +1,7 @@
-/* Splits a text into sentences; see sentence_splitter.h.
+/* Splits a text into sentences.
  *
- * Sections: characters · abbreviations · boundaries · sentences. Source of the rules (SB3 to SB8a):
- * unicode.org/reports/tr29, section 5. */
+ * Source of the rules (SB3 to SB8a): unicode.org/reports/tr29, section 5.
+ * Sections: characters · abbreviations · boundaries · sentences. */
 #include "sentence_splitter.h"
 
 #include <string.h>
@@ -88,7 +88,7 @@ static sentence_break break_kind(int32_t c, int greek)
     return kind_by_category(c);
 }
 
-/* Return the character that ends before *pos, and move *pos to its start; begin < *pos. */
+/* Returns the character that ends before *pos, and move *pos to its start; begin < *pos. */
 static int32_t read_prev_char(const char *text, size_t begin, size_t *pos)
 {
     const size_t end = *pos;
@@ -104,7 +104,7 @@ static int is_space(int32_t c)
     return k == SPACE || k == SEPARATOR;
 }
 
-/* Return 1 if the text has a letter or a digit. From a sentence without them, a translation model would invent text. */
+/* From a sentence without letters and digits a translation model would invent text. */
 static int has_letter_or_digit(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {
@@ -132,22 +132,21 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Words whose full stop usually does not end a sentence. "etc" and other words whose full stop often ends a sentence
- * are not in the list. Cutting a sentence in two harms a translation more than leaving two sentences together. */
+/* Words whose full stop rarely ends a sentence. "etc" is not among them. A sentence cut in two harms a translation
+ * more than two sentences together. */
 static const char *const abbreviations[] = {
     "Abb", "Abs",  "al",  "Art", "Aufl", "bzw",  "ca",  "Capt", "cf",  "Col", "Dipl", "Dr",   "Drs", "e.g", "evtl",
     "Fig", "fig",  "Fr",  "geb", "Gen",  "ggf",  "Gov", "Hr",   "Hrn", "i.e", "inkl", "Kap",  "Lt",  "max", "min",
     "Mio", "Mlle", "Mme", "Mr",  "Mrd",  "Mrs",  "Ms",  "No",   "Nr",  "pp",  "Prof", "Rep",  "Rev", "Sen", "Sgt",
     "sog", "Sr",   "St",  "Str", "Tel",  "Univ", "vgl", "Vgl",  "vol", "Vol", "vs",   "zzgl", NULL};
 
-/* Return 1 for opening brackets and quotes before a word. Characters that are also apostrophes belong to the word ("Il
- * l'a."). */
+/* Characters that are also apostrophes are not opening quotes: they belong to the word ("Il l'a."). */
 static int is_opening(int32_t c)
 {
     return break_kind(c, 0) == CLOSE && c != '\'' && c != 0x2019;
 }
 
-/* Return 1 if the full stop before byte `end` belongs to a word: an abbreviation, a letter ("z. B."), a day of a month ("3.
+/* Returns 1 if the full stop before `end` belongs to an abbreviation, a letter ("z. B.") or a day of a month ("3.
  * Mai"). */
 static int is_abbreviated(const char *text, size_t begin, size_t end)
 {
@@ -175,7 +174,7 @@ typedef struct sentence_reader {
     int greek;
 } sentence_reader;
 
-/* Return the class of the character at *pos, and move *pos past it and the characters that extend it (SB5). */
+/* Returns the class of the character at *pos, and move *pos past it and the characters that extend it (SB5). */
 static sentence_break read_char(const sentence_reader *r, size_t *pos)
 {
     const int32_t c = rill_utf8_read(r->text, r->length, pos);
@@ -196,7 +195,7 @@ static void skip_kind(const sentence_reader *r, size_t *pos, sentence_break what
     while (*pos < r->length && peek_char(r, *pos) == what) read_char(r, pos);
 }
 
-/* Return 1 if the next word is in lower case (SB8); characters before it that are not letters are skipped. */
+/* Returns 1 if the next word is in lower case (SB8); characters before it that are not letters are skipped. */
 static int lower_case_follows(const sentence_reader *r, size_t pos)
 {
     while (pos < r->length) {
@@ -207,8 +206,7 @@ static int lower_case_follows(const sentence_reader *r, size_t pos)
     return 0;
 }
 
-/* Return 1 if a sentence ends after the stop before *pos. `prev`: class of the character before the stop. *pos moves to the
- * end of the sentence. */
+/* *pos follows the stop, and moves to the end of the sentence. `prev`: class of the character before the stop. */
 static int ends_sentence_at(const sentence_reader *r, sentence_break stop, sentence_break prev, size_t *pos)
 {
     const sentence_break next_kind = peek_char(r, *pos);
@@ -230,8 +228,7 @@ void rill_sentences_whole_text(const char *text, size_t length, rill_sentence_fn
     emit_trimmed(text, 0, length, found, user);
 }
 
-/* Return 1 for Greek: the language code "el" or "ell_Grek", optionally followed by a tab and more text, or a model
- * named like "el-en". Return 0 for "el-gato-negro". */
+/* Greek is "el" or "el_Grek", also before a tab and text, or a model name such as "el-en", but not "el-gato-negro". */
 static int is_greek(const char *language)
 {
     if (language == NULL || strncmp(language, "el", 2) != 0) return 0;

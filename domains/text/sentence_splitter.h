@@ -1,7 +1,7 @@
 /* sentence_splitter.h: splits text into sentences.
  *
- * The rules are Unicode's (UAX 29, SB1 to SB11), with exceptions for the period of abbreviations, initials and ordinals
- * ("Dr.", "z. B.", "Am 23. Mai"). Pure functions, any thread.
+ * Rules are Unicode's (UAX 29, SB1 to SB11), except for the period of abbreviations, initials and ordinals: "Dr.",
+ * "z. B.", "Am 23. Mai". Pure functions, any thread.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_SENTENCE_SPLITTER_H
 #define RILL_TEXT_SENTENCE_SPLITTER_H
@@ -11,10 +11,10 @@
 /* Called with a trimmed sentence: bytes begin .. end - 1 of the text. Return nonzero to stop. */
 typedef int (*rill_sentence_fn)(void *user, size_t begin, size_t end);
 
-/* Call `found` with each sentence in order. A sentence without a letter or digit is skipped.
- *   text: [length]; invalid UTF-8 counts as letters
- *   language: code of the text's language, e.g. "el" or "ell_Grek", or the name of a model that translates from it, e.g.
- *   "el-en"; NULL or "": unknown. Only Greek has a rule of its own: its semicolon ends questions */
+/* Call `found` with each sentence in order, except those without a letter or digit.
+ *   text      [length]; invalid UTF-8 counts as letters
+ *   language  the text's language, e.g. "el" or "ell_Grek", or a model from it, e.g. "el-en"; NULL or "": unknown.
+ *             Only Greek has a rule of its own: its semicolon ends questions */
 void rill_sentences_split(const char *text, size_t length, const char *language, rill_sentence_fn found, void *user);
 
 /* Call `found` with the whole text, trimmed, as one sentence; not if it has no letter or digit. */

@@ -13,7 +13,7 @@ struct rill_spm {
     sentencepiece::SentencePieceProcessor processor;
 };
 
-// What a failure is told as: its status, and what stands before the library's sentence.
+// How a failure is reported: its status, and the text before the library's message.
 struct failure {
     rill_context *ctx;
     rill_status status;
@@ -26,8 +26,7 @@ struct failure {
 };
 
 // Run work(), which returns what segmenters.h promises, and turn exceptions into failures.
-template <typename Work>
-static rill_status guarded(const failure &as, Work work)
+template <typename Work> static rill_status guarded(const failure &as, Work work)
 {
     try {
         return work();
@@ -75,7 +74,7 @@ const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length)
 }
 
 rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
-                          void *user)
+                            void *user)
 {
     const failure as{ctx, RILL_ERR_INPUT, "", "SentencePiece"};
     return guarded(as, [&] {
@@ -89,7 +88,8 @@ rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *
     });
 }
 
-rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *piece, const size_t *length, rill_text *out)
+rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *piece, const size_t *length,
+                            rill_text *out)
 {
     const failure as{out->ctx, RILL_ERR_FORMAT, "", "SentencePiece"};
     return guarded(as, [&] {

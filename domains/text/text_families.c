@@ -1,5 +1,4 @@
-/* The table of transformers' model families and their tokenizers, and the choice of a row for a model directory; see
- * tokenizer.h.
+/* The table of model families and their tokenizers, and the choice of a row for a model directory.
  *
  * Sections: languages · the table · choosing a row. */
 #include "family.h"
@@ -156,8 +155,8 @@ typedef struct class_reader {
     const char *file; /* the file that names it; NULL: none */
 } class_reader;
 
-/* Store the canonical name of a tokenizer class, that of the file, unless a name is stored already: without the suffix "Fast",
- * and one name for classes that read the same files. Generic classes do not identify a family. */
+/* Store the file's tokenizer class, unless one is stored: without "Fast", and with one name for classes that read
+ * the same files. Generic classes identify no family. */
 static void keep_class(class_reader *r, const char *name, const char *file)
 {
     static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};
@@ -212,8 +211,7 @@ rill_status rill_family_files(rill_context *ctx, const char *model_type, const c
     class_reader r;
     TRY(read_class(ctx, directory, &r));
     if (model_type == NULL && r.file == NULL) return RILL_OK;
-    /* A directory that names no specific tokenizer class has the type's first row. But one of type m2m_100 that has vocab.json
-     * is M2M100, not NLLB. */
+    /* Without a tokenizer class the type's first row counts. m2m_100 with vocab.json is M2M100, not NLLB. */
     const int m2m = r.file == NULL && strcmp(model_type, "m2m_100") == 0 &&
                     rill_directory_has_file(directory, "vocab.json");
     const char *class = r.file != NULL ? r.name : m2m ? "M2M100Tokenizer" : NULL;

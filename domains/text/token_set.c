@@ -1,7 +1,7 @@
-/* Numbers added tokens, and splits texts at them; see segmenters.h.
+/* Numbers added tokens, and splits texts at them.
  *
- * Invariant: added tokens are in order of insertion before rill_token_set_finish(), and sorted by first byte and decreasing
- * length after it.
+ * Invariant: added tokens are in order of insertion until rill_token_set_finish(), then by first byte and decreasing
+ * length.
  * Sections: added tokens · splitting texts. */
 #include "segmenters.h"
 
@@ -51,7 +51,7 @@ static rill_status check_number(const rill_token_set *t, const char *text, int64
                      (long long)id, found);
 }
 
-/* Give the unused ids before `id` to tokens that decoding omits. Fails if the vocabulary has a token of such a name. */
+/* Fill the unused ids before `id` with tokens that decoding omits. Their names must be free. */
 static rill_status fill_gap(rill_token_set *t, int64_t id)
 {
     char name[32];

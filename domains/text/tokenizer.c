@@ -1,13 +1,10 @@
-/* The tokenizer of a translation model: vocabularies, language tags, and a segmenter: SentencePiece, Moses with BPE, or
- * the tokenizer of a model family.
+/* A translation model's tokenizer: vocabularies, language tags, and a segmenter, which is SentencePiece, Moses with
+ * BPE, or a model family's tokenizer.
  *
- * Source: transformers' tokenization_marian.py. It has a punctuation normaliser but never calls it, so there is none
- * here.
- * Deviations: a language tag that is not in the vocabulary is an error if the vocabulary has other tags, and plain text
- * if it has none; transformers makes it <unk>. A tag ends at its first "<<"; in transformers at the last.
- *
- * Inputs of transformers' model families (m2m_100, mbart, t5 ...) are first split at added tokens. SentencePiece or the
- * pipeline of tokenizer.json then splits the text between added tokens into subword tokens.
+ * Source: transformers' tokenization_marian.py, which never calls its punctuation normaliser.
+ * Deviations: a language tag outside the vocabulary is an error if the vocabulary has tags, else plain text;
+ * transformers makes it <unk>. A tag ends at the first "<<", in transformers at the last.
+ * Inputs of model families (m2m_100, mbart, t5 ...) are first split at added tokens.
  *
  * Sections: opening · subword tokens · encoding · decoding · sentences. */
 #include "family.h"
@@ -81,8 +78,7 @@ static rill_status find_special(const rill_tokenizer *t, const rill_tokenizer_fi
                      files->source, name, what);
 }
 
-/* Find the ids of the tokens before and after an input. If source and target have separate vocabularies, eos of inputs is
- * looked up in the source vocabulary. */
+/* With separate vocabularies, inputs take eos from the source vocabulary. */
 static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     const int named = files->source_eos != NULL;
@@ -192,8 +188,7 @@ static rill_status forward_token(void *user, const rill_added_token *token)
     return s->fn(s->user, token->text.data, token->text.length);
 }
 
-/* Split a text of the source or target language into subword tokens. In a target text, names of special tokens such as
- * "</s>" are ordinary text, because decoding would omit special tokens. */
+/* In a target text, special tokens such as "</s>" are ordinary text, because decoding would omit them. */
 static rill_status split_text(const rill_tokenizer *t, rill_context *ctx, rill_side side, const char *bytes,
                               size_t length, rill_word_fn fn, void *user)
 {
@@ -237,8 +232,7 @@ static rill_status append_id(void *user, const char *piece, size_t length)
     return append_special(id >= 0 ? id : a->tokenizer->unk, a->out);
 }
 
-/* Append the id of the language tag text[0 .. *length). If the model has no language tags, set *length to 0: the tag is
- * plain text. */
+/* Without language tags in the model, *length becomes 0: the tag is plain text. */
 static rill_status append_language_tag(id_appender *a, const char *text, size_t *length)
 {
     const rill_tokenizer *t = a->tokenizer;
@@ -280,8 +274,7 @@ rill_status rill_tokenizer_output_prefix(const rill_tokenizer *t, rill_context *
     return read_languages(t, ctx, &bytes, &length, &turn, opening);
 }
 
-/* If a text for a model with tags such as <2de> begins with one, append its id and move past it. SentencePiece would put an
- * empty word before the tag. */
+/* Append the id of a leading tag such as <2de>, and move past it. SentencePiece would put an empty word before it. */
 static rill_status append_leading_tag(id_appender *a, const char **bytes, size_t *length)
 {
     const rill_family_tokenizer *f = a->tokenizer->family;
@@ -327,8 +320,7 @@ rill_status rill_tokenizer_encode(const rill_tokenizer *t, const char *bytes, si
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Append the tokens, separated by spaces. Tokens of a JSON vocabulary may contain line feeds; they become spaces,
- * because an output is one line. */
+/* Tokens of a JSON vocabulary may contain line feeds. They become spaces, because an output is one line. */
 static rill_status join_with_spaces(size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
     size_t from = out->length;
@@ -341,8 +333,8 @@ static rill_status join_with_spaces(size_t n, const char *const *piece, const si
     return RILL_OK;
 }
 
-/* Replace word-boundary marks and line breaks by spaces, and trim. SentencePiece leaves word-boundary marks in tokens
- * that are not in its model. Line breaks come from byte tokens such as <0x0A>; an output must be one line. */
+/* SentencePiece leaves word-boundary marks in tokens outside its model. Byte tokens such as <0x0A> yield line
+ * breaks, but an output must be one line. */
 static void tidy_spaces(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";
@@ -364,8 +356,7 @@ static void tidy_spaces(rill_text *out, size_t from)
     out->data[to] = '\0';
 }
 
-/* Remove spaces before punctuation and contractions, as transformers does for clean_up_tokenization_spaces. Rules are
- * applied in order, each to the result of the previous one. */
+/* transformers' clean_up_tokenization_spaces. Each rule applies to the result of the previous rule. */
 static void clean_up_spaces(rill_text *out, size_t from)
 {
     static const char *const marks[] = {" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're"};
@@ -386,7 +377,7 @@ static void clean_up_spaces(rill_text *out, size_t from)
     }
 }
 
-/* Return 1 for special tokens, which decoding omits. SentencePiece itself omits the special tokens of its model. */
+/* Returns 1 for special tokens, which decoding omits. SentencePiece itself omits the special tokens of its model. */
 static int is_special(const rill_tokenizer *t, int32_t action, const char *piece)
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};

@@ -1,11 +1,10 @@
-/* tokenizer.h: a model's tokenizer: encodes text to token ids and decodes ids to text.
+/* tokenizer.h: encodes text to token ids and decodes ids to text.
  *
- * A model's architecture names the vocabulary files of the directory and the segmenter: SentencePiece, or Moses
- * tokenization with byte pair encoding (moses.h). A segmenter only splits text into tokens. The vocabulary file gives
- * their ids; a token that is not in it gets the id of <unk>, as in transformers' translation models. With
- * SentencePiece, a first word of the form >>xx<< is one token that names the target language of a multilingual model.
- * transformers' model families such as mbart and t5 have other rules for ids and languages (text_families.c).
- * Any number of threads may share a tokenizer, each with its own context.
+ * A model's architecture names the vocabulary files and the segmenter: SentencePiece, or Moses tokenization with BPE
+ * (moses.h). The segmenter splits text; the vocabulary gives the tokens' ids, or that of <unk>, as in transformers.
+ * With SentencePiece, a first word >>xx<< is one token, the target language of a multilingual model. Model families
+ * such as mbart and t5 have rules of their own (text_families.c).
+ * Threads may share a tokenizer, each with its own context.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_TOKENIZER_H
 #define RILL_TEXT_TOKENIZER_H
@@ -29,8 +28,8 @@ typedef struct rill_tokenizer_files {
     int target_optional;         /* 1: if `target` is NULL or absent, both sides use the vocabulary `source` */
     int32_t source_vocab_size, target_vocab_size; /* maximum sizes of the vocabularies */
     const char *target_vocab_key; /* key in config.json of the target vocabulary's maximum size, or NULL */
-    /* Target id of eos. It also ends inputs, unless source_eos is set or the vocabularies are separate; an input
-     * then ends in the source token source_eos, by default </s>. */
+    /* Target id of eos. It also ends inputs, unless source_eos is set or the vocabularies are separate: inputs then
+     * end in source_eos, by default </s>. */
     int32_t eos;
     /* The source tokens before and after an input. source_bos NULL: no token before it; source_eos NULL: see `eos`. */
     const char *source_bos, *source_eos;
@@ -44,8 +43,8 @@ typedef struct rill_tokenizer_files {
     /* FAMILY: the model family (text_families.c); its source and target share one vocabulary. */
     const rill_family *family;
     int tokenized; /* 1: inputs and outputs are tokens separated by spaces */
-    /* Not FAMILY, 1: the directory's tokenizer_config.json, special_tokens_map.json and added_tokens.json, which are optional,
-     * add tokens to the vocabularies (tokenizer_config.c). */
+    /* Not FAMILY, 1: the directory's optional tokenizer_config.json, special_tokens_map.json and added_tokens.json
+     * add tokens to the vocabularies. */
     int has_added_tokens;
     /* From the configuration: start of the decoder input, and forced first action; -1: unset. */
     int32_t decoder_start, forced_bos;
@@ -90,57 +89,56 @@ typedef struct rill_ids {
 } rill_ids;
 
 /* Read the vocabularies, and the files of files->kind.
- *   out: on success the caller closes it; on failure NULL
+ *   out: the caller closes it; NULL on failure
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
 
 void rill_tokenizer_close(rill_tokenizer *text); /* NULL is allowed */
 
-/* Append the token ids of an input, with special tokens before and after it, including eos; append nothing for an empty
- * input. Set *opening to how outputs of this input start. Allocates from out->ctx, which also records errors.
+/* Append an input's token ids, with its special tokens; nothing for an empty input. Set *opening to how its outputs
+ * start. Allocates from out->ctx, which records errors.
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, a language unknown to the model) · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_encode(const rill_tokenizer *text, const char *bytes, size_t length, rill_ids *out,
                                   rill_output_prefix *opening);
 
-/* Set *opening as rill_tokenizer_encode() does, from the input's language columns; bytes NULL: from the default languages.
+/* Set *opening from the input's language columns or, if bytes is NULL, from the default languages.
  *   RILL_OK · RILL_ERR_INPUT (recorded in ctx: a language unknown to the model, or missing) */
 rill_status rill_tokenizer_output_prefix(const rill_tokenizer *text, rill_context *ctx, const char *bytes,
                                          size_t length, rill_output_prefix *opening);
 
-/* Check that inputs can be encoded: a multilingual model needs languages, from options or from each input's columns.
- * Without languages the tokenizer of a multilingual model can only decode.
+/* Check that a multilingual model has languages for inputs, from options or from columns. Without them it can only
+ * decode.
  *   RILL_OK · RILL_ERR_OPTION (recorded in ctx; the message names the missing option) */
 rill_status rill_tokenizer_check_languages(const rill_tokenizer *text, rill_context *ctx);
 
-/* Append the text of n actions. Text omits special tokens, among them <unk> and languages; tokenized output contains them.
- * Allocates from out->ctx, which also records errors.
+/* Append the text of n actions. Special tokens, among them <unk> and languages, are in tokenized output only.
+ * Allocates from out->ctx, which records errors.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece failed) */
 rill_status rill_tokenizer_decode(const rill_tokenizer *text, size_t n, const int32_t *action, rill_text *out);
 
-/* Split a target text into subword tokens, and call fn with each in order. The tokens need not be in the vocabulary.
- * Allocates from `ctx`, which also records errors.
+/* Call fn with each subword token of a target text, in order; the vocabulary may lack it. Allocates from `ctx`,
+ * which records errors.
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8) · RILL_ERR_MEMORY · the status that fn returned */
 rill_status rill_tokenizer_split(const rill_tokenizer *text, rill_context *ctx, const char *bytes, size_t length,
                                  rill_word_fn fn, void *user);
 
-/* Return 1 if an input is text to translate, which may be split into sentences; 0 if this input is not; -1 if no input
- * of this model is (summarisation, tokenized inputs). *head = length in bytes of the language tag, language columns or
- * T5 task prefix at the start of the input; the caller repeats these bytes before each sentence. */
+/* Returns 1 for a text to translate, which may be split into sentences; 0 for another input; -1 if the model has no
+ * translations (summarisation, tokenized inputs). *head = length in bytes of a leading language tag, language
+ * columns or T5 task prefix, which the caller repeats before each sentence. */
 int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes, size_t length, size_t *head);
 
 /* --- families: text_families.c ------------------------------------------------------------------------------------ */
 
-/* The families are transformers' sequence-to-sequence models: m2m_100 (M2M100, NLLB, SMaLL-100), mbart (mBART-25, mBART-50),
- * bart, pegasus, t5, mt5 and umt5 (and t5 models with another vocabulary, such as MADLAD-400). config.json's model_type names
- * the family. The files of a directory decide which variant of a family it has, and the ids of its tokens. */
+/* The families are transformers' sequence-to-sequence models, by config.json's model_type: m2m_100 (M2M100, NLLB,
+ * SMaLL-100), mbart (mBART-25, mBART-50), bart, pegasus, mt5, umt5, and t5 (also with another vocabulary:
+ * MADLAD-400). A directory's files decide the variant and the token ids. */
 
-/* Return 1 if a family has this model_type. */
+/* Returns 1 if a family has this model_type. */
 int rill_family_exists(const char *model_type);
 
-/* Fill *out with the family and its tokenizer files in the directory, except for vocabulary sizes and the model's special
- * tokens. Pointers in *out refer to static memory and to `directory`.
- *   model_type   config.json's; NULL: the type of the tokenizer that the directory's tokenizer_config.json names, and if it names
- *                none, or one that no family has, *out is unchanged
+/* Fill *out with the family and its files in the directory, not with vocabulary sizes and special tokens. *out
+ * points into static memory and `directory`.
+ *   model_type   config.json's. NULL: by the tokenizer of tokenizer_config.json; *out is unchanged if no family has it
  *   RILL_OK · RILL_ERR_FORMAT (tokenizer_config.json is wrong, or names an unsupported tokenizer) · RILL_ERR_IO ·
  *   RILL_ERR_MEMORY */
 rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,

@@ -1,8 +1,8 @@
-/* Reads the names, ids and flags of tokens from tokenizer_config.json, special_tokens_map.json and added_tokens.json, and adds
- * added tokens to the vocabularies of Marian and FSMT models; see family.h.
+/* Reads tokens' names, ids and flags from tokenizer_config.json, special_tokens_map.json and added_tokens.json. Adds
+ * added tokens to Marian and FSMT vocabularies.
  *
- * If several of these files have a key, the first in this order counts. jansson has checked that strings are UTF-8
- * without NULs.
+ * Of several files with a key, the first in this order counts. jansson has checked that strings are UTF-8 without
+ * NULs.
  * Sections: files · values · added tokens · Marian and FSMT. */
 #include "family.h"
 
@@ -59,7 +59,6 @@ const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, co
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
 
-/* A token and its id. */
 typedef struct numbered_token {
     long long id;
     const char *text;
@@ -166,9 +165,10 @@ rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *confi
 
 /* --- Marian and FSMT ---------------------------------------------------------------------------------------------- */
 
-/* Source: transformers' tokenization_python.py. Texts are split at added tokens first, special tokens such as </s>
- * included, and what is between them is split into subword tokens.
- * Added tokens share the ids of both sides: a target vocabulary of its own gets the same ids, or the directory is refused. */
+/* Source: transformers' tokenization_python.py. Texts are split at added and special tokens first, then into subword
+ * tokens.
+ * Source and target share the ids of added tokens. A separate target vocabulary gets the same ids, or the directory
+ * is an error. */
 
 /* Add the special tokens of the tokenizer class, if the vocabulary has them. Only FSMT has <s>. */
 static rill_status add_specials(const rill_tokenizer_config *config, int has_begin, rill_token_set *tokens)

@@ -1,7 +1,7 @@
-/* Reads tokenizer.json; see segmenters.h.
+/* Reads tokenizer.json.
  *
- * Source: the format that the tokenizers library writes and reads, including older forms (without "type", merges as
- * strings). Each function reads the types that it supports; any other type is an error whose message names the type.
+ * Source: the tokenizers library, including its older forms (no "type", merges as strings). An unsupported type is
+ * an error that names it.
  * Sections: keys · normalizers · words · decoders and templates · models · added tokens · entry point. */
 #include "segmenters.h"
 
@@ -40,7 +40,6 @@ static int is_absent(const json_t *value)
     return value == NULL || json_is_null(value) || json_is_false(value);
 }
 
-/* Read a boolean; `fallback` if the key is absent. */
 static int get_bool(const json_t *part, const char *key, int fallback)
 {
     const json_t *value = json_object_get(part, key);
@@ -53,8 +52,7 @@ static rill_status copy_string(const tokenizer_json_reader *r, const json_t *tex
     return rill_arena_copy(&r->p->arena, json_string_value(text), out->length, r->name, &out->data);
 }
 
-/* Call `read` with `part`. If the type of `part` is "Sequence", call it for each element of the array at key `list`
- * instead, recursively. */
+/* A part of type "Sequence" stands for the parts in the array at key `list`, recursively. */
 typedef rill_status (*part_fn)(tokenizer_json_reader *r, const json_t *part);
 static rill_status for_each_part(tokenizer_json_reader *r, const char *key, const json_t *part, const char *list,
                                  part_fn read, int depth)
@@ -79,7 +77,7 @@ static int base64_digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decode base64 into `out`, a buffer as long as the text. Return the number of bytes, or 0 if the text is invalid. */
+/* `out` is as long as the text. Returns the number of bytes, 0 if the text is invalid. */
 static size_t decode_base64(const char *text, size_t length, char *out)
 {
     size_t n = 0;
@@ -110,8 +108,8 @@ static rill_status read_charsmap(tokenizer_json_reader *r, const json_t *part, r
     return refuse_key(r, "normalizer.precompiled_charsmap", "the table is damaged");
 }
 
-/* Read a Replace normalizer. Its pattern must be a string, a regular expression without special characters, or the regular
- * expression " {2,}" for runs of spaces or "\\n" for line feeds. */
+/* The pattern is a string, a regular expression without special characters, " {2,}" (runs of spaces), or "\\n" (line
+ * feeds). */
 static rill_status read_replace(tokenizer_json_reader *r, const json_t *part, rill_normalizer *out)
 {
     const json_t *pattern = json_object_get(part, "pattern"), *to = json_object_get(part, "content");
@@ -207,8 +205,7 @@ static rill_status read_pre_tokenizer(tokenizer_json_reader *r, const json_t *pa
 
 /* --- decoders and templates --------------------------------------------------------------------------------------- */
 
-/* Check that the decoder fits the pre-tokenizer. The decoder's settings are not read: tokens are joined by the inverse
- * of the rules that split them. */
+/* The decoder's settings are not read: tokens are joined by the inverse of the rules that split them. */
 static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"};
@@ -217,8 +214,7 @@ static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
     return fits ? RILL_OK : refuse_type(r, "decoder", part);
 }
 
-/* Check that the post-processor is one that adds special tokens. Its settings are ignored: the family's row in the
- * table says which special tokens surround an input. */
+/* The settings are ignored: the family's row in the table gives the special tokens of an input. */
 static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"TemplateProcessing", "RobertaProcessing", "BertProcessing", "ByteLevel"};

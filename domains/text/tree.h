@@ -1,21 +1,17 @@
 /* tree.h: reads and writes constituency trees in Penn Treebank brackets.
  *
- * A tree is an array of nodes in the order of their opening brackets. The descendants of node i are nodes i + 1 to
- * node[i].end - 1, and words are numbered from left to right. A node either has child nodes, or is a part-of-speech tag with
- * one word.
- *
+ * A tree is an array of nodes in the order of their opening brackets; words are numbered from left to right. A node
+ * has child nodes, or is a part-of-speech tag with one word.
  * Reading simplifies trees as parsers usually do:
- *   traces              a word tagged -NONE- is removed, and so is a constituent that then has no words
- *   function tags       a label is cut before its first '-', '=' or '|', unless that is its first character: NP-SBJ-1, NP=2
- *                       and ADVP|PRT become NP, NP, ADVP. Tags of words are not cut. With RILL_TREE_KEEP_BARS labels are not
- *                       cut at '|'
+ *   traces              words tagged -NONE-, and constituents without other words, are removed
+ *   function tags       a label ends before its first '-', '=' or '|', unless that is its first character: NP-SBJ-1, NP=2 and
+ *                       ADVP|PRT become NP, NP, ADVP. Tags of words are not cut. RILL_TREE_KEEP_BARS: '|' does not end it
  *   empty labels        the outer bracket of "( (S ...))" in .mrg files gets the label TOP
- * With RILL_TREE_AS_WRITTEN only empty labels are changed.
- * Words stay as written in the file, where "(" is -LRB-; rill_tree_escape() and rill_tree_unescape() convert them.
+ * With RILL_TREE_AS_WRITTEN only empty labels are changed. Words stay as written, e.g. -LRB- for "(".
  *
- * Order of use: a zeroed rill_tree with ctx set; any number of trees read into it, each of which replaces the previous one
- * and reuses its memory; rill_tree_clear(). No function is recursive: only memory limits the depth of a tree.
- * Memory: labels and words are slices of the text that was read, which must outlive the tree. One thread at a time.
+ * Zero-initialise a rill_tree and set ctx; read trees, each of which replaces the last and reuses its memory;
+ * rill_tree_clear(). No function is recursive: only memory limits the depth.
+ * Labels and words are slices of the text, which must outlive the tree. One thread at a time.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_TREE_H
 #define RILL_TEXT_TREE_H
@@ -42,19 +38,19 @@ typedef struct rill_tree {
 
 enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };
 
-/* Read the only tree of a line; spaces around it are allowed.
+/* Read the only tree of a line, with any spaces around it.
  *   RILL_OK · RILL_ERR_MEMORY
- *   RILL_ERR_INPUT  malformed: unbalanced or empty brackets, a word at a wrong position, no words, an empty line; recorded with the
+ *   RILL_ERR_INPUT  unbalanced or empty brackets, a word at a wrong position, no words, an empty line; recorded with the
  *                   column. *tree is then empty */
 rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, int flags);
 
-/* Append the tree in one line. If `indented` is set, write one constituent per line, indented by two spaces more than its
- * parent (at most 32 levels), with the words at the start of a constituent on the line of its label. No newline at the end.
+/* Append the tree in one line. `indented`: one constituent per line, two spaces deeper than its parent, up to 32
+ * levels; leading words share its label's line. No newline at the end.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_tree_write(rill_tree *tree, rill_text *out, int indented);
 
-/* Build a tree bracket by bracket: rill_tree_begin(), then rill_tree_open(), _word() and _close() in the order of the
- * brackets. Each open() needs a close(), with a word or another bracket between them.
+/* Build a tree: rill_tree_begin(), then rill_tree_open(), _word() and _close() in the order of the brackets. Each
+ * bracket needs a word or another bracket.
  *   RILL_OK · RILL_ERR_MEMORY */
 void rill_tree_begin(rill_tree *tree);
 rill_status rill_tree_open(rill_tree *tree, rill_slice label);
@@ -64,8 +60,7 @@ void rill_tree_close(rill_tree *tree);
 /* Free the memory. */
 void rill_tree_clear(rill_tree *tree);
 
-/* rill_tree_escape() appends a word as trees spell it: each ( ) { } in it becomes -LRB- -RRB- -LCB- -RCB-.
- * rill_tree_unescape() reverses this.
+/* Append a word as trees spell it, with -LRB- -RRB- -LCB- -RCB- for ( ) { }, or the reverse.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_tree_escape(rill_text *out, const char *word, size_t length);
 rill_status rill_tree_unescape(rill_text *out, const char *word, size_t length);

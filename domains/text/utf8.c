@@ -1,5 +1,4 @@
-/* UTF-8 validation and decoding, slices of texts, and the words of a text; see utf8.h. Most text is ASCII, so
- * rill_utf8_check() tests eight bytes at once for it. */
+/* UTF-8 validation and decoding, slices and words. rill_utf8_check() tests eight bytes at once for ASCII. */
 #include "utf8.h"
 
 #include <string.h>
@@ -10,7 +9,7 @@
 
 /* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
-/* Return the length of the character at the start of `bytes`, and set *c to it; 0 and -1 if it is malformed. */
+/* Returns the length of the character at the start of `bytes`, and set *c to it; 0 and -1 if it is malformed. */
 static size_t read_char(const char *bytes, size_t length_left, utf8proc_int32_t *c)
 {
     const utf8proc_ssize_t max = length_left < 4 ? (utf8proc_ssize_t)length_left : 4;

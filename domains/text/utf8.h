@@ -1,6 +1,7 @@
-/* utf8.h: UTF-8, slices of texts, and the words of a text.
+/* utf8.h: UTF-8, slices and words of a text.
  *
- * Valid UTF-8 is what RFC 3629 allows: shortest forms, no surrogates, no characters above U+10FFFF. Pure functions, any thread.
+ * UTF-8 is valid by RFC 3629: shortest forms, no surrogates, no characters above U+10FFFF. Pure functions, any
+ * thread.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_UTF8_H
 #define RILL_TEXT_UTF8_H
@@ -14,19 +15,19 @@ RILL_C_BEGIN
 
 /* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
-/* Return the offset of the first byte that is not part of a well-formed character, or `length` if there is none. */
+/* Returns the offset of the first byte that is not part of a well-formed character, or `length` if there is none. */
 size_t rill_utf8_check(const char *bytes, size_t length);
 
-/* Return the length in bytes of the well-formed character at the start of `bytes`, or 0 if it is malformed. length_left > 0 */
+/* Returns the length in bytes of the well-formed character at the start of `bytes`, or 0 if it is malformed. length_left > 0 */
 size_t rill_utf8_length(const char *bytes, size_t length_left);
 
-/* Return the character at *pos < length, and move *pos past it. If it is malformed, return -1 and move *pos by 1. */
+/* Returns the character at *pos < length, and move *pos past it. If it is malformed, return -1 and move *pos by 1. */
 int32_t rill_utf8_read(const char *text, size_t length, size_t *pos);
 
-/* Return the number of bytes up to the start of the next character, at least 1; length > 0. */
+/* Returns the number of bytes up to the start of the next character, at least 1; length > 0. */
 size_t rill_utf8_skip(const char *text, size_t length);
 
-/* Return the offset of the character that ends before `pos`; pos > 0. */
+/* Returns the offset of the character that ends before `pos`; pos > 0. */
 size_t rill_utf8_prev(const char *text, size_t pos);
 
 /* Tests for ASCII characters; the locale has no effect. */
@@ -55,11 +56,11 @@ typedef struct rill_slice {
     size_t length;
 } rill_slice;
 
-/* Return 1 if a slice equals a NUL-terminated string, or if two slices are equal. */
+/* Returns 1 if a slice equals a NUL-terminated string, or if two slices are equal. */
 int rill_slice_is(rill_slice slice, const char *text);
 int rill_slice_equal(rill_slice a, rill_slice b);
 
-/* Return the index of the name that equals the slice, or -1. */
+/* Returns the index of the name that equals the slice, or -1. */
 int rill_slice_index(rill_slice slice, const char *const *names, size_t n);
 #define RILL_SLICE_INDEX(slice, names) rill_slice_index(slice, names, sizeof(names) / sizeof *(names))
 #define RILL_NAME_INDEX(name, names) RILL_SLICE_INDEX(((rill_slice){(name), strlen(name)}), names)
@@ -67,15 +68,15 @@ int rill_slice_index(rill_slice slice, const char *const *names, size_t n);
 /* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
 
-/* Return the next word of the text, and move *text past it; an empty slice at the end. Words are separated by ASCII white
- * space and control characters (bytes up to ' '), as are the tokens of a tokenized input. */
+/* Returns the next word, and moves *text past it; an empty slice at the end. ASCII white space and control
+ * characters (bytes up to ' ') separate words, as in tokenized inputs. */
 rill_slice rill_next_word(rill_slice *text);
 
-/* Length in bytes of the Unicode space at the start of a text, or 0. rill_blank_bytes() also counts the zero-width
- * joiners U+200C and U+200D, which occur within words; this function does not. */
+/* Length in bytes of the Unicode space at the start of a text; 0: none. Unlike rill_blank_bytes(), the zero-width
+ * U+200C and U+200D do not count. */
 size_t rill_space_length(const char *text, size_t length);
 
-/* Return the next word of natural text, which Unicode spaces separate. (Model tokens are separated by ASCII spaces.) */
+/* Returns the next word of natural text, which Unicode spaces separate. ASCII spaces separate model tokens. */
 rill_slice rill_next_text_word(rill_slice *text);
 
 /* Call fn with each word that rill_next_word() returns. RILL_OK · the status that fn returned */

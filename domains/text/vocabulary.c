@@ -1,13 +1,12 @@
-/* Tokens and their ids; see vocabulary.h.
+/* Tokens and their ids: the bytes of the tokens, their offsets, and a hash table of ids.
  *
- * A vocabulary is the bytes of its tokens, the offset of each token, and a hash table of ids.
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table uses linear probing.
+ * Its size is a power of two, at least twice the number of tokens. A search without success ends at an empty slot
+ * (-1), on average after 2.5 probes (Knuth, vol. 3, 6.4). Tokens are never removed.
+ * The list of a JSON vocabulary points into jansson's document, which lives as long. jansson has checked that
+ * strings are UTF-8 without NULs, and that no token occurs twice.
  *
- * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], followed by a NUL. The hash table uses open addressing
- * with linear probing. Its size is a power of two, at least twice the number of tokens, so every probe sequence reaches an
- * empty slot (-1), and an unsuccessful search takes 2.5 probes on average (Knuth, vol. 3, 6.4). Tokens are never removed.
- *
- * Sections: hashing · adding tokens · JSON · files · lookups. For JSON, jansson's document lives as long as the list of
- * tokens, which points into it; jansson has checked that strings are UTF-8 without NULs, and that an object has no token twice. */
+ * Sections: hashing · adding tokens · JSON · files · lookups. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>
@@ -63,7 +62,7 @@ static rill_status resize_table(rill_vocabulary *v, size_t slots)
 
 /* --- adding tokens ------------------------------------------------------------------------------------------------ */
 
-/* If the status is not RILL_OK, close *v and set it to NULL. Return the status. */
+/* If the status is not RILL_OK, close *v and set it to NULL. Returns the status. */
 static rill_status close_unless_ok(rill_vocabulary **v, rill_status status)
 {
     if (status == RILL_OK) return RILL_OK;
@@ -124,8 +123,7 @@ rill_status rill_vocabulary_add(rill_vocabulary *v, const char *name, const char
 
 /* --- JSON: an object {token: id}, or an array of tokens in order of ids ------------------------------------------- */
 
-/* Store a token of a JSON vocabulary in list[id], where `number` is its id. `list` has `count` elements; an element
- * whose data is NULL has no token yet. */
+/* Store a token at list[id]; `number` is the id. Elements without a token have data NULL. */
 static rill_status put_token(rill_context *ctx, const char *name, rill_slice *list, json_int_t count, const char *token,
                              const json_t *number)
 {
