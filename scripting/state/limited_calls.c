@@ -1,9 +1,9 @@
 /* Standard library functions rewritten to respect a script's limits.
  *
- *  - pcall, xpcall and coroutines raise a caught error again if a limit of the call is exhausted.
- *  - A coroutine that a limit stopped has its hooks off, so its to-be-closed variables are not closed.
- *  - Finalizers run with hooks off, so tables cannot have finalizers (__gc).
- *  - C functions that work long are charged for their work (call_costs.c).
+ *   - pcall, xpcall and coroutines raise a caught error again if a limit of the call is exhausted.
+ *   - A coroutine that a limit stopped has its hooks off, so its to-be-closed variables are not closed.
+ *   - Finalizers run with hooks off, so tables cannot have finalizers (__gc).
+ *   - C functions that work long are charged for their work (call_costs.c).
  *
  * Sections: catching errors · coroutines · metatables · loading · opening. */
 #include <string.h>

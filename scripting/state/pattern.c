@@ -1,8 +1,8 @@
 /* string.find, match, gmatch and gsub that count their work and can be stopped: Lua's versions can take days on a short pattern.
  *
  * pattern_compile.c turns the pattern into a list of items, which a backtracking matcher runs. A match passes each item once, so
- *  - each item has at most one open choice: the stack is allocated beforehand, and no pattern is "too complex";
- *  - backtracking runs all later items again, so captures need not be restored.
+ *   - each item has at most one open choice: the stack is allocated beforehand, and no pattern is "too complex";
+ *   - backtracking runs all later items again, so captures need not be restored.
  *
  * Results and messages are those of Lua 5.4; tests/scripting/test_patterns.c compares them.
  *

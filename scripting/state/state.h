@@ -1,16 +1,16 @@
 /* state.h: a script and its Lua state, as used by all modules of scripting/. Not installed.
  *
  * Rules
- *  - No Lua error may cross an engine frame: the engine enters a script only through script_call() or script_protect().
- *    Before that, code may use script->L only without allocating: push numbers, light userdata, C functions without
- *    upvalues, and registry values by lua_rawgeti().
- *  - Code inside a protected call may raise with luaL_error(). Its C memory must belong to a userdata or to the script,
- *    or the error would leak it.
- *  - script->L is always the running Lua thread: state.c and limited_calls.c update it when coroutines switch.
- *  - A C function whose work grows with its data must call script_charge(), in small steps if the work is long:
- *    script_charge() stops a call that exceeds its time limit.
- *  - Arrays over engine memory carry the stamp of the engine's call. Using an array after its call has returned is an
- *    error. */
+ *   - No Lua error may cross an engine frame: the engine enters a script only through script_call() or script_protect().
+ *     Before that, code may use script->L only without allocating: push numbers, light userdata, C functions without
+ *     upvalues, and registry values by lua_rawgeti().
+ *   - Code inside a protected call may raise with luaL_error(). Its C memory must belong to a userdata or to the script,
+ *     or the error would leak it.
+ *   - script->L is always the running Lua thread: state.c and limited_calls.c update it when coroutines switch.
+ *   - A C function whose work grows with its data must call script_charge(), in small steps if the work is long:
+ *     script_charge() stops a call that exceeds its time limit.
+ *   - Arrays over engine memory carry the stamp of the engine's call. Using an array after its call has returned is an
+ *     error. */
 #ifndef RILL_SCRIPTING_STATE_H
 #define RILL_SCRIPTING_STATE_H
 

@@ -51,7 +51,7 @@ RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx,
 
 /* Record from now on the masks (boolean arrays) that the script creates but never uses, often by mistake: Lua's `a and b`, `a or b` and
  * `not a` do not combine masks, but raise no error.
- *  RILL_OK · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_watch(rill_script *script);
 /* Return the position "FILE:LINE" of script line number i that makes unused masks: in each call so far in which the line made masks,
  * some stayed unused. Lines are numbered from 0 in order of first occurrence; NULL past the last. Valid as long as the script. */

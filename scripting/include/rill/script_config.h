@@ -132,8 +132,8 @@ typedef rill_status (*rill_script_try_fn)(void *user, const rill_script_config *
 
 /* Run the script's search: call its function `tune` with a function try(point), which calls `attempt` with the configuration for the
  * point's parameter values. The limits of instructions and seconds start anew after each attempt.
- *  RILL_OK · a negative status that `attempt` returned, even if the script caught the error · RILL_ERR_OPTION ·
- *  RILL_ERR_PLUGIN · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (the script defines no function `tune`) */
+ *   RILL_OK · a negative status that `attempt` returned, even if the script caught the error · RILL_ERR_OPTION ·
+ *   RILL_ERR_PLUGIN · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (the script defines no function `tune`) */
 RILL_API rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user);
 
 RILL_C_END
