@@ -44,8 +44,8 @@ static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_le
                       array_level_names[level]);
 }
 
-/* Prepare an operand for an operation over n elements of `level`. An item's element is repeated for all cells of the item. A plain array
- * of n elements fits any level. Raises if the length does not fit. */
+/* Prepare an operand for an operation over n elements of `level`. An item's element is repeated for all cells of the item. Raises if the
+ * length does not fit. */
 static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
@@ -84,8 +84,8 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* Repeat each element of an array of items for all cells of its item. At least ARRAY_PAD copies are written, since most segments are
- * short; the next segment overwrites the excess. */
+/* Repeat each item's element for all its cells. Most segments are short, so ARRAY_PAD copies are written; the next segment overwrites
+ * the excess. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;
@@ -106,8 +106,8 @@ static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_
     o->segment = j;
 }
 
-/* Return elements [from, from + n) of the operand as doubles, n <= ARRAY_BLOCK. They are in `buffer`, or in the array itself. Read
- * blocks in order and with the same buffer; reading may restart at the first block. */
+/* Return elements [from, from + n) as doubles, n <= ARRAY_BLOCK, in `buffer` or in the array itself. Blocks are read in order, with one
+ * buffer. */
 static const double *operand_block(operand *o, const rill_script *s, int32_t from, int32_t n,
                                    double buffer[ARRAY_BLOCK + ARRAY_PAD])
 {
@@ -201,8 +201,8 @@ static void assign_same(const array *to, const array *from)
     for (int32_t i = 0; i < n; i++) mask[i] = x[i] != 0;
 }
 
-/* Assign the operand, broadcast if necessary, to the elements of `to`. Raises if lengths do not fit or an integer would be NaN. `marks`:
- * see script_array_store(); all values are checked before any is assigned. */
+/* Assign the operand, broadcast if necessary, to the elements of `to`. Raises as script_array_store() does. With `marks`, all values are
+ * checked before any is assigned. */
 static void assign(lua_State *L, const rill_script *s, const array *to, operand *from, const char *marks)
 {
     double buffer[ARRAY_BLOCK + ARRAY_PAD];
@@ -404,7 +404,7 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
     compute(op, x[0], x[1], x[2], out, n);
 }
 
-/* Apply and, or, xor or not to masks, byte by byte: the most frequent case. Returns 0 if operation or operands do not qualify, else 1. */
+/* Apply and, or, xor or not to masks, byte by byte: the most frequent case. Returns 0 for other operations and operands. */
 static int run_bytes(operation op, const operand *in, const array *result)
 {
     const int count = operations[op].operands;

@@ -336,8 +336,8 @@ static int rank(lua_State *L)
 
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
-/* Return the keys as integers in [0, *size). Returns NULL if a key is no integer or their range is too large for a table of counts. The
- * integers are in the operand's memory, in `local`, or in a userdata that is pushed. */
+/* Return the keys as integers in [0, *size), or NULL if a key is no integer or their range too large. They are in the operand's memory,
+ * in `local`, or in a userdata that is pushed. */
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {

@@ -97,8 +97,7 @@ static void push_field(lua_State *L, const script_view_class *kind, const script
     }
 }
 
-/* Look up the name at stack index 2. Pushes a field's index and returns LUA_TNUMBER, or a method's function and returns LUA_TFUNCTION.
- * Raises if the name is neither. */
+/* Look up the name at stack index 2. Pushes a field's index (LUA_TNUMBER) or a method's function (LUA_TFUNCTION), else raises. */
 static int find_name(lua_State *L, const script_view_class *kind)
 {
     lua_pushvalue(L, 2);
