@@ -169,8 +169,7 @@ static int own_is_heuristic(lua_State *L)
     return 1;
 }
 
-/* Push the name of the declared object, Lua function or native function at stack index 1. Functions are registered first. The string at
- * index 2 is the expected kind. */
+/* Push the name of the plugin at stack index 1; functions are registered first. The string at index 2 is the expected kind. */
 static int find_declared_name(lua_State *L)
 {
     /* declarations that make a plugin of a Lua function alone, by script_kind; a domain cannot be made of one */

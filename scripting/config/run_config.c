@@ -79,8 +79,7 @@ static const char **read_texts(lua_State *L)
     return texts;
 }
 
-/* Convert the list on top of the stack to an array of sweep parameters. Each inner list has a name and its values. *points: the number
- * of grid points. */
+/* Convert the list of sweep parameters on top of the stack, each a list of name and values. *points: the number of grid points. */
 static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -117,8 +116,8 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
 
 /* --- keys ---------------------------------------------------------------------------------------------------------- */
 
-/* Append a key's name, reader (a function in read.lua) and owner to the list on top of the stack. `option_owner`: a domain's name,
- * "outputs" or "the chain" for their options, else NULL. */
+/* Append a key's name, reader (a function in read.lua) and owner to the list on top of the stack. `option_owner` NULL: the key is no
+ * option. */
 static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
 {
     const char *const texts[] = {name, read, option_owner};
@@ -232,9 +231,9 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-/* Make the configuration of one sweep point. The four values on the stack are the arguments of own.apply(), which applies the parameters
- * to the script's table. The third may be a function, which then edits the table. The fourth is the order of the parameters' names, or
- * nil: sorted. *out is replaced and the old configuration freed; unchanged after a failure. Raises Lua errors. */
+/* Make the configuration of one sweep point. The four values on the stack are the arguments of own.apply(): the table, the point, a
+ * function that then edits the table or nil, and the order of the parameters or nil. *out is replaced and the old configuration freed.
+ * It is unchanged after a failure. Raises Lua errors. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
@@ -359,8 +358,8 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]): decode with the configuration of a point, and return the measures. The script may keep `try`,
- * so the end of the search clears the userdata through which it finds the search. */
+/* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. The script may keep `try` after
+ * the search, so the userdata that leads to the search is then cleared. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));
@@ -415,8 +414,8 @@ rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, vo
 
 /* --- locating errors ----------------------------------------------------------------------------------------------- */
 
-/* Plugins' names and arguments are only checked when an engine is created. After such an error, each entry of the configuration is tried
- * alone, to find the line for the message. */
+/* Plugins' names and arguments are only checked when an engine is created. Afterwards each entry is tried alone, to find the line for
+ * the message. */
 
 /* Return 1 if the plugin of this entry exists and accepts its arguments, else 0. */
 #define RETURN_WORKS(type, find)                                              \
