@@ -192,8 +192,8 @@ static void refuse_call_bound(lua_State *L, const native_function *f, int argume
             f->name, argument + 1);
 }
 
-/* function:with(arguments...): make a function with its last arguments fixed. They are converted now. The function keeps strings and
- * arrays alive, since it stores pointers to them. */
+/* function:with(arguments...): make a function with its last arguments fixed. It keeps strings and arrays alive, since it stores
+ * pointers to them. */
 static int fix_arguments(lua_State *L)
 {
     const native_function *from = native_check_function(L, 1);
@@ -225,10 +225,9 @@ static int fix_arguments(lua_State *L)
 /* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer to a libffi closure. C may keep the pointer, so
  * callbacks are only freed after the script's Lua state is closed.
  *
- * A Lua error cannot cross native stack frames, so it is recorded in script_native. All callbacks then return 0 until script_late_take()
- * has reported it.
+ * A Lua error cannot cross native stack frames. It is recorded in script_native; all callbacks return 0 until script_late_take().
  *
- * C passes arrays without a length. Scripts get arrays of one element, as comparison functions need, valid until the callback returns. */
+ * C passes arrays without a length: scripts get arrays of one element, valid until the callback returns. */
 typedef struct native_callback {
     struct native_callback *prev;
     rill_script *script;

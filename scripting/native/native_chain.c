@@ -44,8 +44,7 @@ static const kind kinds[] = {
 
 /* --- the engine's calls ------------------------------------------------------------------------------------------- */
 
-/* Return the status of a native function's result. Records a message after a failure, unless the function has recorded one: the engine
- * cleared older messages before the call. */
+/* Return the status of a native function's result. A message that a failed function has recorded is kept. */
 static rill_status check_native_result(const native_table *t, int64_t result)
 {
     rill_context *ctx = t->script->ctx;
