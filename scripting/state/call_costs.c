@@ -214,8 +214,7 @@ static int64_t clamped_integer(lua_State *L, int index)
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Return the position that the argument at `index` means in a text of `length` bytes. A negative position counts from the end. The
- * result is clamped to [0, length]. */
+/* Return the position in a text of `length` bytes that the argument at `index` means, clamped to [0, length]; negative: from the end. */
 static int64_t text_position(lua_State *L, int index, int64_t length, int64_t otherwise)
 {
     lua_Integer place = lua_isnoneornil(L, index) ? otherwise : lua_tointeger(L, index);
@@ -223,8 +222,8 @@ static int64_t text_position(lua_State *L, int index, int64_t length, int64_t ot
     return place < 0 ? 0 : place < length ? place : length;
 }
 
-/* Return the length of the text at index 1 between the positions in arguments 2 and 3, with these defaults. `last` < 0: the default is
- * the first position. */
+/* Return the length of the text at index 1 between the positions in arguments 2 and 3, with these defaults; `last` < 0: the first
+ * position. */
 static int64_t span_length(lua_State *L, int64_t first, int64_t last)
 {
     int64_t length = (int64_t)lua_rawlen(L, 1), span;
@@ -308,8 +307,8 @@ static int64_t unpack_cost(lua_State *L)
 
 /* --- the wrapper -------------------------------------------------------------------------------------------------- */
 
-/* Wraps a library function, to charge for its work. Upvalue 2 is its script_work, upvalue 3 the original function. The original runs in
- * this frame, so upvalue 1 must be a copy of its upvalue. */
+/* Wraps a library function, to charge for its work. Upvalue 2: its script_work; 3: the original, which runs in this frame; 1: a copy of
+ * the original's upvalue. */
 static int call_charged(lua_State *L)
 {
     const script_work *work = lua_touserdata(L, lua_upvalueindex(2));
@@ -378,8 +377,7 @@ static void charge_functions(lua_State *L, const script_work *table)
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
-/* Source text for the compiler, charged piece by piece. Compile time can grow much faster than the text, for example with nested
- * functions or jumps. So each charge also checks the clock. */
+/* Source text for the compiler. Each piece is charged, which also checks the clock: compile time can grow much faster than the text. */
 typedef struct compile_source {
     const char *text;
     size_t length;

@@ -52,8 +52,7 @@ static int guarded_pcall(lua_State *L)
     return finish_call(L, status, 0);
 }
 
-/* Error handler of xpcall; upvalue 1 is the script's handler. The handler is not called for errors of the limits' hook, since hooks are
- * off then. */
+/* Error handler of xpcall; upvalue 1: the script's handler. No script code may run for an error of the limits' hook: hooks are off. */
 static int guarded_handler(lua_State *L)
 {
     if (script_from_lua(L)->is_exhausted) return 1;

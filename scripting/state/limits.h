@@ -8,8 +8,8 @@
 
 enum { SCRIPT_STRIDE = 1000 }; /* number of instructions between two checks of a call's limits */
 
-/* Check the limits more often, because the script now holds a text of `bytes` bytes, which one instruction may compare with another
- * text. At most about SCRIPT_COMPARED_BYTES can be compared between checks. The allocator may call this. */
+/* Check the limits more often from now on: one instruction may compare a text of `bytes` bytes. Between checks at most about
+ * SCRIPT_COMPARED_BYTES can be compared. The allocator may call this. */
 enum { SCRIPT_COMPARED_BYTES = 64 << 20 };
 void script_note_long_text(lua_State *L, size_t bytes);
 /* Set the current interval between checks of the limits on a coroutine that is about to be resumed. */
@@ -29,8 +29,8 @@ int script_raise_exhausted(lua_State *L);
 /* Return 1 if a limit ended this coroutine: its hooks stay off, so it must not run again. */
 int script_died_exhausted(lua_State *thread);
 
-/* Check the limits at each function call of this thread, too: a chain of __call metamethods runs no instruction, but takes quadratic
- * time. The allocator may call this. */
+/* Check the limits at each function call of this thread, too: a chain of __call metamethods runs no instruction. The allocator may call
+ * this. */
 void script_check_at_calls(lua_State *L);
 
 /* If the call has used up its seconds, make it stop at its next instruction. Used by code that must not raise a Lua error. */
@@ -42,8 +42,7 @@ void script_check_seconds(rill_script *s);
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size);
 void script_heap_free(rill_script *s);
 
-/* Maximum number of stack slots of a Lua thread. Lua doubles a stack when it grows it, so calls may fail at half this size. Walking a
- * chain of __call metamethods of this length takes half a second. */
+/* Maximum number of stack slots of a Lua thread. Calls may fail at half this size, since Lua doubles a stack when it grows it. */
 enum { SCRIPT_MAX_SLOTS = 41000 };
 /* threads with more stack slots than this check the limits at each function call */
 enum { SCRIPT_SHORT_STACK = 2000 };

@@ -152,8 +152,8 @@ static const char *match_at(pattern_match *m, const char *s)
     return NULL;
 }
 
-/* Find the first match at s or later. Returns 1 and sets m->start and m->stop, or returns 0. Skips an empty match where the previous
- * match ended. */
+/* Find the first match at s or later. Returns 1 and sets m->start and m->stop, or returns 0. Skips an empty match where the
+ * previous match ended. */
 static int search(pattern_match *m, const char *s)
 {
     for (; s <= m->end; s++) {
@@ -224,7 +224,7 @@ static size_t items_size(size_t length)
     return (length + 1) * sizeof(pattern_item) + length * sizeof(pattern_choice);
 }
 
-/* Compile the pattern at stack index 2 and prepare *m for the subject at index 1. m->L and m->work must be set. `buffer` has
+/* Compile the pattern at stack index 2 and prepare *m for the subject at index 1. The caller has set m->L and m->work. `buffer` has
  * items_size() bytes. */
 static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
 {

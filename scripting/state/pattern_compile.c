@@ -59,7 +59,7 @@ static void invert(uint64_t *set)
 
 /* Read the members of a set "[...]" from the position after the '['. Returns the position after the ']', or NULL if there is none.
  *
- * The ']' is found before ranges are read, as in Lua: "[a-]" contains a hyphen, and the range of "[+-%]]" ends in '%'. */
+ * As in Lua, the ']' is found before ranges are read: "[a-]" contains a hyphen. */
 static const char *read_set(uint64_t *set, const char *p, const char *end)
 {
     int inverted = p < end && *p == '^';

@@ -305,7 +305,7 @@ static int log_text(lua_State *L)
 /* --- missing names -------------------------------------------------------------------------------------------------- */
 
 /* Raise for an undefined global that other Lua programs have, or that is a plugin's name without quotes: { absolute } would be an empty
- * list. Other undefined globals are nil. rawget(_G, name) avoids the error. */
+ * list. Other undefined globals are nil. */
 static int missing_global(lua_State *L)
 {
     static const char *const opened[] = {LUA_IOLIBNAME, LUA_OSLIBNAME, NULL};

@@ -24,8 +24,8 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Return 1 if the call has used up its CPU seconds, else 0. The slower CPU clock is read only after the remaining time has passed on the
- * wall clock, since CPU time cannot pass faster. */
+/* Return 1 if the call has used up its CPU seconds. CPU time passes no faster than wall time, so the slow CPU clock is read only when
+ * the wall clock says so. */
 static int is_out_of_time(rill_script *s)
 {
     if (s->options.seconds <= 0) return 0;

@@ -274,8 +274,8 @@ size_t script_max_text(const rill_script *s)
 
 /* --- stacks ------------------------------------------------------------------------------------------------------- */
 
-/* Return the stack address of a frame's function, the first member of Lua's frame. Lua 5.4.6 and later store an offset there while they
- * move a stack. */
+/* Return the stack address of a frame's function, the first member of Lua's frame. It is an offset while Lua 5.4.6 and later move a
+ * stack. */
 static uintptr_t frame_address(const lua_Debug *frame)
 {
     uintptr_t address;
@@ -301,9 +301,8 @@ static size_t slots_in_use(lua_State *L)
     return (size_t)(frame_address(&inner) - frame_address(&outer)) / STACK_SLOT_BYTES + (size_t)lua_gettop(L) + 1;
 }
 
-/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 request a new block without naming the old one. Its
- * size is twice the old number of slots plus five: an odd number, which almost no table has. At least about half of the old stack is
- * then in use. */
+/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 do not name the old block. Their new size is twice
+ * the old number of slots plus five: odd, as almost no table's is. At least about half of the old stack is then in use. */
 static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
 {
     enum { MAX_FRAME_VARIABLES = 300 };
@@ -321,8 +320,8 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
     if (n <= SMALL_STACK_REQUEST) return lua_checkstack(L, n > 0 ? (int)n : 0);
     const size_t used = slots_in_use(L), max_slots = SCRIPT_MAX_SLOTS - STACK_RESERVE;
     if (used > max_slots || (size_t)n > max_slots - used) return 0;
-    /* If doubling the stack would exceed its maximum, grow it to the maximum. Lua 5.4.7 refuses this at the maximum even if n slots are
-     * free; then request n slots. */
+    /* If doubling would exceed the stack's maximum, grow it to the maximum. Lua 5.4.7 fails if it has this size already; then request n
+     * slots. */
     if (!lua_checkstack(L, used + (size_t)n > max_slots / 2 ? (int)(max_slots - used) : (int)n) &&
         !lua_checkstack(L, (int)n))
         return 0;

@@ -90,8 +90,7 @@ rill_status script_late_take(script_late *late, rill_context *ctx)
     return status < 0 ? rill_fail(ctx, status, "%s", late->message) : RILL_OK;
 }
 
-/* Return 1 if the message says that Lua is out of memory, else 0. The status does not tell: a coroutine turns this error into an
- * ordinary one. */
+/* Return 1 if the message says that Lua is out of memory. The status does not tell: after a coroutine it is an ordinary error. */
 static int is_about_memory(const char *message)
 {
     static const char words[] = "not enough memory"; /* the words of Lua's message */
@@ -112,7 +111,7 @@ static rill_status error_status(rill_script *s, const char *message)
     return status;
 }
 
-/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message; *place: the length of one in bytes.
+/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message. *place: the length of one position.
  * Each coroutine.wrap() that an error passes adds a position. */
 static const char *last_place(const char *message, size_t *place)
 {

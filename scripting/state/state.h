@@ -55,7 +55,7 @@ typedef struct script_heap {
     char *bump, *bump_end; /* bytes of the newest chunk that were not carved yet: [bump, bump_end) */
 } script_heap;
 
-/* One call of a Lua function for the engine. An item is an input; its cells are its candidates, or its rows of the model's batch. */
+/* One call of a Lua function for the engine. An item is an input. Its cells are its candidates or its rows of the model's batch. */
 typedef struct script_frame {
     uint64_t stamp; /* serial number of the call; 0: no call is in progress */
     /* [items + 1] item i has the cells from offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: the call has no items */
@@ -142,8 +142,8 @@ rill_status script_late_take(script_late *late, rill_context *ctx);
  * script_call() in progress returns `status`. */
 int script_raise(lua_State *L, rill_status status);
 
-/* Subtract `work` in C from the instructions left to the call in progress. One instruction stands for a few nanoseconds of C code.
- * Raises when instructions or seconds are exhausted. */
+/* Subtract `work` from the instructions left to the call in progress. One instruction stands for a few nanoseconds of C code. Raises
+ * when instructions or seconds are exhausted. */
 void script_charge(lua_State *L, int64_t work);
 /* Give the call in progress all of its instructions and seconds again. */
 void script_reset_limits(rill_script *s);
