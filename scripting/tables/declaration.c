@@ -380,15 +380,14 @@ void script_refuse_array(lua_State *L, void *instead)
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* Repeat a failed call for each input alone until one input has failed and another has not. Returns whether some, all or no inputs fail.
- * *id: if some fail, the first failing input's id. */
+/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or no inputs fail. *id: if
+ * some fail, the first failing input. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {
     const rill_script_options limits = s->options;
     int failed = 0, passed = 0;
-    /* After an exceeded limit, each of n inputs gets 2/n of it: all together take at most twice the limit, and an input that loops
-     * forever exceeds its part. */
+    /* After an exceeded limit each of n inputs gets 2/n of it, so all inputs together take at most twice the limit. */
     if (s->has_hit_limit && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
     if (s->has_hit_limit && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
     for (int32_t i = 0; i < n && !(failed && passed); i++) {

@@ -41,7 +41,7 @@ static void check_file(lua_State *L, rill_context *ctx, rill_status status)
     if (status < 0) script_raise(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
-/* options.read(NAME): return the text of a file in the model's directory; without NAME, of the model, if it is a file. Upvalue 1 is the
+/* options.read(NAME): return the text of a file in the model's directory. Without NAME: of the model, if it is a file. Upvalue 1: the
  * model's path. */
 static int read_file(lua_State *L)
 {

@@ -89,8 +89,7 @@ static void push_joined(lua_State *L, const script_model *m, const rill_hypothes
     luaL_pushresult(&joined);
 }
 
-/* Append the string on top of the stack to `out`. Raises unless it is a string of one line. `function`: the script's function that
- * returned it. */
+/* Append the string on top of the stack, which `function` has returned, to `out`. Raises unless it is a string of one line. */
 static void append_line(lua_State *L, const char *function, rill_text *out)
 {
     if (lua_type(L, -1) != LUA_TSTRING)

@@ -159,8 +159,8 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     m->has_last |= lasts;
 }
 
-/* Read a row's choices from the table at stack index `scores`: action to log-probability. `last`: stack index of true, a set of actions
- * or nil: all, these or no actions complete the hypothesis. Raises. */
+/* Read a row's choices from the table at stack index `scores`, which maps actions to log-probabilities. `last`: stack index of the
+ * actions that complete the hypothesis: true (all), a set, or nil (none). Raises. */
 static void read_choices(lua_State *L, script_model *m, int scores, int last, int ids)
 {
     clear_choices(m);
@@ -250,8 +250,8 @@ static void push_input(lua_State *L, const rill_input *input, int text)
     lua_setfield(L, -2, "slot");
 }
 
-/* Call the script's start() or encode() for one input. start() returns a state and optional details, encode() details or nil; details
- * are a table that describes the input. If nil and a message are returned, this input alone fails. */
+/* Call the script's start() or encode() for one input. start() returns a state and optional details of the input, encode() details or
+ * nil. If nil and a message are returned, this input alone fails. */
 static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
 {
     int by_rows = m->domain->by_rows, top = lua_gettop(L);

@@ -25,7 +25,7 @@ static const struct {
                     {"switch", RILL_OPTION_SWITCH}};
 
 /* Return the string field `name` of the options entry on top of the stack, else `otherwise`. Raises if both are missing. The list at
- * stack index `kept` keeps the string alive. */
+ * index `kept` keeps the string alive. */
 static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
     size_t length;
@@ -102,8 +102,8 @@ static lua_Integer checked_length(lua_State *L, int list)
     return n;
 }
 
-/* Read the list `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL without such a field. Raises
- * if the list is invalid. */
+/* Read the list `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL without the list. Raises if it
+ * is invalid. */
 static const rill_option *read_options(lua_State *L, int declared)
 {
     int list = lua_gettop(L) + 1;

@@ -16,8 +16,7 @@
 #include "rill/engine.h"
 #include "tables.h"
 
-/* Instructions charged: STEP_WORK: a step to the parent node, often a cache miss. NAME_WORK: a look-up of a name. LETTER_WORK:
- * tokenizing a byte. ROW_WORK: a row of a method call. */
+/* Instructions charged for a step to the parent node, a look-up of a name, tokenizing a byte, and a row of a method call. */
 enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20, ROW_WORK = 10 };
 
 enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the functions in the declaration of a scorer */
@@ -110,7 +109,7 @@ static int text(lua_State *L)
 
 /* --- hypothesis state ----------------------------------------------------------------------------------------------- */
 
-/* Return the address of a number in a scorer's state. Stack index 2 has the row, 3 the number's index. Raises if either is out of range. */
+/* Return the address of a number in a scorer's state. Stack index 2: the row; 3: the number's index. Raises if out of range. */
 static char *state_number(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -234,7 +233,7 @@ static const modifier_form forms[] = {
     [LIMIT] = {"limit", COUNT, 0},
 };
 
-/* Return the number of rows for which the method is called: 1 if stack index 2 has a row number, else all. *first: the first row. */
+/* Return the number of rows of a method call: 1 if stack index 2 has a row number, else all. *first: the first row. */
 static int32_t read_rows(lua_State *L, const scorer_call *c, int32_t *first)
 {
     *first = lua_isnoneornil(L, 2) ? 0 : row_at(L, c->rows, 2);
@@ -248,8 +247,8 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
     return (int32_t)action;
 }
 
-/* Read a method's argument at `index`: a number, or with `all` also an array, broadcast to one element per row in a userdata that is
- * pushed. `kind`: what a single integer must be; NO_NUMBER: a value. */
+/* Read a method's argument at `index`. With `all` it may be an array, broadcast to one element per row in a userdata that is pushed.
+ * `kind`: what a single integer must be; NO_NUMBER: a value. */
 static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, int all, int index, row_numbers *out)
 {
     *out = (row_numbers){0, &out->single, 0};
@@ -265,8 +264,7 @@ static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, 
     }
 }
 
-/* Check a method's integer argument for a row. A negative action, such as the action before the first, becomes -1: none. A limit above
- * INT32_MAX means no limit. */
+/* Check a method's integer argument for a row. A negative action becomes -1, no action. A limit above INT32_MAX means no limit. */
 static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier_form *f, int32_t row, double x)
 {
     if (f->number == NO_NUMBER) return 0;
