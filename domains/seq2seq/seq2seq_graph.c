@@ -23,8 +23,8 @@ static rill_graph build_encode(const seq_model *m)
 
 /* --- step and align ----------------------------------------------------------------------------------------------- */
 
-/* Build the graph `step`, or `align` if align_only is 1. A row is a node. Each net has a column of token ids, because decoder start ids
- * may differ. */
+/* Build the graph `step`, or `align` if align_only is 1. A row is a node. Each net has its own token ids, because decoder start ids may
+ * differ. */
 static rill_graph build_decoder_graph(const seq_model *m, const char *name, size_t nets, int align_only)
 {
     const rill_graph graph = rill_graph_begin(m->network, name);
@@ -63,7 +63,7 @@ void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const f
 }
 
 /* Build the graph that scores nodes. Padding and ids without a token are never output (rill_domain_info.legal), but the softmax includes
- * them, as in transformers. With a shortlist, the softmax is over the vocabulary subset of the row's input. */
+ * them, as in transformers. With a shortlist it is over the subset of the row's input. */
 static rill_graph build_score(const seq_model *m)
 {
     const size_t symbols = (size_t)m->net[0]->target_vocab_size;

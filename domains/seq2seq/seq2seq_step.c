@@ -10,8 +10,7 @@
 /* Maximum number of input columns of `step`: four, or six if some net's states read parents, and one of token ids for each net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* Set symbol [n] to the last action of each row. A root node gets the start token of its input's target language, else the net's
- * decoder_start. */
+/* Set symbol [n] to the last action of each row. A root node gets its target language's start token, else the net's decoder_start. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
                             const int32_t *slot, int32_t *symbol)
 {
