@@ -51,8 +51,7 @@ static int print_length(rill_slice word)
 
 /* --- helpers ------------------------------------------------------------------------------------------------------ */
 
-/* Set *part to the text before the first separator in *rest, and advance *rest past it. Returns 0 if there is none: *part is all of
- * *rest. */
+/* Set *part to the text before the first separator in *rest, and advance *rest past it. Returns 0 if there is no separator. */
 static int cut_part(rill_slice *rest, char separator, rill_slice *part)
 {
     const char *end = memchr(rest->data, separator, rest->length);

@@ -92,8 +92,7 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
 
-/* Return the type of a literally typed placeholder, and its *number; RILL__NONE for other tokens. A word of the lexicon is never a
- * placeholder: "do8" is an aircraft. */
+/* Return the type of a literally typed placeholder, and its *number, or RILL__NONE. A word of the lexicon is none: "do8" is an aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
 {
     if (raw->word != RILL__NONE) return RILL__NONE;

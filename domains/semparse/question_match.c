@@ -263,8 +263,8 @@ typedef struct rule_match {
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and the likelier as the value. An hour in the lexicon's afternoon range
- * is p.m., unless `full` is set: a full hour in three digits or more ("200") is a 24-hour time. */
+/* Capture a clock time without am or pm: both 24-hour readings, and the likelier as the value: p.m. in the lexicon's afternoon range.
+ * `full`: a full hour in three digits or more ("200") is a 24-hour time. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;

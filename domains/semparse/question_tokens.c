@@ -60,8 +60,8 @@ static uint32_t normal_character(uint32_t c)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* Return the number of a word in the lexicon, or RILL__NONE. Longer texts are not looked up: stripping a chunk of many brackets causes a
- * lookup for each, which must not take quadratic time. */
+/* Return the number of a word in the lexicon, or RILL__NONE. Longer texts are not looked up: a chunk of many brackets must not take
+ * quadratic time. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
@@ -83,8 +83,8 @@ static uint32_t base_letter(uint32_t c)
     return (uint32_t)letters[c - 0xe0];
 }
 
-/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's length. Otherwise
- * diacritics stay, because the model may know the word. */
+/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's length. The model may
+ * know other words with diacritics. */
 static size_t drop_diacritics(const rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset, bare[RILL__MAX_WORD_BYTES];
@@ -165,8 +165,7 @@ static int is_abbreviation(const char *data, size_t length)
     return dots > 0 && piece > 0;
 }
 
-/* Return what to do with the character at `pos` of a chunk: 1: drop it; 0: keep it; -1: split there. 1,700 becomes 1700; 5.30 stays;
- * 10p.m becomes 10pm. */
+/* Return what to do with the character at `pos` of a chunk: 1: drop it (1,700); 0: keep it (5.30); -1: split there. */
 static int punctuation_action(const char *data, size_t length, size_t pos)
 {
     int prev_digit = pos > 0 && rill_is_digit(data[pos - 1]),
@@ -315,7 +314,7 @@ static char quote_kind(uint32_t code)
     return char_in(code, U"'‘’‚") ? '\'' : 0;
 }
 
-/* Return 1 if the token at the bytes [from, to) is inside quotes: an opening quote starts a word, a closing quote ends a word. Single
+/* Return 1 if the token at the bytes [from, to) is inside quotes. An opening quote starts a word, a closing quote ends a word. Single
  * and double quotes are tracked separately, because an apostrophe may look like an opening quote. */
 static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
