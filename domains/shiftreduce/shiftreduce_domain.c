@@ -165,8 +165,8 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Hypotheses with the same top span are equivalent for cube pruning. The span's end is the number of words shifted. With equally many
- * shifts and actions, their stacks have the same depth, so the same actions are legal. */
+/* Hypotheses with the same top span are equivalent for cube pruning: its end is the number of words shifted. After equally many actions
+ * their stacks also have the same depth, so the same actions are legal. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;
@@ -406,8 +406,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for parsers of this kind. On GUM's
- * dev set it needs fewer expansions than beam 10 without pruning, at the same F1. */
+/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for such parsers. Measured on GUM: fewer
+ * expansions than beam 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

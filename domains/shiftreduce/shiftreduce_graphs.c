@@ -47,8 +47,8 @@ static rill_tensor embed_frames(const encode_builder *e)
     return x;
 }
 
-/* Append both directions of an LSTM layer. At element t of `space` (frames or positions), the forward direction reads the gates of frame
- * t, the backward direction those of frame t + ahead. */
+/* Append both directions of an LSTM layer. At element t of `space` (frames or positions), the forward direction reads frame t, the
+ * backward direction frame t + ahead. */
 static rill_tensor bilstm_layer(const encode_builder *e, int layer, rill_index_space space, int32_t ahead)
 {
     const size_t hidden = e->p->hidden;

@@ -83,7 +83,7 @@ static void skip_spaces(tree_scan *scan)
         scan->rest = (rill_slice){scan->rest.data + 1, scan->rest.length - 1};
 }
 
-/* Return 1 if the model has this label, cut before its first "-", "=" or "|": NP-SBJ-1 becomes NP. */
+/* Return 1 for a label of the model or of a root, cut before its first "-", "=" or "|": NP-SBJ-1 becomes NP. */
 static int is_known_label(const parser *p, rill_slice label)
 {
     size_t n = label.length > 0;
@@ -94,8 +94,8 @@ static int is_known_label(const parser *p, rill_slice label)
     return rill_slice_equal(p->root, label) || rill_slice_is(label, "TOP") || rill_slice_is(label, "ROOT");
 }
 
-/* Scan the text after "(": a label before a bracket, or a tag, a word and ")". Returns 0 if the line is no tree; a truncated line may
- * end after the label. */
+/* Scan the text after "(": a label before a bracket, or a tag, a word and ")". Returns 0 if the line is no tree. A line may be truncated
+ * after the label. */
 static int scan_bracket(const parser *p, tree_scan *scan)
 {
     const rill_slice label = read_tree_word(scan);
@@ -120,8 +120,8 @@ static int scan_bracket(const parser *p, tree_scan *scan)
 }
 
 /* Return 1 if the line consists of brackets and looks like a tree. A word bracket holds a tag and a word, any other bracket a label and
- * brackets. The outermost label is empty or the model's. Inner labels are the model's or without lower-case letters and digits. At least
- * one tag is the model's. A single word bracket is no tree. An incomplete tree passes, so that the tree reader reports the error. */
+ * brackets. At least one tag is known. The outermost label is empty or known. Other unknown labels and tags have no lower-case letters
+ * and no digits. A single word bracket is no tree. An incomplete tree passes, so that the tree reader reports the error. */
 static int looks_like_tree(const parser *p, rill_slice line)
 {
     tree_scan scan = {.rest = line};
@@ -226,7 +226,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* Return a hint how to set the format, for the error message of a line whose format was detected. Empty if the user set it, or for text. */
+/* Return a hint how to set the format, for a message about a line whose format was detected. Empty if the user set it, or for text. */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
@@ -318,7 +318,7 @@ static int32_t shape_row(parser_runner *r, rill_slice word)
     return id >= 0 ? id : 0;
 }
 
-/* Set row[l] to the id of the suffix of l + 1 characters of r->normalized_word; -1 if the form is shorter or the suffix is unknown. */
+/* Set row[l] to the id of the suffix of l + 1 characters of r->normalized_word; -1 if there is none. */
 static void suffix_rows(const parser_runner *r, int32_t *row)
 {
     const parser *p = r->model;

@@ -95,8 +95,8 @@ static rill_status load_vocabularies(loader *l)
     return RILL_OK;
 }
 
-/* Choose the tokenizer's style: a tag for hyphens means that the treebank splits hyphenated words, a typed quote among the words that it
- * keeps typed quotes. */
+/* Choose the tokenizer's style. A tag for hyphens shows that the treebank splits hyphenated words, a typed quote that it keeps typed
+ * quotes. */
 static void choose_style(parser *p)
 {
     if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;
@@ -265,15 +265,14 @@ static rill_status load_tagger(loader *l)
 
 /* --- products of positions ---------------------------------------------------------------------------------------- */
 
-/* First-layer weights of a feed-forward network, 2H columns for each span. The second H are negated in use: a span (i, j) has b_i - b_j,
- * the difference of its positions b_j - b_i. */
+/* First-layer weights of a feed-forward network, 2H columns for each span. The second H are negated in use: a span has b_i - b_j, its
+ * positions' difference b_j - b_i. */
 typedef struct span_weights {
     const float *weights; /* [D, n_spans * 2H] the weights as the file has them */
     size_t n_spans, ffn_width, width;
 } span_weights;
 
-/* For each row d, set to[d, :] to W_minuend - W_subtrahend, by indices of spans; span -1 counts as zero. The second half of a row is
- * negated. */
+/* For each row d, set to[d, :] to W_minuend - W_subtrahend (indices of spans; -1: zero). The second half is negated. */
 static void put_weight_difference(const span_weights *s, int minuend, int subtrahend, float *to, size_t ld)
 {
     for (size_t d = 0; d < s->ffn_width; d++) {
