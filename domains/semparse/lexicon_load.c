@@ -278,7 +278,6 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Add an element to the pattern being read. */
 static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->alternative_count};

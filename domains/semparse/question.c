@@ -20,7 +20,6 @@ enum { STEM_LIMIT = 64 };
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-/* Append one output token unchanged. */
 static rill_status append_token(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
     const rill__output_token item = {.type = type, .word = word, .offset = question->out.length, .length = length};
@@ -174,7 +173,6 @@ static rill_status make_constant(rill_question *question, size_t first, const ri
 
 /* --- replacement -------------------------------------------------------------------------------------------------- */
 
-/* Append the replacement words of a rewrite. */
 static rill_status append_rewrite(rill_question *question, rill_slice text)
 {
     for (rill_slice word; (word = rill_next_word(&text)).length > 0;)

@@ -136,7 +136,6 @@ static size_t read_below_ten_thousand(const rill_question *question, size_t firs
     return more ? used + skip + more : used;
 }
 
-/* Read a number in digits. */
 static size_t read_digit_token(const rill_question *question, size_t first, int64_t *value)
 {
     *value = question->raw[first].number.value;

@@ -19,7 +19,6 @@
 
 enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };
 
-/* State while a model is loaded. */
 typedef struct loader {
     rill_loader w;
     semparse *s;

@@ -76,7 +76,6 @@ static int read_option(seq_shortlist *s, const char *option, size_t *length)
 
 /* --- the text file ------------------------------------------------------------------------------------------------ */
 
-/* State while the file is read. */
 typedef struct lexicon_reader {
     seq_shortlist *shortlist;
     const rill_vocabulary *source, *target;

@@ -182,7 +182,6 @@ static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 enum { STRUCTURE_SLOT, STRUCTURE_UNDECIDED, STRUCTURE_A, STRUCTURE_B, STRUCTURE_C, STRUCTURE_COLUMNS };
 enum { LABEL_SLOT, LABEL_IS_LAST, LABEL_B, LABEL_C, LABEL_COLUMNS };
 
-/* State of one score() call. */
 typedef struct score_call {
     const parser_runner *r;
     const rill_rows *rows;

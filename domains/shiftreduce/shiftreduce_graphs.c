@@ -8,7 +8,6 @@
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* State while the encode graph is built. */
 typedef struct encode_builder {
     parser *p;
     rill_network *network;

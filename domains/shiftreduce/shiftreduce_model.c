@@ -22,7 +22,6 @@ enum {
     DEFAULT_MAX_INPUT = 1000
 };
 
-/* State while a model is loaded. */
 typedef struct loader {
     rill_loader w;
     parser *p;

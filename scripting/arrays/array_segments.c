@@ -21,7 +21,6 @@ typedef struct segments {
     int32_t single_offset[2];
 } segments;
 
-/* Get the segments of an array: one per item for an array of cells, else one. */
 static void get_segments(segments *out, const rill_script *s, const array *a)
 {
     if (a->level == ARRAY_CELLS) {

@@ -150,7 +150,6 @@ static void add_options(lua_State *L, const rill_option *row, const char *option
             add_key(L, script_lua_name(name, spelt), option_reader(row), option_owner);
 }
 
-/* Append the options of outputs and of all registered domains to the list of keys. */
 static void add_other_options(lua_State *L)
 {
     const rill_domain *d;
@@ -179,7 +178,6 @@ static int own_keys(lua_State *L)
     return 1;
 }
 
-/* Return 1 if the key is an alias of an option, else 0. */
 static int is_alias(lua_State *L, const char *key)
 {
     char spelt[SCRIPT_NAME_MAX];

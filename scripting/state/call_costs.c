@@ -62,7 +62,6 @@ static lua_Integer list_length(lua_State *L, const char *const *fields)
     return luaL_len(L, 1);
 }
 
-/* Copy a list element: to_list[to] = from_list[from]. to_list and from_list are stack indexes of the lists. */
 static void copy_element(lua_State *L, int from_list, lua_Integer from, int to_list, lua_Integer to)
 {
     script_charge(L, ELEMENT_COST);

@@ -175,7 +175,6 @@ static void read_choices(lua_State *L, script_model *m, int scores, int last, in
     for (lua_pushnil(L); lua_next(L, scores); lua_pop(L, 1)) read_choice(L, m, last, ids);
 }
 
-/* A call of step() or score(). */
 typedef struct rows_call {
     script_model *m;
     const rill_rows *rows;

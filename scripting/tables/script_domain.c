@@ -132,7 +132,6 @@ static const rill_option *read_options(lua_State *L, int declared)
  * a whole timestep. */
 enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 
-/* A field that a declaration may have. */
 typedef struct field {
     const char *name;
     int type;     /* Lua type of the field's value */
