@@ -1,8 +1,8 @@
 /* Lua's array type: creating, checking, indexing, printing. array_arith.c and array_segments.c hold operations on whole arrays.
  *
- * Also finds masks that a script makes and never uses, for `rill check`: `a and b` of two masks is b in Lua, without an error. A watched
- * script counts unused masks per source line. array_check() marks a mask as used. A line is reported only if in every call some of its
- * masks stayed unused. Masks with one value for the whole call are not watched, since they may be used in a later call.
+ * Also finds masks that a script makes and never uses, for `rill check`: `a and b` of two masks is b in Lua, without an error.
+ * array_check() marks a mask as used. A source line is reported only if in every call some of its masks stayed unused. Plain masks are
+ * not watched, since a later call may use them.
  *
  * Sections: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
 #include "arrays.h"

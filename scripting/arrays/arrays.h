@@ -1,11 +1,10 @@
 /* arrays.h: arrays over engine memory or owned by the script, and views, which give scripts access to engine structs during one call.
  *
- * An array is a userdata: the struct `array`, followed by its elements unless they are in engine memory. Operations read and write
- * blocks of doubles, whatever the element type, so the compiler can vectorise them. int64 values beyond 2^53 are exact when read singly,
- * copied or assigned to int64, and rounded in arithmetic.
+ * An array is a userdata: the struct `array`, followed by its elements unless they are in engine memory. Operations work on blocks of
+ * doubles, which the compiler can vectorise. So int64 values beyond 2^53 are rounded in arithmetic, but exact when read singly, copied
+ * or assigned to int64.
  *
- * C functions get arrays only through array_check() or operand_read(), which refuse arrays of another engine call. The userdata stay on
- * the Lua stack until the C function returns, so they are not collected. */
+ * C functions get arrays only through array_check() or operand_read(), which refuse arrays of another engine call. */
 #ifndef RILL_SCRIPTING_ARRAYS_H
 #define RILL_SCRIPTING_ARRAYS_H
 

@@ -4,8 +4,8 @@
  *   scorer     void or int (rows*, modifiers*, ...)
  *   scheduler  void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow refill-threshold
  *
- * Further arguments must be fixed. A negative result of a signed integer type fails the run, as RILL_ERR_PLUGIN if it is no rill_status.
- * Results of other types are ignored. */
+ * Further arguments must be fixed. A negative result of a signed integer type fails the run: with this rill_status, or with
+ * RILL_ERR_PLUGIN if it is none. Results of other types are ignored. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

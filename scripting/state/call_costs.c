@@ -1,11 +1,11 @@
-/* Charges the work of Lua's library functions, which is C code, to the script's limit of instructions, before the work is done.
+/* Charges the work of Lua's library functions to the script's limit of instructions, before the work is done.
  *
- * All library functions that scripts can reach are wrapped. They cost per argument, and per byte of each text. Functions that read only
- * part of a text, or produce more than their arguments, have cost functions. pattern.c charges for patterns, script_memory.c for memory.
+ * All library functions that scripts can reach are wrapped. They cost per argument and per byte of each text, unless they have a cost
+ * function. pattern.c charges for patterns, script_memory.c for memory.
  *
- * table.concat, insert, move, remove, sort and unpack are replaced. Metamethods decide how long an access takes: a chain of tables
- * linked by __index runs no instruction that a hook could count. The replacements charge each access, so a call can be stopped midway.
- * Results and messages are those of Lua 5.4; tests/scripting/test_table_functions.c compares them.
+ * table.concat, insert, move, remove, sort and unpack are replaced, to charge each access to an element: a chain of tables linked by
+ * __index runs no instruction that a hook could count. Results and messages are those of Lua 5.4; tests/scripting/test_table_functions.c
+ * compares them.
  *
  * Sections: lists · arguments · texts · the wrapper · compiling · opening. */
 #include <limits.h>

@@ -1,10 +1,10 @@
 /* What scripts can access: an allow-list of the standard library, and the table `rill`; and checks of strings that scripts pass to C.
  *
- * Every library name outside these lists is removed, so functions of a newer Lua stay unavailable until reviewed. limited_calls.c
- * replaces functions that could evade the limits.
+ * Every other library name is removed, so functions of a newer Lua stay unavailable until reviewed. limited_calls.c replaces functions
+ * that could evade the limits.
  *
- * rill.names has the names that scripts can use, in one sorted list for each kind, for completion in editors. Each list is built from
- * the C table in which rill looks up the names. A test compares docs/scripting.md with them.
+ * rill.names has a sorted list of names for each kind, for completion in editors. The lists come from the C tables in which rill looks
+ * up names. A test compares docs/scripting.md with them.
  *
  * Sections: the standard library · strings and tables · names · output · missing names · rill. */
 #include <math.h>

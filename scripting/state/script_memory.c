@@ -1,16 +1,15 @@
 /* Allocator of a Lua state: a memory limit, and small blocks carved from chunks.
  *
- * Blocks up to MAX_CARVED_BLOCK bytes are carved from chunks and kept in free lists by size: the context's 64-byte aligned blocks are
- * too slow for Lua's many small ones. A chunk returns to the context when the script ends, or when memory is short and none of its
+ * The context's 64-byte aligned blocks are too slow for Lua's many small blocks. So blocks up to MAX_CARVED_BLOCK bytes are carved from
+ * chunks and kept in free lists by size. A chunk returns to the context when the script ends, or when memory is short and none of its
  * blocks is in use.
  *
  * Invariants: heap.memory is the sum of the sizes of all blocks that Lua holds, at most options.memory. heap.context_bytes is the memory
  * that the context allocated for them, at most 5/4 of options.memory plus SLACK.
  *
- * Each ALLOC_BYTES_PER_UNIT allocated bytes count as one instruction. A refused request counts as a pass over all memory of the script,
- * since Lua then collects garbage and tries again. A text's length is limited, because one instruction may compare, hash or parse it. A
- * Lua thread's stack is limited too: each call of a chain of __call metamethods moves all values above it, without an instruction or an
- * allocation.
+ * Each ALLOC_BYTES_PER_UNIT bytes count as one instruction. A refused request counts as a pass over all memory, since Lua then collects
+ * garbage. The length of a text is limited, because one instruction may compare, hash or parse it. The stack of a Lua thread is limited,
+ * because calls in a chain of __call metamethods move its values without an instruction.
  *
  * Sections: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
 #include <stdlib.h>

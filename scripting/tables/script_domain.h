@@ -1,9 +1,7 @@
-/* script_domain.h: domains written in Lua. script_domain.c: declaration; domain_open.c: models; domain_run.c, domain_output.c: engine
- * callbacks.
+/* script_domain.h: domains written in Lua.
  *
- * In the simple interface, rill stores a state, a Lua value, for each hypothesis: start() returns the empty hypothesis's state,
- * advance() the state after an action, choices() the possible actions. The other interface mirrors rill/domain.h: encode(), step() and
- * score() get the rows of a whole timestep, and the script manages the states.
+ * A script uses one of two interfaces. start(), advance() and choices() handle one hypothesis, and rill stores its state, a Lua value.
+ * encode(), step() and score() get the rows of a whole timestep, as in rill/domain.h, and the script manages the states.
  *
  * Invariant: only close() releases a model's references and C memory, also after Lua errors. */
 #ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H

@@ -1,12 +1,11 @@
-/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows. Also functions for the option
- * cube_key, whose argument `h` is a view of the same struct with fewer fields.
+/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows.
  *
- * A scorer is called once per timestep and phase. An item's rows are adjacent: a segment, over which arrays reduce and broadcast.
- * Methods that modify scores have the form rows:word(row, ...), with row numbers from 1. If row is nil, they apply to all rows, and
- * their numbers may be arrays over rows or items. All arguments' ranges are checked here.
+ * A scorer is called once per timestep and phase. An item's rows form a segment, over which arrays reduce and broadcast. Methods that
+ * modify scores have the form rows:word(row, ...), with row numbers from 1. If row is nil, they apply to all rows, and their numbers may
+ * be arrays over rows or items.
  *
- * A cube_key function gets all live hypotheses of a timestep and phase. It returns a number for each; cube pruning treats hypotheses
- * with equal numbers as equivalent.
+ * Also functions for the option cube_key. They get a view of all live hypotheses and return a number for each; cube pruning treats
+ * hypotheses with equal numbers as equivalent.
  *
  * Sections: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring · cube keys. */
 #include <math.h>

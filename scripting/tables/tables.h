@@ -1,9 +1,8 @@
 /* tables.h: Lua functions as plugins of the engine.
  *
  * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} store references to a table's functions in a script_table, and return an
- * object for configurations. publish() registers the plugin. The plugin's struct (rill_heuristic ...) is the first member of the
- * script_table, so callbacks get the script_table by a cast. A script_instance holds the value that the script's `create` returned for
- * one engine.
+ * object for configurations. publish() registers the plugin. The plugin's struct must be the first member of the script_table, since
+ * callbacks cast it. A script_instance holds the value that the script's `create` returned for one engine.
  *
  * Ownership: script_tables belong to their script and are freed with it. Instances belong to the caller of create(). */
 #ifndef RILL_SCRIPTING_TABLES_H
