@@ -1,7 +1,6 @@
 /* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer.
  *
- * The reader guesses nothing: a line that it does not understand is an error that says what to write instead. Types are declared before
- * use, and the file states its format version first.
+ * A line that the reader does not understand is an error that says what to write instead. Types are declared before use.
  *
  * An entry may list heads and tails: words before and after the surface. The trie gets a path for each combination of one head or none
  * with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements compulsory.

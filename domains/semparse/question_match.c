@@ -1,8 +1,7 @@
-/* Finds the longest match at a raw token, among rules, surfaces and rewrites; and reads numbers in text: 1,700 and "seventeen hundred",
- * 27th and "twenty seventh", 5:30pm and "five thirty".
+/* Finds the longest match at a raw token, among rules, surfaces and rewrites, and reads numbers in text: "seventeen hundred", 27th,
+ * 5:30pm.
  *
- * rill__number_read() classifies each token once. Readers combine the classes of adjacent tokens, and return the number of tokens of the
- * longest reading, or 0.
+ * Readers of numbers return the number of tokens of the longest reading, or 0.
  * Invariant: values stay below 10^15, so sums and products of readings cannot overflow int64_t.
  *
  * At equal length a rule wins over a surface, and an earlier rule over a later rule. Of a surface's candidates, the first wins whose

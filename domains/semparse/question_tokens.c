@@ -1,7 +1,6 @@
 /* Splits a line into raw tokens, and finds those that were typed as names.
  *
- * The line is normalised: lower case, typographic quotes and dashes to ASCII, white space to spaces. Spaces separate chunks, which are
- * split into tokens:
+ * Spaces separate chunks, which are split into tokens:
  *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "-er";
  *   - quotes, brackets and sentence punctuation at its ends are dropped;
  *   - the rest is split at hyphens, slashes and the like: "one-way" is two tokens;
@@ -9,8 +8,7 @@
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
  * Invariant: normalising and splitting never lengthen the line, so one buffer of its length is enough.
  *
- * Quoted tokens are names, and so are capitalised tokens, except the first of a sentence, the word I, and in lines without small
- * letters. semparse_domain.c decides whether the model knows a name.
+ * A quoted token is a name. A capitalised token is a name, except at a sentence start, in lines without small letters, and the word I.
  * Sections: normalising, tokens, chunks, capitals, sentences, quotes, names. */
 #include <string.h>
 #include <uchar.h>

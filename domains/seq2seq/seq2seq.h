@@ -1,5 +1,4 @@
-/* seq2seq.h: the common part of all sequence-to-sequence models over subword tokens: tokenization, ensembles, shortlists, length limits,
- * alignments, and the inputs of the compute graphs.
+/* seq2seq.h: the common part of all sequence-to-sequence models over subword tokens.
  *
  * An architecture is a table of functions, seq_arch: how to read a net's files, and which operations encode an input, compute a decoder
  * state and its output. A domain puts the functions below into its own table (rill/domain.h) and calls seq_open().

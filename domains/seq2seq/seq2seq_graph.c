@@ -1,5 +1,5 @@
-/* Builds a model's compute graphs. A graph has the operations of all nets, so an ensemble runs in one call. Architectures add encoder
- * and decoder layers; this file the input columns, the output layer and the mixing of an ensemble's distributions.
+/* Builds a model's compute graphs. A graph has the operations of all nets, so an ensemble runs in one call. The architectures add the
+ * layers of encoder and decoder.
  *
  * Invariant: columns are declared in the order in which seq2seq_encode.c and seq2seq_step.c fill them.
  * Sections: encode · step and align · score · entry point. */

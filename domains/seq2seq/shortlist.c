@@ -1,12 +1,11 @@
 /* Shortlists: a vocabulary subset for each input, to which its outputs are restricted. The softmax is over the subset only.
  *
- * Source: marian-decoder's lexical shortlist. A subset has the first F ids of the target vocabulary, which are frequent tokens, eos,
- * each input token's best B translations, and the input tokens that the target vocabulary contains. Illegal ids are removed. A text file
- * has lines "TARGET SOURCE PROBABILITY". A binary file contains F and the lists. Its subsets are Marian's for the input alone: with
- * input tokens only if the vocabulary is shared, and filled up to a multiple of 8.
+ * Source: marian-decoder's lexical shortlist. A subset has eos, the first F ids of the target vocabulary, each input token's best B
+ * translations, and the input tokens that the target vocabulary contains. Illegal ids are removed. A text file has lines "TARGET SOURCE
+ * PROBABILITY". A binary file contains F and the lists. As in Marian, its subsets have input tokens only if the vocabulary is shared,
+ * and are filled up to a multiple of 8.
  *
- * Inputs of a batch do not share a subset, so an input's scores do not depend on other inputs. The device holds each subset's rows of
- * the output layer.
+ * Inputs of a batch do not share a subset, so an input's scores do not depend on other inputs.
  *
  * Invariant: a subset is ascending, so indices into it are ordered like ids.
  * Sections: the option · the text file · the binary file · both files · subsets. */
