@@ -1,8 +1,7 @@
 /* The lexicon: closing, and the tables that the reader fills and questions probe.
  *
  *   words  a vocabulary: the number of each word
- *   trie   a vocabulary of the pairs (state, word): pair i is the only edge to state i + 1; the candidates (meanings) of a
- *          state are a list
+ *   trie   a vocabulary of the pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
  *   types  an array short enough for linear search
  *
  * Sections: trie, types, closing. */

@@ -1,8 +1,8 @@
 /* The lexicon of a semantic-parsing model: maps a typed question to the tokens the model was trained on.
  *
- * A lexicon is read once from the model's lexicon.tsv (format: docs/lexicon.md) and is const afterwards, so any number
- * of rill_question objects (question.h) may share one, in any threads. Order of use: open, questions, close.
- * The second part of this header is for question*.c, which read the data of a lexicon.
+ * A lexicon is read from the model's lexicon.tsv (format: docs/lexicon.md). It is then const, and any number of rill_question objects
+ * (question.h) may share it, in any threads. Close questions before their lexicon.
+ * The second part of this header is for question*.c.
  * Stability: private header of the semparse domain; the file format is versioned by its `@format` line. */
 #ifndef RILL_SEMPARSE_LEXICON_H
 #define RILL_SEMPARSE_LEXICON_H
@@ -27,12 +27,11 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 
 /* --- data of a lexicon -------------------------------------------------------------------------------------------- */
 
-/* Terms: a surface is the words of a name in a question ("new york"); a constant is what stands for the same thing in logical forms
- * ("new_york:s"). A mention is an occurrence in a question; a placeholder ("s0") replaces it.
+/* A surface is the words of a name in a question ("new york"), a constant what stands for it in logical forms ("new_york:s"). A mention
+ * is an occurrence in a question; a placeholder ("s0") replaces it. A rewrite ("@rewrite" in the file) replaces words by other words.
  *
- * A rewrite replaces some words of a question by other words (a line "@rewrite" of the file). Words of the file are interned as integers.
- * Surfaces and the words that rewrites replace share one trie over these word numbers, so the longest match at a position costs one probe
- * per token. Rules and preferences are patterns tried in file order.
+ * Surfaces and the words that rewrites replace share one trie over word numbers, so the longest match costs one probe per token. Rules
+ * and preferences are patterns tried in file order.
  * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
 
 enum {
@@ -83,8 +82,7 @@ typedef struct rill__pattern {
 /* What a rule inserts in its constant: nothing, the captured value ({}), or the value's a.m. or p.m. reading ({am}, {pm}). */
 typedef enum rill__slot { RILL__SLOT_NONE, RILL__SLOT_VALUE, RILL__SLOT_AM, RILL__SLOT_PM } rill__slot;
 
-/* A rule replaces the words that match the body of the pattern by a placeholder of `type`, which stands for the
- * constant prefix + value + suffix. */
+/* A rule replaces the words that match the pattern's body by a placeholder of `type` for the constant prefix + value + suffix. */
 typedef struct rill__rule {
     rill__pattern pattern;
     int32_t type;
@@ -92,15 +90,13 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A name in the lexicon (a surface) may have several types. A preference is a rule without a constant, which reads the name as
- * `type` where the words before and after it match the pattern's contexts. The pattern's body is empty; the name stands in its
- * place. */
+/* A surface may have several types. A preference reads it as `type` where the words before and after it match the pattern's contexts.
+ * The pattern's body is empty; the name stands in its place. */
 
-/* What may replace a sequence of words in a question: a name's placeholder, or other words. The trie leads from the words to the first of
- * their candidates. The candidates of the same words are a linked list, in the order of the file. */
+/* What may replace words of a question: a name's placeholder, or other words. The trie leads to the first candidate. Candidates of the
+ * same words are a linked list, in the order of the file. */
 typedef struct rill__candidate {
-    /* index of the name's type; RILL__NONE: the words are not a name, but a rewrite: a line "@rewrite" of the file replaces them by other
-     * words */
+    /* index of the name's type; RILL__NONE: a rewrite */
     int32_t type;
     /* of a name: its constant in logical forms; of a rewrite: the words that replace the matched words */
     rill_slice text;
@@ -156,8 +152,8 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
 /* Return the index in lexicon->types of the type with this name; RILL__NONE if the lexicon declares no such type. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* Return the index of a placeholder token's type; RILL__NONE for any other token. A placeholder is the name of a type followed by a
- * number ("s0"), or only the name if the type is unnumbered. *number = the placeholder's number; 0 if it is the type's name alone. */
+/* Return the type's index of a placeholder token: a type's name followed by a number ("s0"), or alone if the type is unnumbered. Returns
+ * RILL__NONE for other tokens. *number: the placeholder's number, 0 without one. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
 
 #endif

@@ -1,21 +1,18 @@
 /* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer.
  *
- * A lexicon decides what a decoder sees, so the reader guesses nothing: a line it does not understand is an error that
- * says what to write instead. Types are declared before they are used, and the file states its format version first.
+ * A line that the reader does not understand is an error that says what to write instead. Types are declared before use.
  *
- * An entry may list heads and tails: words before and after the surface. The trie gets one path for each combination of
- * one head or none with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements
- * compulsory ("red river", never "red").
- * Invariant: after a line succeeded every index made from it is in range. After a failure the lexicon can only be closed.
+ * An entry may list heads and tails: words before and after the surface. The trie gets a path for each combination of one head or none
+ * with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements compulsory.
+ * Invariant: after a line succeeded, every index made from it is in range. After a failure the lexicon can only be closed.
  *
  *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
  *     the _ run|runs                            a preference: _ is the surface in question
  *
- * An element of a pattern is one or more alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word
- * or a {class}; number classes may have a range. Patterns are short, so matching by backtracking over optional elements
- * stays cheap and shallow.
- * Invariant of an accepted pattern: first <= body <= right <= last, and at most RILL__MAX_ELEMENTS elements. A rule's body
- * begins with an element that is not optional, so that it always replaces something.
+ * An element of a pattern is alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a {class}; number
+ * classes may have a range.
+ * Invariant of an accepted pattern: first <= body <= right <= last, and at most RILL__MAX_ELEMENTS elements. A rule's body begins with
+ * an element that is not optional, so it always replaces something.
  * Sections: helpers, paths of the trie, entries, patterns, directives, lines, reading a file. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,8 +50,7 @@ static int print_length(rill_slice word)
 
 /* --- helpers ------------------------------------------------------------------------------------------------------ */
 
-/* Set *part to the text before the first separator in *rest, and move *rest past that separator. Return 0 if there is
- * no separator; *part is then all of *rest. */
+/* Set *part to the text before the first separator in *rest, and advance *rest past it. Returns 0 if there is no separator. */
 static int cut_part(rill_slice *rest, char separator, rill_slice *part)
 {
     const char *end = memchr(rest->data, separator, rest->length);
@@ -281,7 +277,6 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Add an element to the pattern being read. */
 static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->alternative_count};
@@ -311,8 +306,7 @@ static rill_status add_elements(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Return 1 if a left context may not contain this class. Left contexts are compared with words that are already rewritten,
- * where numbers have become mentions or plain tokens. */
+/* Return 1 if a left context may not contain this class: it is compared with rewritten words, where numbers are no longer typed. */
 static int is_no_left_class(rill__pattern_class kind)
 {
     return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__ANY && kind != RILL__START;

@@ -1,10 +1,9 @@
 /* Sorts the children of `and` and `or` in a logical form, without recursion.
  *
- * One pass over the tokens keeps a stack of open brackets, and a second stack with the children of each, as spans of
- * tokens. When a bracket closes, each of its children is already sorted inside. If its first token is `and` or `or`,
- * the children are sorted. The bracketed form then becomes one child of the enclosing bracket.
- * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the one before the
- * current token. Reordering stays within that range.
+ * One pass keeps a stack of open brackets, and a stack of each bracket's children, as spans of tokens. When a bracket closes, each child
+ * is already sorted inside. If the first token is `and` or `or`, the children are sorted. The bracketed form then becomes a child of the
+ * enclosing bracket.
+ * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the token before the current token.
  * Sections: tokens, order, one node, whole form. */
 #include <stdlib.h>
 #include <string.h>
@@ -81,8 +80,7 @@ static int compare_tokens(token a, token b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* Compare two spans token by token, for qsort_r(). No span is a prefix of another: each is one word or ends with its
- * bracket. Stability does not matter, since children that compare equal have equal bytes. */
+/* Compare two spans token by token, for qsort_r(). No span is a prefix of another: each is one word or ends with its bracket. */
 static int compare_spans(const void *a_span, const void *b_span, void *user)
 {
     const span *a = a_span, *b = b_span;

@@ -1,11 +1,10 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
- * One pass from left to right over the raw tokens. A placeholder typed literally stays unchanged. Otherwise the longest
- * match is replaced: a mention by its placeholder, a rewrite by its words. A token without a match is stemmed.
- * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
- * Numbers of placeholders typed literally are skipped.
- * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. The table of
- * mentions is either complete or empty.
+ * One pass replaces the longest match at each raw token: a mention by its placeholder, a rewrite by its words. Other tokens are stemmed.
+ * A placeholder typed literally stays, and its number is skipped. Placeholders are numbered per type in order of first appearance; equal
+ * constants share a number, as in the data sets.
+ * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. The table of mentions is either
+ * complete or empty.
  * Sections: output, mentions, placeholders, replacement, opening and closing. */
 #include <inttypes.h>
 #include <libstemmer.h>
@@ -21,7 +20,6 @@ enum { STEM_LIMIT = 64 };
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-/* Append one output token unchanged. */
 static rill_status append_token(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
     const rill__output_token item = {.type = type, .word = word, .offset = question->out.length, .length = length};
@@ -93,8 +91,7 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
 
-/* Return the type of a placeholder that the user typed literally, and set *number to its number. Returns RILL__NONE for other tokens. A
- * word of the lexicon is never a placeholder: "do8" is an aircraft. */
+/* Return the type of a literally typed placeholder, and its *number, or RILL__NONE. A word of the lexicon is none: "do8" is an aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
 {
     if (raw->word != RILL__NONE) return RILL__NONE;
@@ -138,8 +135,7 @@ static rill_status append_placeholder(rill_question *question, int32_t type, ril
     return append_token(question, name, (size_t)written, type, RILL__NONE);
 }
 
-/* Append the value that a rule captured to question->scratch: a number, or raw tokens joined by '_'. `end`: index of the first raw token
- * after the match. */
+/* Append a rule's value to question->scratch: a number, or raw tokens joined by '_'. `end`: first raw token after the match. */
 static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__match *found, size_t end)
 {
     rill_text *out = &question->scratch;
@@ -177,7 +173,6 @@ static rill_status make_constant(rill_question *question, size_t first, const ri
 
 /* --- replacement -------------------------------------------------------------------------------------------------- */
 
-/* Append the replacement words of a rewrite. */
 static rill_status append_rewrite(rill_question *question, rill_slice text)
 {
     for (rill_slice word; (word = rill_next_word(&text)).length > 0;)

@@ -1,8 +1,7 @@
 /* Questions as people type them, and the token form that a semantic parser was trained on.
  *
- * Raw text goes in (upper case, punctuation, "New York City", "5:30 p.m."); tokens come out (lower case, stems, typed
- * placeholders), with a table that says what each placeholder stands for. After decoding, the table puts the constants
- * back into the logical form.
+ * Raw text goes in ("New York City", "5:30 p.m."); tokens come out: lower case, stems, typed placeholders. A table says what each
+ * placeholder stands for, and puts the constants back into the logical form.
  *
  *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per question in flight, reusable
  *     rill_question_open(ctx, lexicon, &question);                 one per thread
@@ -10,7 +9,7 @@
  *     ... decode ...
  *     word = rill_mentions_constant(&mentions, lf_token, lf_length);
  *
- * Buffers are reused: only a line longer than all lines before allocates memory. Time is linear in the line's length.
+ * Only a line longer than all lines before allocates memory. Time is linear in the line's length.
  * The second part of this header is for question*.c.
  * Stability: private header of the semparse domain. */
 #ifndef RILL_SEMPARSE_QUESTION_H
@@ -19,10 +18,9 @@
 #include "lexicon.h"
 #include "rill/context.h"
 
-/* Table of a question's mentions, the occurrences of known names in it. An entry has the placeholder that replaces the
- * name ("s0") and the constant ("new_york:s"). Zero-initialise with `bytes.ctx` set. Fill with rill_question_prepare(),
- * repeatedly if wanted; free with rill_mentions_clear(). The table owns copies of all bytes, so it depends on no
- * question object and no lexicon. */
+/* Table of a question's mentions, the occurrences of known names. An entry has the placeholder that replaces the name ("s0") and the
+ * constant ("new_york:s"). Zero-initialise with `bytes.ctx` set. rill_question_prepare() fills it, any number of times; free with
+ * rill_mentions_clear(). The table owns all its bytes. */
 typedef struct rill_mentions {
     rill_text bytes;
     struct rill_mention {
@@ -33,8 +31,7 @@ typedef struct rill_mentions {
     rill_arena arena;
 } rill_mentions;
 
-/* Return the text to print for a token of the logical form: the constant if the token is a placeholder of this
- * question, else the token itself. Borrowed from the table or from the argument. */
+/* Return the constant if the token is a placeholder of this question, else the token. Borrowed from the table or the argument. */
 rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *token, size_t length);
 
 /* Free the table's memory. The table may be filled again later. A zeroed table is allowed. */
@@ -43,8 +40,7 @@ void rill_mentions_clear(rill_mentions *mentions);
 /* The state of one thread that converts questions: a stemmer and buffers. */
 typedef struct rill_question rill_question;
 
-/* Make a question object. `lexicon` is borrowed until close. NULL: questions are only lower-cased and stripped of
- * punctuation.
+/* Make a question object. `lexicon` is borrowed until close. NULL: questions are only lower-cased and stripped of punctuation.
  *   out: on success an object the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, rill_question **out);
@@ -62,17 +58,16 @@ void rill_question_close(rill_question *question);
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
                                   const rill_slice **tokens, size_t *count, rill_mentions *mentions);
 
-/* Return the original spelling of token i of the last line, if the token looks like a name that the lexicon does not have: capitalised
- * other than at a sentence start, or quoted. Borrowed from the line, which must still exist. Length 0 for all other tokens and for
- * tokenized lines. In a line all in capitals only quoted tokens are names. */
+/* Return the original spelling of token i of the last line, if it looks like a name that the lexicon does not have: capitalised other
+ * than at a sentence start, or quoted. In a line all in capitals only quoted tokens are names. Borrowed from the line, which must still
+ * exist. Length 0 for other tokens and tokenized lines. */
 rill_slice rill_question_name(const rill_question *question, size_t i);
 
 /* --- stages that turn a question into tokens ---------------------------------------------------------------------- */
 
-/*  question_tokens.c   bytes -> raw tokens: valid UTF-8, lower case, split, with their word numbers in the lexicon; which of them
- *                      are written like names
- *  question_match.c    numbers, ordinals and clock times; the longest mention or rewrite at a raw token, by surface or by rule
- *  question.c          raw tokens -> items: placeholders, rewritten words, stems; and the table of mentions
+/*   question_tokens.c   bytes -> raw tokens: valid UTF-8, lower case, split, with word numbers; which tokens are written like names
+ *   question_match.c    numbers, ordinals and clock times; the longest mention or rewrite at a raw token, by surface or by rule
+ *   question.c          raw tokens -> items: placeholders, rewritten words, stems; and the table of mentions
  *
  * Invariant: arrays hold offsets, never pointers, into buffers that may still grow. */
 

@@ -1,19 +1,14 @@
-/* Finds the longest match at a raw token, among the rules, surfaces and rewrites of the lexicon; and reads numbers in
- * text: 1,700 and "seventeen hundred", 27th and "twenty seventh", 5:30pm and "five thirty".
+/* Finds the longest match at a raw token, among rules, surfaces and rewrites, and reads numbers in text: "seventeen hundred", 27th,
+ * 5:30pm.
  *
- * rill__number_read() classifies each token once. The readers below combine the classes of adjacent tokens. Each
- * returns the number of tokens of the longest reading, 0 if there is none.
+ * Readers of numbers return the number of tokens of the longest reading, or 0.
  * Invariant: values stay below 10^15, so sums and products of readings cannot overflow int64_t.
  *
- * A rule wins over a surface of the same length, an earlier rule over a later one. If a surface has several candidates
- * (meanings), the first one wins whose type a preference asks for in this context. If there is none, the first
- * candidate that needs no preference wins. If all candidates of a surface need a preference and none matches, a shorter
- * surface is tried.
- * The right context of a pattern is compared with raw tokens, its left context with the output so far (items).
- * Invariant: matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the
- * rules.
- * Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left, candidates,
- * the match. */
+ * At equal length a rule wins over a surface, and an earlier rule over a later rule. Of a surface's candidates, the first wins whose
+ * type a preference asks for, else the first that needs no preference. If there is none, a shorter surface is tried.
+ * A pattern's right context is compared with raw tokens, its left context with the output so far (items).
+ * Matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the rules.
+ * Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left, candidates, the match. */
 #include <string.h>
 
 #include "question.h"
@@ -41,8 +36,7 @@ static int is_clock_time(int64_t value)
     return value >= 0 && value <= 2400 && value % 100 < 60;
 }
 
-/* Convert a 12-hour clock reading (hour * 100 + minute) to the 24-hour clock. afternoon = 1: the reading is p.m.; 0: a.m. Readings from
- * 13:00 on are unchanged. */
+/* Convert hour * 100 + minute from the 12-hour to the 24-hour clock. afternoon 1: p.m. Readings from 13:00 on are unchanged. */
 static int64_t half_day(int64_t value, int afternoon)
 {
     int64_t hour = value / 100;
@@ -141,7 +135,6 @@ static size_t read_below_ten_thousand(const rill_question *question, size_t firs
     return more ? used + skip + more : used;
 }
 
-/* Read a number in digits. */
 static size_t read_digit_token(const rill_question *question, size_t first, int64_t *value)
 {
     *value = question->raw[first].number.value;
@@ -244,8 +237,7 @@ static int advance_walk(const rill_question *question, trie_walk *walk)
     return 1;
 }
 
-/* Return the number of tokens of the longest name in the lexicon that begins at raw token `first` and can have `type`,
- * or any type if `any` is 1; NO_MATCH if there is none. */
+/* Return the number of tokens of the longest name that begins at raw token `first` and can have `type`, or any type; else NO_MATCH. */
 static size_t longest_surface(const rill_question *question, size_t first, int any, int32_t type)
 {
     trie_walk walk = {.next = first};
@@ -269,9 +261,8 @@ typedef struct rule_match {
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and the likelier one as the value. An hour in the
- * lexicon's afternoon range is read as pm, except if `full` is set. `full`: the time is a full hour in three digits or
- * more ("200"), which is a 24-hour time already. */
+/* Capture a clock time without am or pm: both 24-hour readings, and the likelier as the value: p.m. in the lexicon's afternoon range.
+ * `full`: a full hour in three digits or more ("200") is a 24-hour time. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -394,8 +385,7 @@ static int has_preference(const rill_question *question, int32_t type, size_t af
     return 0;
 }
 
-/* Choose the meaning (candidate) of the name whose words lead to `state` and which ends before raw token `after`.
- * Return RILL__NONE if no candidate fits the context. */
+/* Choose the candidate of the name whose words lead to `state` and end before raw token `after`; RILL__NONE if none fits the context. */
 static int32_t choose_candidate(const rill_question *question, int32_t state, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;

@@ -1,17 +1,14 @@
 /* Splits a line into raw tokens, and finds those that were typed as names.
  *
- * The line is first normalised: lower case, typographic quotes and dashes to ASCII, white space to spaces. Spaces then
- * separate chunks, and a chunk is split into tokens:
- *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "ap/57", "-er";
+ * Spaces separate chunks, which are split into tokens:
+ *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "-er";
  *   - quotes, brackets and sentence punctuation at its ends are dropped;
  *   - the rest is split at hyphens, slashes and the like: "one-way" is two tokens;
  *   - "río" becomes "rio" if the lexicon has only "rio";
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
  * Invariant: normalising and splitting never lengthen the line, so one buffer of its length is enough.
  *
- * A token with a capital letter is a name. Exceptions are the first letter of a sentence, the word I, and lines without
- * small letters. A quoted token is a name too. Only the spelling counts here: semparse_domain.c decides whether the model knows
- * a name.
+ * A quoted token is a name. A capitalised token is a name, except at a sentence start, in lines without small letters, and the word I.
  * Sections: normalising, tokens, chunks, capitals, sentences, quotes, names. */
 #include <string.h>
 #include <uchar.h>
@@ -61,8 +58,8 @@ static uint32_t normal_character(uint32_t c)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* Return the number of a word in the lexicon, or RILL__NONE. Texts longer than any lexicon word are not looked up: stripping a chunk of
- * 100,000 brackets causes a lookup for each bracket, which must not take quadratic time. */
+/* Return the number of a word in the lexicon, or RILL__NONE. Longer texts are not looked up: a chunk of many brackets must not take
+ * quadratic time. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
@@ -84,8 +81,8 @@ static uint32_t base_letter(uint32_t c)
     return (uint32_t)letters[c - 0xe0];
 }
 
-/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's
- * length. A word that the lexicon has in neither spelling keeps its diacritics, because the model may know it. */
+/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's length. The model may
+ * know other words with diacritics. */
 static size_t drop_diacritics(const rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset, bare[RILL__MAX_WORD_BYTES];
@@ -166,8 +163,7 @@ static int is_abbreviation(const char *data, size_t length)
     return dots > 0 && piece > 0;
 }
 
-/* Return what to do with the character at `pos` of a chunk: 1: drop it; 0: keep it; -1: split the chunk there. Examples: 1,700 becomes
- * 1700; 5.30 and 5:30 stay; 10p.m becomes 10pm. */
+/* Return what to do with the character at `pos` of a chunk: 1: drop it (1,700); 0: keep it (5.30); -1: split there. */
 static int punctuation_action(const char *data, size_t length, size_t pos)
 {
     int prev_digit = pos > 0 && rill_is_digit(data[pos - 1]),
@@ -258,7 +254,7 @@ static int is_upper_case(uint32_t code)
     return lower_case(code) != code;
 }
 
-/* Return the number of capital letters among the bytes [from, to) of the line. *first = 1 if the first character is a capital, else 0. */
+/* Return the number of capital letters in the bytes [from, to) of the line. *first: 1 if the first character is a capital. */
 static int count_capitals(const char *line, size_t from, size_t to, int *first)
 {
     int n = 0;
@@ -316,9 +312,8 @@ static char quote_kind(uint32_t code)
     return char_in(code, U"'‘’‚") ? '\'' : 0;
 }
 
-/* Return 1 if the token at the bytes [from, to) of the line is inside quotes. An opening quote is at the start of a word, a closing quote
- * at its end; any other quote is an apostrophe. Single and double quotes are tracked separately, because an apostrophe may look like an
- * opening quote. */
+/* Return 1 if the token at the bytes [from, to) is inside quotes. An opening quote starts a word, a closing quote ends a word. Single
+ * and double quotes are tracked separately, because an apostrophe may look like an opening quote. */
 static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
     const char *line = question->line;

@@ -1,21 +1,19 @@
 /* semparse.h: questions to logical forms, as a rill domain.
  *
- * Model: attention sequence-to-sequence of Dong and Lapata (2016). A one-layer LSTM encodes the question in reverse. A
- * second LSTM decodes the logical form token by token with attention to the encoder outputs. A model directory holds
+ * Model: attention sequence-to-sequence of Dong and Lapata (2016). A one-layer LSTM encodes the question in reverse. A second LSTM
+ * decodes the logical form token by token with attention to the encoder outputs. A model directory holds
  *   config.json         sizes and settings
  *   model.safetensors   weights, F32, F16 or BF16; computed in fp32
  *   source.vocab, target.vocab   one token per line, the first three <s>, </s>, <unk>
  *   lexicon.tsv         optional: maps typed text to the tokens the model was trained on (lexicon.h)
  *
- * Input: one question per line, raw text or, with options.tokenized, tokens separated by spaces. Invalid UTF-8 and
- * questions of more than max_input_length tokens fail without affecting others. Names in raw text that neither lexicon
- * nor vocabulary contains give a warning and are listed in the output field "unknown". Output: tokens of the logical
- * form separated by spaces; placeholders are replaced by the constants of the question's mentions.
- * State: a new state reads only its parent's state (RILL_STATE_PARENT). Results are bit-identical for every batch,
- * schedule and number of threads.
- * Stability: internal to rill; reach it by its name, "semparse".
- *
- * The rest of this header is private to the domain. */
+ * Input: one question per line, raw text or, with options.tokenized, tokens separated by spaces. Invalid UTF-8 and questions of more
+ * than max_input_length tokens fail without affecting others. Names in raw text that the model does not know give a warning and are
+ * listed in the output field "unknown".
+ * Output: tokens of the logical form separated by spaces, with constants instead of placeholders.
+ * State: a new state reads only its parent's state (RILL_STATE_PARENT). Results are bit-identical for every batch, schedule and number
+ * of threads.
+ * Stability: internal to rill; reach it by its name, "semparse". The rest of this header is private to the domain. */
 #ifndef RILL_SEMPARSE_H
 #define RILL_SEMPARSE_H
 
@@ -40,10 +38,9 @@ extern const rill_domain rill_semparse_domain;
  *     question token, so attention sums projected outputs, and the layer after it has K = H, not 2H.
  *   - The output bias is -infinity for <s> and <unk>, which are never output.
  *
- * Placeholders: a target token with the form of a lexicon placeholder ("c0") stands for words of the question. If a
- * typed question does not mention a placeholder, nothing could replace it in the output. Its logit is then masked in
- * all rows of that question, before the softmax. Questions in token form have their own placeholders, and nothing is
- * masked.
+ * Placeholders: a target token with the form of a lexicon placeholder ("c0") stands for words of the question. If a typed question does
+ * not mention the placeholder, its logit is masked before the softmax, in all rows of the question. For questions in token form nothing
+ * is masked.
  *
  * Invariant: a loaded model is const, and any number of runners share it. */
 
@@ -65,8 +62,8 @@ typedef struct semparse_weights {
     rill_constant output_bias;
 } semparse_weights;
 
-/* Tables of states. A row of a state table holds h, then c, because both are always read together and the rows of a beam are scattered in
- * memory. ld is H rounded up, so that h, c and m are aligned to cache lines. */
+/* A state's row holds h, then c: both are read together, and the rows of a beam are scattered in memory. ld is H rounded up, so that h,
+ * c and m are aligned to cache lines. */
 typedef struct semparse_tables {
     rill_table state;         /* [nodes, 2 ld] decoder states */
     rill_table encoder_state; /* [slots, 2 ld] the encoder's last state */
@@ -117,21 +114,20 @@ typedef struct semparse_runner {
 
 /* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Open the device and a network, and read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx and
- * arena.ctx are set. On failure the caller frees what was loaded.
+/* Open the device and a network, and read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx and arena.ctx
+ * are set. On failure the caller frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status semparse_load(semparse *s, const rill_open_options *options);
 
 /* --- logical_form.c ----------------------------------------------------------------------------------------------- */
 
-/* Canonical form of logical forms, for comparison.
+/* Canonical form of logical forms, for byte-wise comparison, as in the code released with Dong and Lapata (2016).
  *
- * In a lambda-calculus form the children of `and` and `or` are unordered; sorting them, innermost first, lets two
- * correct answers be compared byte by byte, as in the code released with Dong and Lapata (2016). Forms without these
- * operators, such as Prolog, only get their spaces normalised. */
+ * The unordered children of `and` and `or` in a lambda-calculus form are sorted, innermost first. Other forms, such as Prolog, only get
+ * their spaces normalised. */
 
-/* Append the canonical form of `text` to `out`: tokens, with brackets as separate tokens, separated by single spaces.
- * If brackets are unbalanced or nested more than 1,000 deep, tokens keep their order; this is no error.
+/* Append the canonical form of `text` to `out`: tokens, with brackets as tokens, separated by single spaces. Tokens keep their order if
+ * brackets are unbalanced or nested more than 1,000 deep; this is no error.
  *   out: unchanged on failure
  *   RILL_OK · RILL_ERR_MEMORY
  * Time is at most length times depth; the stack use is constant. */

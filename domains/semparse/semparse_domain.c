@@ -1,12 +1,10 @@
-/* The callbacks of the domain "semparse" (rill/domain.h): models, runners (one per decoding thread), inputs, states and
- * scores, outputs, names of actions. semparse_model.c loads models and builds the compute graphs.
+/* The callbacks of the domain "semparse" (rill/domain.h): models, runners, inputs, states and scores, outputs, names of actions.
  *
  * The encoder reads <s>, the question's words from last to first, </s>.
- * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below r->n_slots
- * are initialised. An input that fails is left out of the batch, and its slot stays free.
+ * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below r->n_slots are initialised.
+ * An input that fails is left out of the batch, and its slot stays free.
  *
- * Sections: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions ·
- * the table. */
+ * Sections: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions · the table. */
 #include <string.h>
 
 #include "domain_base.h"
@@ -131,8 +129,8 @@ static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, s
     return RILL_OK;
 }
 
-/* Store which placeholders the question in `slot` does not mention, so that scoring masks them; none if the question is
- * tokenized. A placeholder that was typed literally counts as mentioned. */
+/* Store the placeholders that the question in `slot` does not mention, for scoring to mask; none if tokenized. A literally typed
+ * placeholder counts as mentioned. */
 static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
                                    size_t count)
 {
@@ -150,7 +148,7 @@ static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokeniz
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the text between two words may be part of a name, like the space in "Las Palmas" or the dot and space in "St. Gallen". */
+/* Return 1 if the text between two words may be part of a name: "Las Palmas", "St. Gallen". */
 static int is_within_name(const char *from, const char *to)
 {
     while (from < to && (*from == ' ' || *from == '-' || *from == '.')) from++;
@@ -174,8 +172,7 @@ static rill_status add_name(rill_text *names, rill_slice name)
     return rill_text_append(names, name.data, name.length);
 }
 
-/* List the names that neither lexicon nor vocabulary contains, each once, in the line's order. The model sees all of
- * them as <unk> and cannot distinguish them. */
+/* List the names that neither lexicon nor vocabulary contains, each once, in the line's order. The model sees them as <unk>. */
 static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int tokenized, const rill_slice *token,
                                       size_t count)
 {
@@ -198,8 +195,8 @@ static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int
     return RILL_OK;
 }
 
-/* Convert one input to word ids, which are stored from r->token_ids[used] on. *length = number of ids, 0 if the input is empty or
- * invalid. An invalid input is marked as failed, and the other inputs continue. */
+/* Store one input's word ids from r->token_ids[used] on. *length: 0 if empty or invalid. An invalid input is marked as failed; others
+ * continue. */
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;
@@ -314,8 +311,7 @@ static rill_status field(void *self, const char *name, const rill_hypothesis *hy
     return rill_text_append(out, names->length > 0 ? names->data : "", names->length);
 }
 
-/* Return the number of words separated by spaces. The lexicon may join or split words, but this number is precise enough for sorting inputs
- * by length. */
+/* Return the number of words separated by spaces. The lexicon may join or split words; for sorting by length this is precise enough. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self;
@@ -372,8 +368,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting that the paper [stream] (docs/algorithms.md) reports for semantic parsers of
- * this kind. On ATIS' dev set it reaches the quality of beam 10 without pruning, with less than half of the expansions. */
+/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for semantic parsers. Measured on ATIS:
+ * fewer expansions than beam 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

@@ -1,14 +1,12 @@
-/* Loads a semantic parser: configuration, vocabularies, weights; and builds its graphs (rill/device.h). G[w] is word
- * w's row of input_gates, precomputed when the model is loaded.
+/* Loads a semantic parser and builds its graphs (rill/device.h). G[w] is word w's row of input_gates, precomputed when loading.
  *
  * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
  *         encoder outputs m_t = h_t, and their projections W_c m_t.
  * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent.
  * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
  *
- * Invariant: s->arena owns the data that the network borrows and all other data of the model's lifetime. A second arena
- * holds temporaries; it is cleared before semparse_load() returns, so peak memory is the model in the device's form
- * plus its largest tensors as fp32.
+ * Invariant: s->arena owns all data of the model's lifetime, and the network borrows from it. A second arena holds temporaries. It is
+ * cleared before semparse_load() returns, so peak memory is the model in the device's form plus its largest tensors as fp32.
  *
  * Sections: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs · entry point. */
 #include <math.h>
@@ -21,7 +19,6 @@
 
 enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };
 
-/* State while a model is loaded. */
 typedef struct loader {
     rill_loader w;
     semparse *s;
@@ -151,8 +148,8 @@ static int has_placeholders(const semparse *s)
     return 0;
 }
 
-/* Load the lexicon, if any; without one, questions are only lower-cased and stripped of punctuation. Without a lexicon
- * nothing replaces names by placeholders, so warn if the vocabularies have placeholders and inputs are raw text. */
+/* Load the lexicon, if any. Without it nothing replaces names by placeholders, so warn if the vocabularies have placeholders and inputs
+ * are raw text. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;
@@ -231,8 +228,7 @@ static void build_encode_graph(semparse *s)
                                     .out = rill_view_ragged(t->projected_outputs, slot, RILL_OWN)});
 }
 
-/* Build the graph `step`. For a root node, the encoder's last state is copied to the node's row, which then serves as its own parent
- * state. */
+/* Build the graph `step`. A root node's row gets the encoder's last state, and then serves as its own parent state. */
 static void build_step_graph(semparse *s)
 {
     rill_network *network = s->network;

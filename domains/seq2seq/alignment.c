@@ -1,9 +1,8 @@
 /* Alignments: how much each action of an output attends to each token of its input.
  *
- * The weights are cross-attention in the state from which the action was chosen. If no head was trained for alignment,
- * they are the mean over the heads of the last decoder layer. Decoding stores nothing for alignments. On request, an
- * output is run through the decoder layers once more, all positions in one call, over its KV cache. An ensemble uses
- * its first model, as marian-decoder does. The output formats are marian-decoder's too.
+ * The weights are cross-attention in the state from which the action was chosen: of a head trained for alignment, else the mean over the
+ * heads of the last decoder layer. Decoding stores no alignments: an output is run through the decoder once more, over its KV cache. An
+ * ensemble uses its first model. The output formats are marian-decoder's.
  *
  * Sections: formats · attention of an output · writing · the field. */
 #include <string.h>
@@ -50,8 +49,7 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 /* --- attention of an output --------------------------------------------------------------------------------------- */
 
-/* Compute the weights of an output. The state from which an action was chosen is the node of the previous action, or, for the first
- * action, the root node. */
+/* Compute the weights of an output. An action was chosen from the previous action's node, the first action from the root node. */
 static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, seq_alignment *a)
 {
     const size_t n = (size_t)h->length, tokens = (size_t)rill_session_units(r->session, h->slot);

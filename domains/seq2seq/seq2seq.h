@@ -1,12 +1,10 @@
-/* seq2seq.h: the common part of all sequence-to-sequence models over subword tokens: tokenization, ensembles,
- * shortlists, length limits, alignments, and the inputs of the compute graphs.
+/* seq2seq.h: the common part of all sequence-to-sequence models over subword tokens.
  *
- * An architecture is a table of functions, seq_arch: how to read a net's files, and which operations encode an input,
- * compute a decoder state and compute the output layer's input from it. A domain puts the functions below into its own
- * table (rill/domain.h) and calls seq_open().
+ * An architecture is a table of functions, seq_arch: how to read a net's files, and which operations encode an input, compute a decoder
+ * state and its output. A domain puts the functions below into its own table (rill/domain.h) and calls seq_open().
  *
- * A model, one net or an ensemble, is const once open: any number of runners, one thread each, share it. Runners own
- * all mutable data: the session with its tables, input columns and texts.
+ * A model, one net or an ensemble, is const once open, and any number of runners share it. A runner belongs to one thread and owns all
+ * mutable data.
  * Stability: internal to rill. */
 #ifndef RILL_SEQ2SEQ_H
 #define RILL_SEQ2SEQ_H
@@ -23,8 +21,8 @@ typedef struct seq_arch seq_arch;
 
 /* --- nets --------------------------------------------------------------------------------------------------------- */
 
-/* One net: the model itself, or a member of an ensemble. The net struct of an architecture begins with this struct. All members
- * are zero when configure() gets the net, except those that seq_open() has set. */
+/* One net: the model itself, or a member of an ensemble. An architecture's net struct begins with it. configure() gets all members zero,
+ * except those that seq_open() has set. */
 typedef struct seq_net {
     rill_context *ctx; /* set by seq_open(), like the next two members */
     seq_model *model;
@@ -56,8 +54,7 @@ typedef struct seq_net {
     char description[240];
 } seq_net;
 
-/* Inputs of the graph `encode`. A column is an array with one element for each input sentence (a row), or for each token of the sentences
- * (a row of the ragged index space). */
+/* Inputs of the graph `encode`. A column has an element for each input sentence (a row), or for each token (a row of `tokens`). */
 typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;
@@ -65,16 +62,16 @@ typedef struct seq_encoder_columns {
     rill_column token_id, position; /* for each token: its source id; its position in its input, from 0 on */
 } seq_encoder_columns;
 
-/* Inputs of the graphs `step` and `align`: columns with one element for each node, a decoder state. `step` computes new
- * states; `align` recomputes the attention of existing states. */
+/* Inputs of the graphs `step`, which computes new decoder states, and `align`, which recomputes their attention. A column has an element
+ * for each node. */
 typedef struct seq_decoder_columns {
     rill_graph graph;
     rill_column node, slot, depth;
     rill_column token_id; /* the decoder's input: the node's last action, or the start token for a root node */
     rill_path path;       /* for nets whose states read all ancestors: the path from the node to the root */
     rill_column parent;   /* parent node of a row, -1 for a root node; not in `align` */
-    /* Only for nets whose states read the parent's state, and not in `align`. parent_or_self: the parent node, or the
-     * node itself if it is a root. root_slot: the slot of a root node's input, -1 for other nodes. */
+    /* Only for nets whose states read the parent's state, and not in `align`. parent_or_self: a root node is its own parent. root_slot:
+     * the slot of a root node's input, -1 for other nodes. */
     rill_column parent_or_self, root_slot;
     int align_only; /* 1: compute only cross-attention, for alignments, and write no state */
 } seq_decoder_columns;
@@ -88,9 +85,8 @@ struct seq_arch {
     seq_state_need state_need;
     /* 1: outputs have alignments, and so the states of all their prefixes stay in memory; 0: no alignments */
     int has_alignment;
-    /* Read the directory's configuration, but not the weights, into the net, and describe its tokenizer's files in
-     * `text`. text->kind is the tokenizer for raw text. text->tokenized is 1 if inputs are tokens separated by spaces.
-     * Memory comes from net->model->arena. */
+    /* Read the directory's configuration, but not the weights, into the net. Sets `text`: the tokenizer's files; kind, the tokenizer for
+     * raw text; tokenized, 1 if inputs are tokens separated by spaces. Memory comes from net->model->arena. */
     rill_status (*configure)(seq_net *net, const char *directory, rill_tokenizer_files *text);
     /* (optional) Find or check the configuration's special tokens. Called when the vocabularies are open. Returns the same statuses as
      * configure(). */
@@ -117,15 +113,14 @@ typedef rill_status (*seq_choose_arch_fn)(rill_context *ctx, const char *directo
 /* Allocate net->legal for target_vocab_size ids, all of them legal; for configure(). RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_alloc_legal(seq_net *net);
 
-/* Set the output layer, `rows` [actions, width] and `bias` [actions]. Without a shortlist the rows are packed and
- * copied. With a shortlist each input takes the rows of its subset. The network borrows `bias`, and with a shortlist
- * `rows`. */
+/* Set the output layer, `rows` [actions, width] and `bias` [actions]. The network borrows `bias`. It packs and copies `rows` or, with a
+ * shortlist, borrows them: each input then takes its subset's rows. */
 void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const float *bias);
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
-/* The compute graphs: the encoder; a decoder step; the output layer with top-k; and cross-attention alone, for
- * alignments. Their input columns have the order in which seq_build_graphs() declares them. */
+/* The encoder; a decoder step; the output layer with top-k; cross-attention alone. seq_build_graphs() declares the order of their input
+ * columns. */
 typedef struct seq_graphs {
     rill_graph encode, step, score, align;
 } seq_graphs;
@@ -134,8 +129,7 @@ struct seq_model {
     rill_context *ctx;  /* context for open and close */
     const char *domain; /* name of the domain, for messages */
     seq_choose_arch_fn choose_arch;
-    /* needs_path = 1: for some net, a new state reads the states of all ancestors. needs_parent = 1: for some net, it reads only the
-     * parent's state. */
+    /* for some net, a new state reads the states of all ancestors (needs_path) or of its parent only (needs_parent) */
     int needs_path, needs_parent;
     rill_state_need state_need;
     rill_arena arena; /* memory that the network borrows, and other memory of fixed size */
@@ -161,9 +155,8 @@ struct seq_model {
 /* Options of every sequence-to-sequence model (rill_domain.options): weights, shortlist, scores, languages. */
 extern const rill_option seq_options[];
 
-/* Callbacks for a domain's rill_domain table. A domain's open() calls seq_open() with the domain's name and `choose`,
- * which finds the architecture of a directory. An ensemble may mix architectures. seq_field() requires
- * seq_arch.has_alignment. */
+/* Callbacks for a domain's rill_domain table. Its open() calls seq_open() with its name and `choose`, which finds a directory's
+ * architecture. An ensemble may mix architectures. seq_field() requires seq_arch.has_alignment. */
 rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context *ctx, const rill_open_options *options,
                      void **model, rill_domain_info *info);
 void seq_close(void *model);
@@ -243,8 +236,7 @@ rill_status seq_prepare_positions(seq_runner *r, size_t count);
 /* The cross-attention weights of an output's actions, computed by the first net. */
 typedef struct seq_alignment {
     size_t n_actions, n_tokens;
-    /* [actions] for each action, the state (node) from which it was chosen: node, last action before it (RILL_ACTION_START for
-     * a root node), slot of the input, depth */
+    /* [actions] the state from which each action was chosen: node, last action (RILL_ACTION_START for a root node), input's slot, depth */
     int32_t *node, *action, *slot, *depth;
     int32_t *best_tokens; /* [actions] index of the input token with the largest weight */
     float *weights;       /* [actions, tokens] attention weights */

@@ -1,9 +1,7 @@
-/* Encodes inputs: splits long texts into sentences, removes invisible characters, tokenizes, and runs the encoder,
- * which writes its outputs to the inputs' slots (one slot per input in flight).
+/* Encodes inputs: splits texts into sentences, removes invisible characters, tokenizes, and runs the encoder.
  *
- * Translation models are trained on sentences and short paragraphs. On longer texts many stop early and lose the rest.
- * The inputs of a run are concatenated, without padding. A long input runs alone, so that no other input fails if
- * memory is short.
+ * Translation models are trained on sentences and short paragraphs, and often stop early on longer texts. A run concatenates its inputs,
+ * without padding. A long input runs alone, so that no other input fails if memory is short.
  * Invariant: a failed input takes no part in later runs.
  * Sections: sentences · invisible characters · tokenization · positions · runs. */
 #include <string.h>
@@ -67,8 +65,8 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;
-    /* `head`: number of bytes before the sentences. If the text has language columns, they begin with the source language. If that column
-     * is empty or absent, use the model's source language. */
+    /* `head`: number of bytes before the sentences. Language columns begin with the source language; if absent or empty, use the
+     * model's. */
     const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text
                                                                                              : m->source_language;
     if (cuts) rill_sentences_split(text + *head, length - *head, language, collect_sentence, &f);
@@ -83,8 +81,7 @@ static int has_spaces(int32_t c)
     return c < FIRST_UNSPACED || c >= FIRST_SYMBOL;
 }
 
-/* Return 1 if the character is to be removed: a soft hyphen, word joiner or byte order mark, or a zero-width space
- * between characters of scripts written with spaces. */
+/* Return 1 for a soft hyphen, word joiner or byte order mark, or a zero-width space between characters of scripts written with spaces. */
 static int is_ignorable(int32_t c, int32_t prev_char, int32_t next_char)
 {
     return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && has_spaces(prev_char) && has_spaces(next_char));
@@ -97,8 +94,7 @@ static int ends_line(int32_t c)
     return c == 0xB || c == 0xC || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-/* Remove invisible characters that disturb tokenization, such as soft hyphens, and replace unusual line separators by
- * spaces. *text and *length may be set to the cleaned copy, which lies in the arena. */
+/* Remove invisible characters and replace unusual line separators by spaces. *text and *length may become those of a copy in the arena. */
 static rill_status clean_text(rill_arena *arena, const char **text, size_t *length, char **copy)
 {
     size_t next, to = 0;
@@ -143,8 +139,8 @@ static int32_t max_output_length(const seq_model *m, int32_t length)
     return bound < m->max_length ? (int32_t)bound : m->max_length;
 }
 
-/* Fail if the input has too many bytes. SentencePiece takes time quadratic in the length of a word, e.g. half a minute
- * for a megabyte. An input above this limit would have too many tokens anyway. */
+/* Fail if the input has too many bytes: SentencePiece takes time quadratic in a word's length. Such an input would have too many tokens
+ * anyway. */
 static rill_status check_length(const seq_runner *r, size_t length)
 {
     size_t max_bytes = (size_t)r->model->config_positions * MAX_POSITION_BYTES;

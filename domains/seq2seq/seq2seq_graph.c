@@ -1,16 +1,13 @@
-/* Builds a model's compute graphs. A graph has the operations of all nets, so an ensemble runs in one call. The
- * architectures add the layers of encoder and decoder. This file adds the input columns, the output layer, and the
- * mixing of an ensemble's distributions.
+/* Builds a model's compute graphs. A graph has the operations of all nets, so an ensemble runs in one call. The architectures add the
+ * layers of encoder and decoder.
  *
- * Invariant: columns are declared in the order of the arrays that the runner fills (seq2seq_encode.c, seq2seq_step.c):
- * change them together.
+ * Invariant: columns are declared in the order in which seq2seq_encode.c and seq2seq_step.c fill them.
  * Sections: encode · step and align · score · entry point. */
 #include "seq2seq.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Build the graph of the encoder. A row is one input of the batch; a row of its ragged index space is a token of an
- * input. */
+/* Build the graph of the encoder. A row is an input; a row of its ragged index space is a token. */
 static rill_graph build_encode(const seq_model *m)
 {
     const rill_graph graph = rill_graph_begin(m->network, "encode");
@@ -26,8 +23,8 @@ static rill_graph build_encode(const seq_model *m)
 
 /* --- step and align ----------------------------------------------------------------------------------------------- */
 
-/* Build the graph `step`, or `align` if align_only is 1. A row is one node, a decoder state. Each net has its own
- * column of token ids, because decoder start ids may differ. */
+/* Build the graph `step`, or `align` if align_only is 1. A row is a node. Each net has its own token ids, because decoder start ids may
+ * differ. */
 static rill_graph build_decoder_graph(const seq_model *m, const char *name, size_t nets, int align_only)
 {
     const rill_graph graph = rill_graph_begin(m->network, name);
@@ -65,9 +62,8 @@ void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const f
                                                       net->output_bias, m->weights, "a shortlist's output layer");
 }
 
-/* Build the graph that scores decoder states: output layer, softmax and top-k. A row is one node. Padding and ids
- * without a token are never output (rill_domain_info.legal), but the softmax includes them, as in transformers. With a
- * shortlist, the softmax is over the vocabulary subset of the row's input. */
+/* Build the graph that scores nodes. Padding and ids without a token are never output (rill_domain_info.legal), but the softmax includes
+ * them, as in transformers. With a shortlist it is over the subset of the row's input. */
 static rill_graph build_score(const seq_model *m)
 {
     const size_t symbols = (size_t)m->net[0]->target_vocab_size;

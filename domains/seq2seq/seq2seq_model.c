@@ -1,15 +1,10 @@
-/* Callbacks that all sequence-to-sequence domains share: opening models, starting runners (one per decoding thread),
- * writing outputs. seq2seq_graph.c and the architectures build the compute graphs; seq2seq_encode.c and seq2seq_step.c
- * run them.
+/* Callbacks that all sequence-to-sequence domains share: opening models, starting runners, writing outputs.
  *
- * An ensemble is a model of several nets. The model owns what its nets share, such as the tokenizer and the network.
+ * An ensemble is a model of several nets. Their vocabularies must be equal id by id, and so must the ids of special tokens. The model
+ * owns what its nets share, such as the tokenizer and the network.
  * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero.
  *
- * The models of an ensemble may differ in everything except both vocabularies, which must be equal id by id, and the
- * ids of special tokens. The graph mixes their distributions (seq2seq_graph.c).
- *
- * Sections: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of
- * actions. */
+ * Sections: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of actions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,8 +68,8 @@ static rill_status check_same_id(const match_context *context, const char *key, 
                      expected, context->home, found);
 }
 
-/* Check that `other`, loaded from `directory`, can be in an ensemble with `first`, loaded from `home`. The message names the
- * file and the first entry that differs. */
+/* Fail unless `other`, loaded from `directory`, fits an ensemble with `first`, loaded from `home`. The message names file and first
+ * difference. */
 static rill_status check_compatible(const seq_net *first, const char *home, const seq_net *other, const char *directory)
 {
     const match_context context = {first->ctx, home, directory};

@@ -1,19 +1,16 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
- * Invariant: the result of a row, one hypothesis of the batch, depends only on the hypothesis' actions and on its input
- * (rill/device.h). In one call no new node is an ancestor of another new node.
+ * Invariant: a row's result depends only on its hypothesis' actions and input. In one call no new node is an ancestor of another.
  * Sections: columns · states · scores. */
 #include "domain_base.h"
 #include "seq2seq.h"
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Maximum number of input columns of the graph `step`. It has four columns, or six if some net's states read parents, and then one column
- * of token ids for each net. */
+/* Maximum number of input columns of `step`: four, or six if some net's states read parents, and one of token ids for each net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* Set symbol [n] to the decoder's input ids: the last action of each row. A root node has no action yet; it gets the
- * start token for its input's target language or, without one, the net's decoder_start. */
+/* Set symbol [n] to the last action of each row. A root node gets its target language's start token, else the net's decoder_start. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
                             const int32_t *slot, int32_t *symbol)
 {

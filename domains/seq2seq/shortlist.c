@@ -1,13 +1,11 @@
-/* Shortlists: a vocabulary subset for each input, to which its outputs are restricted.
+/* Shortlists: a vocabulary subset for each input, to which its outputs are restricted. The softmax is over the subset only.
  *
- * Source: marian-decoder's lexical shortlist. An input's subset has the first F ids of the target vocabulary, which are
- * frequent tokens, and eos. The subset also has each input token's best B translations, from a file of lines "TARGET
- * SOURCE PROBABILITY", and the input tokens that the target vocabulary contains. Illegal ids are removed. The softmax
- * is over the subset only. A binary file contains F and the lists; for it an input's subset is that
- * of Marian for the input alone: with input tokens only if the vocabulary is shared, and filled up to a multiple of 8.
+ * Source: marian-decoder's lexical shortlist. A subset has eos, the first F ids of the target vocabulary, each input token's best B
+ * translations, and the input tokens that the target vocabulary contains. Illegal ids are removed. A text file has lines "TARGET SOURCE
+ * PROBABILITY". A binary file contains F and the lists. As in Marian, its subsets have input tokens only if the vocabulary is shared,
+ * and are filled up to a multiple of 8.
  *
- * Each input in flight has its own subset, and the device holds the output layer's rows for this subset. The inputs of
- * a batch do not share a subset, so an input's scores do not depend on the inputs decoded with it.
+ * Inputs of a batch do not share a subset, so an input's scores do not depend on other inputs.
  *
  * Invariant: a subset is ascending, so indices into it are ordered like ids.
  * Sections: the option · the text file · the binary file · both files · subsets. */
@@ -77,7 +75,6 @@ static int read_option(seq_shortlist *s, const char *option, size_t *length)
 
 /* --- the text file ------------------------------------------------------------------------------------------------ */
 
-/* State while the file is read. */
 typedef struct lexicon_reader {
     seq_shortlist *shortlist;
     const rill_vocabulary *source, *target;
@@ -163,9 +160,8 @@ static rill_status index_pairs(lexicon_reader *r)
 
 /* Source: browsermt/marian-dev, src/data/shortlist.h, BinaryShortlistGenerator, for Firefox's translation models. Little-endian:
  *   u64 magic, checksum, first (F), best (B), n_offsets, n_ids; u64 offsets[n_offsets]; u32 ids[n_ids]
- * The list of source id i is ids[offsets[i]] .. ids[offsets[i + 1] - 1]. Source ids from n_offsets on have none: some
- * published files are shorter than the vocabulary. The checksum covers what follows it, in words of 8 bytes; a last half
- * word is left out.
+ * Source id i has ids[offsets[i]] .. ids[offsets[i + 1] - 1]; from n_offsets on none, since some files are shorter than the vocabulary.
+ * The checksum covers what follows it, in words of 8 bytes without a last half word.
  * Invariant of what is read: offsets ascend from 0 to the number of ids, and ids are target ids of the model. */
 
 static const uint64_t MAGIC = UINT64_C(0xF11A48D5013417F5);

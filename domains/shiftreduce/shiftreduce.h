@@ -1,21 +1,19 @@
 /* shiftreduce.h: constituency parsing, as a rill domain.
  *
- * Model: span-based shift-reduce parsing of Cross and Huang (2016). Two bidirectional LSTM layers read the sentence. A
- * span of words is represented by the difference of their outputs at the span's ends. Two feed-forward networks take
- * turns: one chooses shift or combine, the other labels the span on top of the stack. A model directory holds
+ * Model: span-based shift-reduce parsing of Cross and Huang (2016). Two bidirectional LSTM layers read the sentence. A span is
+ * represented by the difference of their outputs at its ends. Two feed-forward networks take turns: one chooses shift or combine, the
+ * other labels the span on top of the stack. A model directory holds
  *   config.json         sizes and settings (see docs/parsing.md)
  *   model.safetensors   weights, F32, F16 or BF16; computed in fp32
  *   words.vocab, suffixes.vocab, shapes.vocab, tags.vocab, labels.vocab
  *
- * Input: one sentence per line, as a tree, of which only words and tags are read, as word_TAG tokens, or as text
- * (option input-format). Malformed lines, and those longer than max_input_length words, fail without affecting others.
+ * Input: one sentence per line (option input-format): a tree, of which only words and tags are read, word_TAG tokens, or text. Malformed
+ * lines, and lines longer than max_input_length words, fail without affecting others.
  * Output: one tree in brackets.
  * Actions: 0 shift, 1 combine, then the labels. Phases: 0 structure, 1 label; max_candidates applies to labels alone.
- * State: a node reads the parser's stack, which is linked through its ancestors (RILL_STATE_PATH). Results are
- * bit-identical for every batch, schedule and number of threads.
- * Stability: internal to rill; reach it by its name, "shiftreduce".
- *
- * The rest of this header is private to the domain. */
+ * State: a node reads the parser's stack, which is linked through its ancestors (RILL_STATE_PATH). Results are bit-identical for every
+ * batch, schedule and number of threads.
+ * Stability: internal to rill; reach it by its name, "shiftreduce". The rest of this header is private to the domain. */
 #ifndef RILL_SHIFTREDUCE_H
 #define RILL_SHIFTREDUCE_H
 
@@ -29,27 +27,24 @@ extern const rill_domain rill_shiftreduce_domain;
 
 /* --- a loaded parser and a runner --------------------------------------------------------------------------------- */
 
-/* Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles,
- * 2016 [ch].
- * Dimensions: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward networks' hidden layers, T tags, L
- * labels, n words of a sentence. Frames are the encoder's n + 2 input tokens: <s>, the words, </s>. Positions 0 .. n are the boundaries of
- * words.
+/* Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles, 2016
+ * [ch].
+ * Dimensions: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward networks' hidden layers, T tags,
+ * L labels, n words of a sentence. Frames are the encoder's n + 2 input tokens: <s>, the words, </s>. Positions 0 .. n are the
+ * boundaries of words.
  *
- * Positions: p_i = [f_i; b_{i+1}]. f_i is the forward output after <s> and i words, b_{i+1} the backward output after
- * </s> and the words from the last down to i + 1. The span (i, j) is p_j - p_i with the half of b negated. The negation
- * is folded into the weights when they are loaded.
+ * Positions: p_i = [f_i; b_{i+1}]. f_i is the forward output after <s> and i words, b_{i+1} the backward output after </s> and the words
+ * from the last down to i + 1. The span (i, j) is p_j - p_i with the half of b negated. Loading folds the negation into the weights.
  *
- * Products: the input of the structure network is the spans (0, a), s1 = (a, b), s0 = (b, c), (c, n), with first-layer
- * weights W0 .. W3. The input of the label network is (0, b), s0, (c, n), with V0 .. V2. Adjacent spans share a
- * position, so a position is multiplied by the difference of two spans' weights:
+ * Products: the structure network's input is the spans (0, a), s1 = (a, b), s0 = (b, c), (c, n), with first-layer weights W0 .. W3. The
+ * label network's input is (0, b), s0, (c, n), with V0 .. V2. Adjacent spans share a position:
  *   structure  (W0 - W1) p_a + (W1 - W2) p_b + (W2 - W3) p_c + (W3 p_n - W0 p_0 + bias)
  *   label                      (V0 - V1) p_b + (V1 - V2) p_c + (V2 p_n - V0 p_0 + bias)
- * encode() computes these five products for every position. The last brackets are constant in a sentence and are
- * included in the products of c. Scoring then adds three rows for structure, two for labels, whatever the sentence's
- * length.
+ * encode() computes these five products for every position. Those of c include the last brackets, which are constant in a sentence.
+ * Scoring only adds three rows for structure, two for labels.
  *
- * States: the parser's stack is a linked list through nodes. A node's cell has the positions of the two top spans, and
- * the node whose cell describes the stack below the top span. That node is an ancestor, hence RILL_STATE_PATH.
+ * States: the parser's stack is a linked list through nodes. A node's cell has the positions of the two top spans, and the ancestor
+ * whose cell describes the stack below the top span.
  *
  * Invariant: a loaded parser is const, and any number of runners share it. */
 
@@ -64,8 +59,7 @@ enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 };
 enum { PARSER_NO_LABEL = 0 }; /* id in labels.vocab of "no label": a span that gets no bracket */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
-/* A position has five products with the weights, of D floats each, as defined above. The products from PRODUCT_C on include the term that
- * is constant in a sentence. */
+/* A position's products with the weights, of D floats each. PRODUCT_C and later include the term that is constant in a sentence. */
 enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
 
 /* How inputs are read: detected from the line, as a tree, as word_TAG tokens, or as plain text. */
@@ -96,8 +90,7 @@ typedef struct parser_weights {
     rill_matrix structure_output; /* 2 x D: output layer for shift and combine */
     rill_constant structure_output_bias;
     rill_matrix label_output; /* L x D: output layer for labels */
-    /* [2, L] biases of the labels. Row 0 is used before the last timestep of an input, row 1 in the last timestep; a
-     * label that is illegal there has -infinity. */
+    /* [2, L] biases of the labels: row 0 before an input's last timestep, row 1 in it; -infinity for illegal labels */
     rill_constant label_output_bias;
 } parser_weights;
 
@@ -164,8 +157,8 @@ static inline size_t parser_features(const parser *p)
 
 /* --- shiftreduce_model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Open the device and a network, and read config.json, the vocabularies and model.safetensors into a zeroed *p whose ctx and
- * arena.ctx are set. On failure the caller frees what was loaded.
+/* Open the device and a network, and read the model's files into a zeroed *p whose ctx and arena.ctx are set. On failure the caller
+ * frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status parser_load(parser *p, const rill_open_options *options);
 

@@ -1,20 +1,16 @@
-/* The callbacks of the domain "shiftreduce" (rill/domain.h): models, runners (one per decoding thread), the parser's
- * stack, scores, output trees, names of actions. shiftreduce_graphs.c builds the compute graphs, shiftreduce_input.c
- * reads and encodes inputs.
+/* The callbacks of the domain "shiftreduce" (rill/domain.h): models, runners, the parser's stack, scores, trees, names of actions.
  *
- * The stack: a sentence of n words takes n shifts and n - 1 combines, in any legal order. A shift needs a remaining
- * word, a combine two spans on the stack. So every unfinished hypothesis has a legal action, and a finished one has all
- * words in one span.
- * Scores of structure: the network scores only rows where both actions are legal. Other rows have one action with logp 0.
- * Scores of labels: the network scores every row. The label in an input's last timestep completes the tree.
- * Trees: combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of
- * creation, so children come before their parent. No function is recursive.
+ * The stack: n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack. So every
+ * unfinished hypothesis has a legal action, and a finished hypothesis has all words in one span.
+ * Scores of structure: rows with one legal action get logp 0, without the network. A label in an input's last timestep completes the
+ * tree.
+ * Trees: combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of creation, so children
+ * come before their parent. No function is recursive.
  *
- * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for
- * the nodes of the largest reserve(). Slots below r->n_slots are initialised.
+ * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for the nodes of the
+ * largest reserve(). Slots below r->n_slots are initialised.
  *
- * Sections: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the
- * table. */
+ * Sections: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the table. */
 #include <string.h>
 
 #include "domain_base.h"
@@ -60,8 +56,8 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     info->max_choices_phases = 1u << PARSER_PHASE_LABEL;
     info->max_length = 2 * p->max_input - 1;
     info->node_bytes = sizeof(parser_cell);
-    /* Memory of an input: a row of products for each position, which are one more than the words; and the end offset
-     * and tag of each word. The text of the words is negligible. */
+    /* Memory of an input: products for each position, one more than the words; each word's end offset and tag. The words' text is
+     * negligible. */
     info->slot_bytes += (int64_t)sizeof(rill_sentence) + info->slot_unit_bytes;
     info->slot_unit_bytes += (int64_t)(sizeof(size_t) + sizeof(int32_t));
     *model = p;
@@ -111,8 +107,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* Return the number of words of an input. In a tree: the number of closing brackets that do not follow a closing bracket. In other formats:
- * the words between spaces. */
+/* Return the number of words: in a tree, of closing brackets that do not follow another; in other formats, of words between spaces. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     const parser *p = ((const parser_runner *)self)->model;
@@ -170,9 +165,8 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Set each row's equivalence class, for cube pruning, to the span on top of its stack. Equivalent hypotheses may be merged. The end of the
- * span is the number of words shifted. Two hypotheses with equally many words shifted and equally many actions have stacks of the same
- * depth, so the same actions are legal for both. */
+/* Hypotheses with the same top span are equivalent for cube pruning: its end is the number of words shifted. After equally many actions
+ * their stacks also have the same depth, so the same actions are legal. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;
@@ -188,14 +182,12 @@ static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 enum { STRUCTURE_SLOT, STRUCTURE_UNDECIDED, STRUCTURE_A, STRUCTURE_B, STRUCTURE_C, STRUCTURE_COLUMNS };
 enum { LABEL_SLOT, LABEL_IS_LAST, LABEL_B, LABEL_C, LABEL_COLUMNS };
 
-/* State of one score() call. */
 typedef struct score_call {
     const parser_runner *r;
     const rill_rows *rows;
     const rill_score_request *request;
     rill_score_result *result;
-    /* [n] for each row. In the phase of shift and combine: 0 if both actions are legal, else -1. In the phase of labels: 1 in the input's
-     * last timestep, else 0 */
+    /* [n] for shift and combine: 0 if both are legal, else -1. For labels: 1 in the input's last timestep, else 0 */
     int32_t *row_kind;
     int32_t *a, *b, *c; /* [n] for each row: positions a, b and c of its stack (parser_cell) */
 } score_call;
@@ -413,8 +405,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting that the paper [stream] (docs/algorithms.md) reports for parsers of this
- * kind. On GUM's dev set it reaches the F1 of beam 10 without pruning, with less than two thirds of the expansions. */
+/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for such parsers. Measured on GUM: fewer
+ * expansions than beam 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

@@ -1,16 +1,13 @@
 /* The parser's compute graphs (rill/device.h):
  *
- * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; tag prediction for untagged
- *         words; second BiLSTM layer over the first layer's outputs and the tags. Its outputs represent positions, for
- *         which the products defined in shiftreduce.h are computed.
+ * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; tags for untagged words; second BiLSTM layer
+ *         over the first layer's outputs and the tags; products of its outputs, the positions (shiftreduce.h).
  * score:  sum of the products of a state's positions, ReLU, a linear layer and log-softmax. The structure graph
- *         scores only rows where both actions are legal. The label graph gives illegal labels -infinity before the
- *         softmax. */
+ *         scores only rows where both actions are legal. The label graph masks illegal labels before the softmax. */
 #include "shiftreduce.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* State while the encode graph is built. */
 typedef struct encode_builder {
     parser *p;
     rill_network *network;
@@ -49,8 +46,8 @@ static rill_tensor embed_frames(const encode_builder *e)
     return x;
 }
 
-/* Append both directions of an LSTM layer. At element t of `space` (frames or positions), the forward direction reads
- * the gates of frame t, and the backward direction reads the gates of frame t + ahead. */
+/* Append both directions of an LSTM layer. At element t of `space` (frames or positions), the forward direction reads frame t, the
+ * backward direction frame t + ahead. */
 static rill_tensor bilstm_layer(const encode_builder *e, int layer, rill_index_space space, int32_t ahead)
 {
     const size_t hidden = e->p->hidden;
@@ -78,8 +75,7 @@ static rill_tensor first_bilstm(const encode_builder *e, rill_tensor x)
     return bilstm_layer(e, 0, e->frames, 0);
 }
 
-/* Predict a tag for each untagged frame. If the logits are NaN, there is no best tag: the word gets the first tag, and
- * its sentence gets no scores. */
+/* Predict a tag for each untagged frame. After NaN logits the word gets the first tag, and its sentence gets no scores. */
 static void predict_tags(const encode_builder *e, rill_tensor outputs)
 {
     const size_t tags = (size_t)e->p->n_tags - PARSER_FIRST_TAG;
@@ -97,8 +93,7 @@ static void predict_tags(const encode_builder *e, rill_tensor outputs)
                                       .tag_column = e->tag});
 }
 
-/* Append the second layer. Its outputs are positions 0 .. n, one fewer than the n + 2 frames: the forward direction
- * omits the last frame, </s>, and the backward direction the first frame, <s>. */
+/* Append the second layer. Its n + 1 outputs are positions: the forward direction omits the frame </s>, the backward direction <s>. */
 static rill_tensor second_bilstm(const encode_builder *e, rill_tensor outputs)
 {
     rill_op_product(e->network, e->graph, e->frames,

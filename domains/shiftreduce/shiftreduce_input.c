@@ -1,10 +1,8 @@
-/* Reads a line as a tree (its words and tags), as tagged tokens, or as text; finds the features of its words; and runs the graph
- * that computes each position's products.
+/* Reads a line as a tree, as tagged tokens or as text; finds the features of its words; and computes each position's products.
  *
- * The option input-format sets the format; "auto" detects it from the line. A line with brackets is a tree only if the
- * model's tags and labels occur in it, and likewise for tagged tokens: see looks_like_tree() and is_tagged().
+ * The option input-format sets the format; "auto" detects it, see looks_like_tree() and is_tagged().
  * The encoder sums the embedding rows of a word: the word's, its shape's, and those of the suffixes of its normal form.
- * docs/parsing.md states the rules; the trainer follows the same rules byte by byte.
+ * The trainer follows the rules of docs/parsing.md byte by byte.
  *
  * Invariant: an input that fails is left out of the batch.
  * Sections: forms · trees · tokens · the line · normal form · rows · lines to features · tags · encoding. */
@@ -38,8 +36,7 @@ static int has_lower_or_digit(rill_slice name)
     return 0;
 }
 
-/* Return 1 if all tokens are word_TAG, with tags that have no lower-case letters and digits, and at least one of the tags is the
- * model's; else 0. */
+/* Return 1 if all tokens are word_TAG, the tags have no lower-case letters and digits, and the model has at least one; else 0. */
 static int is_tagged(const parser *p, rill_slice remaining)
 {
     int known = 0;
@@ -86,8 +83,7 @@ static void skip_spaces(tree_scan *scan)
         scan->rest = (rill_slice){scan->rest.data + 1, scan->rest.length - 1};
 }
 
-/* Return 1 if the model has this label. The label is first cut before its first "-", "=" or "|": NP-SBJ-1 becomes NP,
- * ADVP|PRT becomes ADVP. */
+/* Return 1 for a label of the model or of a root, cut before its first "-", "=" or "|": NP-SBJ-1 becomes NP. */
 static int is_known_label(const parser *p, rill_slice label)
 {
     size_t n = label.length > 0;
@@ -98,8 +94,8 @@ static int is_known_label(const parser *p, rill_slice label)
     return rill_slice_equal(p->root, label) || rill_slice_is(label, "TOP") || rill_slice_is(label, "ROOT");
 }
 
-/* Scan the text after "(": a label before a bracket, or a tag, a word and ")". A truncated line may end after the
- * label. Returns 0 if the line is no tree. */
+/* Scan the text after "(": a label before a bracket, or a tag, a word and ")". Returns 0 if the line is no tree. A line may be truncated
+ * after the label. */
 static int scan_bracket(const parser *p, tree_scan *scan)
 {
     const rill_slice label = read_tree_word(scan);
@@ -123,11 +119,9 @@ static int scan_bracket(const parser *p, tree_scan *scan)
     return known || !has_lower_or_digit(label);
 }
 
-/* Return 1 if the line looks like a tree. It must consist of brackets: a word bracket holds a tag and a word, any other
- * bracket a label and brackets. The outermost label is empty or one of the model's. An inner label that the model does
- * not have must have no lower-case letters and no digits. At least one tag is the model's. A single word bracket is no
- * tree. An incomplete tree passes, because it may continue on other lines; the tree reader then reports the error,
- * which would be hidden if the line were read as text. */
+/* Return 1 if the line consists of brackets and looks like a tree. A word bracket holds a tag and a word, any other bracket a label and
+ * brackets. At least one tag is known. The outermost label is empty or known. Other unknown labels and tags have no lower-case letters
+ * and no digits. A single word bracket is no tree. An incomplete tree passes, so that the tree reader reports the error. */
 static int looks_like_tree(const parser *p, rill_slice line)
 {
     tree_scan scan = {.rest = line};
@@ -232,8 +226,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* Return a hint for the error message of a line whose format was detected from the line: how to set the format. It is empty if the user
- * set the format, or if the line is read as text. */
+/* Return a hint how to set the format, for a message about a line whose format was detected. Empty if the user set it, or for text. */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
@@ -244,8 +237,7 @@ static const char *form_hint(parser_form asked, parser_form form)
                                       : "";
 }
 
-/* Read an input into the sentence of its slot. *words = number of words, 0 if the input is empty or malformed. A
- * malformed input is marked as failed, and the other inputs continue. */
+/* Read an input into its slot's sentence. *words: 0 if empty or malformed. A malformed input is marked as failed; others continue. */
 static rill_status read_input(parser_runner *r, rill_input *input, int32_t *words)
 {
     const parser *p = r->model;
@@ -326,8 +318,7 @@ static int32_t shape_row(parser_runner *r, rill_slice word)
     return id >= 0 ? id : 0;
 }
 
-/* For each suffix length l + 1, set row[l] to the id of the suffix of so many characters of the normal form; -1 if the vocabulary does not
- * have it or the form is shorter. r->normalized_word must hold the normal form. */
+/* Set row[l] to the id of the suffix of l + 1 characters of r->normalized_word; -1 if there is none. */
 static void suffix_rows(const parser_runner *r, int32_t *row)
 {
     const parser *p = r->model;
@@ -341,8 +332,7 @@ static void suffix_rows(const parser_runner *r, int32_t *row)
     }
 }
 
-/* Set feature [parser_features()] to the features of a word: for the word, its shape and each suffix, the row of the embedding; -1 for a
- * suffix that the vocabulary does not have. */
+/* Set feature [parser_features()] to a word's rows of the embedding: the word, its shape, each suffix; -1 for an unknown suffix. */
 static rill_status word_features(parser_runner *r, rill_slice word, int32_t *feature)
 {
     TRY(normalise_word(r, word));
@@ -359,8 +349,7 @@ static void boundary_features(const parser *p, int32_t word, int32_t *feature)
     for (size_t i = 1; i < parser_features(p); i++) feature[i] = -1;
 }
 
-/* Indices of the graph's input columns, in order of declaration. The columns up to ENCODE_LAST have one entry for each sentence, ENCODE_TAG
- * and later ones have one for each frame. */
+/* The graph's input columns, in order of declaration: up to ENCODE_LAST one entry for each sentence, then one for each frame. */
 enum {
     ENCODE_SLOT,
     ENCODE_FRAMES,
@@ -418,8 +407,7 @@ static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, 
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* For each frame, set tag [frames] to its tag, if it has one, and mark untagged words for prediction: untagged [frames] is >= 0 for such a
- * frame, else -1. */
+/* Set tag [frames] to the tags of tagged frames, and untagged [frames] to >= 0 for words to be predicted, else -1. */
 static void fill_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
 {
     for (int32_t i = 0; i < sentences; i++) {

@@ -1,10 +1,9 @@
 /* Loads a parser: configuration, vocabularies, weights.
  *
- * Invariant: p->arena owns the data that the network borrows and all other data of the model's lifetime. A second arena
- * holds temporaries and is cleared after each part of the weights.
+ * Invariant: p->arena owns all data of the model's lifetime, and the network borrows from it. A second arena holds temporaries for
+ * each part of the weights.
  *
- * Sections: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs ·
- * entry point. */
+ * Sections: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs · entry point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +22,6 @@ enum {
     DEFAULT_MAX_INPUT = 1000
 };
 
-/* State while a model is loaded. */
 typedef struct loader {
     rill_loader w;
     parser *p;
@@ -96,8 +94,8 @@ static rill_status load_vocabularies(loader *l)
     return RILL_OK;
 }
 
-/* Choose the tokenizer's style from the vocabularies. Treebanks that split hyphenated words have a tag for hyphens;
- * those that keep typed quotes have a typed quote among their words. */
+/* Choose the tokenizer's style. A tag for hyphens shows that the treebank splits hyphenated words, a typed quote that it keeps typed
+ * quotes. */
 static void choose_style(parser *p)
 {
     if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;
@@ -164,8 +162,7 @@ static rill_status split_labels(loader *l)
     return RILL_OK;
 }
 
-/* Fail if a tag cannot be written into a tree, or is -NONE-, the tag of traces: a tree reader would drop a word with
- * this tag. */
+/* Fail if a tag cannot be written into a tree, or is -NONE-: a tree reader would drop its word as a trace. */
 static rill_status check_tags(loader *l)
 {
     for (int32_t i = 1; i < l->p->n_tags; i++) {
@@ -234,8 +231,7 @@ static rill_status load_first_layer(loader *l)
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* Load the second layer. Its input is the first layer's outputs and a tag embedding. There are few tags, so the
- * products of their embeddings are precomputed. */
+/* Load the second layer, over the first layer's outputs and a tag embedding. The products of the few tags are precomputed. */
 static rill_status load_second_layer(loader *l)
 {
     parser *p = l->p;
@@ -268,15 +264,14 @@ static rill_status load_tagger(loader *l)
 
 /* --- products of positions ---------------------------------------------------------------------------------------- */
 
-/* First-layer weights of a feed-forward network: 2H columns for each span, from left to right. The second H columns of a span are negated
- * when they are used: a span (i, j) is represented by b_i - b_j, but the difference of its positions has b_j - b_i. */
+/* First-layer weights of a feed-forward network, 2H columns for each span. The second H are negated in use: a span has b_i - b_j, its
+ * positions' difference b_j - b_i. */
 typedef struct span_weights {
     const float *weights; /* [D, n_spans * 2H] the weights as the file has them */
     size_t n_spans, ffn_width, width;
 } span_weights;
 
-/* For each row d, set to[d, :] to W_minuend - W_subtrahend, where both are indices of spans. The weights of span -1 count as zero. The
- * second half of a row is negated, see span_weights. */
+/* For each row d, set to[d, :] to W_minuend - W_subtrahend (indices of spans; -1: zero). The second half is negated. */
 static void put_weight_difference(const span_weights *s, int minuend, int subtrahend, float *to, size_t ld)
 {
     for (size_t d = 0; d < s->ffn_width; d++) {

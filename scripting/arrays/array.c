@@ -1,11 +1,8 @@
-/* Lua's array type: creating, checking, indexing, printing. array_arith.c and array_segments.c hold operations on whole arrays; arrays.h
- * states the rules they share.
+/* Lua's array type: creating, checking, indexing, printing. array_arith.c and array_segments.c hold operations on whole arrays.
  *
- * Also finds masks that a script makes and never uses, for `rill check`. An example: `a and b` of two masks is b in Lua, without an error.
- * While a script is watched, each source line that makes masks counts those that are unused, and a mask has the number of its line. Every
- * operation, method or assignment that takes a mask uses it (array_check()). A line is reported only if in every call some of its masks
- * stayed unused. Only masks with a value per input or per candidate are watched, since they cannot be used after their call.
- * Scripts that are not watched do not pay for this.
+ * Also finds masks that a script makes and never uses, for `rill check`: `a and b` of two masks is b in Lua, without an error.
+ * array_check() marks a mask as used. A source line is reported only if in every call some of its masks stayed unused. Plain masks are
+ * not watched, since a later call may use them.
  *
  * Sections: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
 #include "arrays.h"
@@ -273,8 +270,7 @@ static void fill_from_table(lua_State *L, const array *a)
     }
 }
 
-/* rill.array(x): make an array from a table of numbers or booleans. If x is an array, make a plain copy, which stays valid after the engine
- * call. */
+/* rill.array(x): make an array from a table of numbers or booleans, or a plain copy of an array, which outlives the call. */
 static int from_values(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -303,8 +299,7 @@ static int zeros(lua_State *L)
 
 /* --- functions for other modules ---------------------------------------------------------------------------------- */
 
-/* Check the length of an array. An array of items must have as many elements as the engine call in progress has items (inputs); an array of
- * cells as many as the call has cells (candidates or rows). */
+/* Raise unless n is the number of items (for an array of items) or of cells (for an array of cells) in the engine call. */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
 {
     int32_t expected = level == ARRAY_ITEMS ? s->frame.items : level == ARRAY_CELLS ? s->frame.cells : n;
@@ -367,8 +362,7 @@ typedef struct script_watch {
     int n;
 } script_watch;
 
-/* Return the index in w->place of the script line that called the running C function. The line is added if it is new. Returns -1 if no
- * script line called the function, or if w->place is full. */
+/* Return the index in w->place of the running script line, adding it if new. Returns -1 outside scripts or if w->place is full. */
 static int find_place(lua_State *L, script_watch *w)
 {
     char text[PLACE_TEXT];
@@ -399,8 +393,7 @@ static void use_mask(const rill_script *s, array *mask)
     if (p->call_unused > 0) p->call_unused--; /* 0: a call within this one has failed, after which nothing is counted */
 }
 
-/* Count the used and unused masks of each script line, at the end of an engine call that is in no other one. `counts`: 1: count them; 0:
- * the call failed, so its masks are not counted. */
+/* Count the used and unused masks of each script line when the outermost engine call ends. `counts` 0: the call failed, so forget them. */
 static void count_unused_masks(rill_script *s, int counts)
 {
     for (place *p = s->watch->place; p < s->watch->place + s->watch->n; p++) {

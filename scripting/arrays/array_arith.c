@@ -1,9 +1,7 @@
-/* Operations on elements: arrays of any type and level are read as blocks of doubles, and blocks of doubles are written into arrays of any
- * type. Elementwise arithmetic, comparisons, logic and functions of one to three operands are rows of one table; one loop over blocks runs
- * them all.
+/* Operations on elements. Operands of any type are read as blocks of doubles, and results written from blocks of doubles.
+ * All operations of one to three operands are rows of one table, which one loop over blocks runs.
  *
- * NaN and infinities behave as in IEEE 754; min, max and clamp ignore NaN as C's fmin() and fmax() do. // and % are
- * Lua's.
+ * min, max and clamp ignore NaN, like C's fmin() and fmax(). // and % are Lua's.
  *
  * Sections: operands · reading · writing · assignment · operations · one block · all blocks · opening. */
 #include <math.h>
@@ -13,8 +11,7 @@
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* Read the value at `index` as an operand (a number, a boolean or an array) and return 1. If the value is none of these, return 0;
- * operand_read() would raise. */
+/* Read a number, boolean or array at `index` and return 1. Return 0 for other values, where operand_read() raises. */
 static int operand_try(lua_State *L, const rill_script *s, int index, int booleans, operand *out)
 {
     int type = lua_type(L, index);
@@ -47,9 +44,8 @@ static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_le
                       array_level_names[level]);
 }
 
-/* Prepare an operand for an operation over n elements of `level` (per item, per cell, or neither). In an operation over cells (candidates
- * or rows), each element of an array of items is repeated for all cells of the item. A plain array of n elements fits any level. Raises if
- * the operand's length does not fit. */
+/* Prepare an operand for an operation over n elements of `level`. An item's element is repeated for all cells of the item. Raises if the
+ * length does not fit. */
 static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
@@ -88,8 +84,8 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* Write the elements of an array of items to `out`, each repeated for all candidates or rows of its item (its segment). Most segments are
- * short, so at least ARRAY_PAD copies are written for each segment; the next segment overwrites the copies that are too many. */
+/* Repeat each item's element for all its cells. Most segments are short, so ARRAY_PAD copies are written; the next segment overwrites
+ * the excess. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;
@@ -110,8 +106,8 @@ static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_
     o->segment = j;
 }
 
-/* Return elements [from, from + n) of the operand as doubles, n <= ARRAY_BLOCK. They are in `buffer`, or in the array itself if it has
- * doubles. Read the blocks of an operand in order and with the same buffer; reading may restart at the first block. */
+/* Return elements [from, from + n) as doubles, n <= ARRAY_BLOCK, in `buffer` or in the array itself. Blocks are read in order, with one
+ * buffer. */
 static const double *operand_block(operand *o, const rill_script *s, int32_t from, int32_t n,
                                    double buffer[ARRAY_BLOCK + ARRAY_PAD])
 {
@@ -205,9 +201,8 @@ static void assign_same(const array *to, const array *from)
     for (int32_t i = 0; i < n; i++) mask[i] = x[i] != 0;
 }
 
-/* Assign the operand, broadcast if necessary, to the elements of `to`. Raises if their lengths do not fit, or if NaN
- * would be stored as an integer. `marks`: the name of the field if the elements are marks or widths, all of which are checked before any is
- * assigned; else NULL. */
+/* Assign the operand, broadcast if necessary, to the elements of `to`. Raises as script_array_store() does. With `marks`, all values are
+ * checked before any is assigned. */
 static void assign(lua_State *L, const rill_script *s, const array *to, operand *from, const char *marks)
 {
     double buffer[ARRAY_BLOCK + ARRAY_PAD];
@@ -397,8 +392,7 @@ enum { BYTES_PER_UNIT = 4 }; /* this many elements of a mask are charged as one 
 
 /* --- all blocks --------------------------------------------------------------------------------------------------- */
 
-/* Buffers of the three operands, for their elements as doubles. If an operand is a number, its buffer is filled only once, for the first
- * block. */
+/* The three operands' elements as doubles. A number fills its buffer once, for the first block. */
 typedef double operand_buffers[3][ARRAY_BLOCK + ARRAY_PAD];
 
 /* Compute elements [from, from + n) of an operation's result into `out`. */
@@ -410,8 +404,7 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
     compute(op, x[0], x[1], x[2], out, n);
 }
 
-/* Apply a logical operation (and, or, xor, not) to masks, byte by byte and without conversion to doubles; this is the most frequent case.
- * Returns 0 if the operation is not logical or an operand is not a mask; else 1. */
+/* Apply and, or, xor or not to masks, byte by byte: the most frequent case. Returns 0 for other operations and operands. */
 static int run_bytes(operation op, const operand *in, const array *result)
 {
     const int count = operations[op].operands;

@@ -1,11 +1,9 @@
-/* Operations within segments: reductions, cumulative sums, ranks. A segment is the cells (candidates or rows) of one item (input). An array
- * of cells is processed segment by segment, any other array as one segment.
+/* Operations within segments: reductions, cumulative sums, ranks. An array of cells has one segment per item; any other array is one
+ * segment.
  *
- * A reduction of an array of cells yields one value per segment, of any other array one value. Sums run from left to right, so a segment's
- * result does not depend on its neighbours. Results for empty segments: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0,
- * logsumexp -inf. max, min, argmax and argmin ignore NaN.
- *
- * Sorting is stable, with NaN last. Sorted input, as candidates' scores usually are, costs little more than reading it.
+ * A reduction yields one value per segment. Sums run from left to right, so a segment's result does not depend on its neighbours.
+ * Results for empty segments: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0, logsumexp -inf.
+ * max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last; sorted input costs little more than reading it.
  *
  * Sections: segments · reductions · order · cumulative operations · positions · equal keys · order across segments · opening. */
 #include <math.h>
@@ -23,8 +21,6 @@ typedef struct segments {
     int32_t single_offset[2];
 } segments;
 
-/* Get the segments of an array. An array of cells (candidates or rows) has one segment per item of the engine call in progress; any other
- * array is one segment. */
 static void get_segments(segments *out, const rill_script *s, const array *a)
 {
     if (a->level == ARRAY_CELLS) {
@@ -311,8 +307,7 @@ static int index_segments(lua_State *L)
     return 1;
 }
 
-/* a:rank(): the rank of each element in its segment, 1 for the largest. a:top(k), with number 1: a mask of the k largest elements of each
- * segment; k is a number or an array of items. */
+/* a:rank(): each element's rank in its segment, 1 for the largest. a:top(k), with number 1: a mask of each segment's k largest. */
 static int rank(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -340,8 +335,8 @@ static int rank(lua_State *L)
 
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
-/* Return the keys as integers in [0, *size). Returns NULL if they are not integers, or if their range is too large for a table of counts.
- * The integers are in the operand's own memory, in `local`, or in a userdata that is pushed. */
+/* Return the keys as integers in [0, *size), or NULL if a key is no integer or their range too large. They are in the operand's memory,
+ * in `local`, or in a userdata that is pushed. */
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {

@@ -1,14 +1,10 @@
-/* arrays.h: arrays and views as used by the other modules of scripting/: arrays over engine memory or owned by the script, and views,
- * the userdata that give scripts access to engine structs during one call.
+/* arrays.h: arrays over engine memory or owned by the script, and views, which give scripts access to engine structs during one call.
  *
- * An array is a userdata: the struct `array`, followed by its elements unless it is a view of engine memory. Whole-array
- * operations read operands as blocks of doubles, whatever the element type, and write blocks of doubles: one
- * branch-free loop per operation, which the compiler vectorises. int64 values beyond 2^53 are exact when read singly,
- * copied or assigned to int64, and rounded in arithmetic.
+ * An array is a userdata: the struct `array`, followed by its elements unless they are in engine memory. Operations work on blocks of
+ * doubles, which the compiler can vectorise. So int64 values beyond 2^53 are rounded in arithmetic, but exact when read singly, copied
+ * or assigned to int64.
  *
- * Every C function that Lua calls gets its arrays through array_check() or operand_read(), which refuse arrays of
- * another engine call. Until that C function returns, the engine call in progress cannot end. Meanwhile the userdata
- * stay on the Lua stack, so they are not collected. */
+ * C functions get arrays only through array_check() or operand_read(), which refuse arrays of another engine call. */
 #ifndef RILL_SCRIPTING_ARRAYS_H
 #define RILL_SCRIPTING_ARRAYS_H
 
@@ -29,26 +25,24 @@ typedef enum array_writing {
     ARRAY_MARKS,
 } array_writing;
 
-/* Push an array whose elements are in engine memory; it is valid until script_end(). An engine call must be in progress. For an array of
- * items or of cells (candidates or rows), n must be the call's number of items or cells, and data[0] is the first item's first element. */
+/* Push an array whose elements are in engine memory; valid until script_end(). An engine call must be in progress. n must be the call's
+ * number of items or cells, unless the array is plain. data[0] belongs to the first item. */
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable);
 
-/* Push an array of zeros that the script owns. Returns its n elements for the caller to fill; they live as long as the array. An array of
- * items or cells is valid only during the engine call in progress. */
+/* Push an array of zeros that the script owns. Returns its n elements, which live as long as the array. An array of items or cells is
+ * valid only during the engine call. */
 void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level);
 
 /* Return 1 if the value at `index` is an array, even one of another call. Raises nothing. */
 int script_array_is(lua_State *L, int index);
 
-/* Return the elements of the array at `index`. *n: their number. Raises if it has another type, is not valid now or,
- * with `writable`, can only be read. */
+/* Return the *n elements of the array at `index`. Raises if its type differs, it is not valid now or, with `writable`, is read-only. */
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
 
-/* Assign the value at `index` (a number, a boolean or an array) to data[0, n). A number, or an array of items, is repeated for all elements
- * or all candidates (rows) of each item. Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would
- * be stored as an integer. `marks`: NULL, or the name of the field that is assigned, whose elements are marks (type ARRAY_U8: 0 and 1) or
- * widths (other types: >= 0); then other values raise. */
+/* Assign the value at `index` to data[0, n). A number is repeated for all elements, an array of items for all cells of each item.
+ * Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would be stored as an integer. `marks`:
+ * NULL, or the field's name if its elements are marks (ARRAY_U8: 0 or 1) or widths (other types: >= 0); then other values raise. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
                         const char *marks);
 
@@ -78,8 +72,7 @@ const double *array_doubles(lua_State *L, const array *a, double local[ARRAY_LOC
 
 /* --- views ------------------------------------------------------------------------------------------------------------ */
 
-/* A view holds a pointer to an engine struct and the stamp (serial number) of its engine call; using it after the call has returned is
- * an error. */
+/* A pointer to an engine struct, and the stamp of its engine call. Use after the call is an error. */
 typedef struct script_view {
     uint64_t stamp;
     void *data;       /* the engine struct; the view's fields are its members */
@@ -133,18 +126,17 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
 const script_view *script_view_self(lua_State *L);
 /* For methods: return the member `number` of the method's script_view_method. */
 int script_view_number(lua_State *L);
-/* For methods: return a pointer p for the item whose number is at stack index 2: the item has the candidates or rows [p[0], p[1]). Raises
- * if the number is out of range. */
+/* For methods: return p for the item whose number is at stack index 2. The item has the cells [p[0], p[1]). Raises if the number is out
+ * of range. */
 const int32_t *script_view_cells(lua_State *L);
 /* Implements the method view:range(item), which returns the numbers of the item's first and last candidate or row. */
 int script_view_range(lua_State *L);
 
-/* For functions that are no methods: return the view of class `kind` at `index`. Raises if the value is not such a view, or
- * if its call has returned. */
+/* For other functions: return the view of class `kind` at `index`. Raises if it is no such view, or its call has returned. */
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
 
-/* Advance the struct's pointers so that its arrays begin at one item. Pointers to arrays of items are advanced by `item`, the item's
- * number; pointers to arrays of candidates or rows by `cell`, the number of the item's first one. */
+/* Advance the struct's pointers to one item: arrays of items by `item`, the item's number; arrays of cells by `cell`, the number of the
+ * item's first cell. */
 void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell);
 
 /* --- opening ---------------------------------------------------------------------------------------------------------- */
@@ -175,8 +167,8 @@ void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level
 /* Raise unless x[0, n) are marks (type ARRAY_U8) or widths (other types). `name`: the field that they are assigned to, for the message. */
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
 
-/* Add the function `fn` under `name` to the metatable of arrays, to their methods, or to the table `rill`, which is on top of the stack.
- * `number` becomes the closure's upvalue 1: a C function with several names finds there which of them was called. */
+/* Add `fn` under `name` to the metatable of arrays, to their methods, or to the table `rill` on top of the stack. `number` becomes
+ * upvalue 1: it tells a C function with several names which was called. */
 typedef enum array_place {
     ARRAY_METAMETHOD,
     ARRAY_METHOD,
@@ -199,14 +191,13 @@ enum {
 typedef struct operand {
     const array *a; /* the array; NULL: the argument is the number in `number` */
     double number;
-    /* 1: `a` is an array of items in an operation over cells (candidates or rows): each element is repeated for all candidates or rows of
-     * its item */
+    /* 1: an array of items in an operation over cells: each element is repeated for all cells of its item */
     int spread;
     int32_t segment; /* if `spread` is 1: number of the segment that contains the first element of the next block */
 } operand;
 
-/* Level and length of an operation's result. They are those of the operand with the highest level, where candidates (rows) are above items,
- * and items above plain values. n is -1 if no operand is an array. */
+/* Level and length of an operation's result: those of the operand of the highest level, cells before items before plain. n is -1 if no
+ * operand is an array. */
 typedef struct shape {
     int32_t n;
     array_level level;
@@ -221,8 +212,7 @@ shape operand_join(lua_State *L, operand *in, int count);
 /* Write elements [from, from + n) of the array to out[0, n) as doubles. */
 void array_widen(const array *a, int32_t from, int32_t n, double *out);
 
-/* Write x[0, n) to elements [from, from + n) of the array. Integers are rounded down and clamped to the type's range; a mask gets 1 where x
- * is not 0. */
+/* Write x[0, n) to elements [from, from + n). Integers are rounded down and clamped to the type's range; masks get x != 0. */
 void array_narrow(const array *to, int32_t from, int32_t n, const double *restrict x);
 
 /* Return an operand repeated to n elements, as doubles. They are in the array itself, in `local`, or in memory that is pushed. */

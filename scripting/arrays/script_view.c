@@ -1,7 +1,7 @@
 /* Views: userdata that give scripts access to engine structs during one call (arrays.h).
  *
- * The registry has the metatable of each class under the class's address. The functions of a view are closures with these upvalues: 1 the
- * class; 2 the method's number or, for __index and __newindex, a table from names to fields (their index) and methods. */
+ * The registry has each class's metatable under the class's address. Upvalues of a view's functions: 1 the class; 2 the method's number
+ * or, for __index and __newindex, a table from names to fields (their index) and methods. */
 #include <string.h>
 
 #include "arrays.h"
@@ -97,8 +97,7 @@ static void push_field(lua_State *L, const script_view_class *kind, const script
     }
 }
 
-/* Look up the name at stack index 2 in the view's class. If it is a field, push its index and return LUA_TNUMBER; if it is a method, push
- * the method's function and return LUA_TFUNCTION. Raises if the class has no such name. */
+/* Look up the name at stack index 2. Pushes a field's index (LUA_TNUMBER) or a method's function (LUA_TFUNCTION), else raises. */
 static int find_name(lua_State *L, const script_view_class *kind)
 {
     lua_pushvalue(L, 2);

@@ -1,9 +1,8 @@
-/* Runs the part of scripting/config that is written in Lua (read.lua, sweep.lua), and implements the C functions that this
- * Lua code calls.
+/* Runs read.lua and sweep.lua, and implements the C functions that they call.
  *
- * A script's state compiles the Lua code when the script first needs it. The code gets the table `own`, and copies
- * of Lua's library tables made before the script ran; scripts can reach neither. The C functions in `own` raise only
- * out-of-memory errors and exhausted limits, because a source position in this code would mean nothing to users. */
+ * A script's state compiles them at first use. They get the table `own` and copies of Lua's libraries made before the script ran;
+ * scripts can reach neither. Functions in `own` raise only out-of-memory errors and exhausted limits: a source position in this code
+ * would mean nothing to users. */
 #include <stdio.h>
 #include <string.h>
 
@@ -64,8 +63,8 @@ static rill_value value_at(lua_State *L, int index)
     }
 }
 
-/* own.value(name, value): return the option's value as text; if the value is invalid, nil and a message. The message omits the option's
- * name, which the configuration key already states. Options of domains are checked later (rill_option_source_set()). */
+/* own.value(name, value): return the option's value as text, or nil and a message that omits the name. Options of domains are checked
+ * later, by rill_option_source_set(). */
 static int own_value(lua_State *L)
 {
     char buffer[RILL_OPTION_MAX];
@@ -124,8 +123,7 @@ const rill_script_parameter *rill_script_parameter_table(void)
     return PARAMETERS;
 }
 
-/* own.parameters(): return two tables about parameters of sweeps. The first maps a parameter to the heuristic whose argument it is, the
- * second maps a short name to the setting it stands for. */
+/* own.parameters(): return two tables: sweep parameter to the heuristic whose argument it is; short name to the setting it stands for. */
 static int own_parameters(lua_State *L)
 {
     lua_newtable(L);
@@ -171,8 +169,7 @@ static int own_is_heuristic(lua_State *L)
     return 1;
 }
 
-/* Push the name of the heuristic, scorer, scheduler or domain at stack index 1. The value is a declared object, a Lua function or a native
- * function; functions are registered first. The string at index 2 is the expected kind. */
+/* Push the name of the plugin at stack index 1; functions are registered first. The string at index 2 is the expected kind. */
 static int find_declared_name(lua_State *L)
 {
     /* declarations that make a plugin of a Lua function alone, by script_kind; a domain cannot be made of one */
@@ -332,7 +329,7 @@ int script_config_line(rill_script *s, const char *text, size_t length, const ch
     return p.line;
 }
 
-/* Find the line of `key` in the script's file, and record a message with it. If the file cannot be read, the message has no line. */
+/* The message has the line of `key`, unless the script's file cannot be read. */
 rill_status rill_script_config_refuse(rill_script *s, const char *key, const char *sentence)
 {
     char line[32] = "", why[SCRIPT_MESSAGE_MAX];

@@ -1,13 +1,11 @@
--- Reads a run's configuration: checks the table that a script returned and converts it to flat lists, which
--- run_config.c stores in a C struct.
+-- Checks the table that a script returned and converts it to flat lists, which run_config.c stores in a C struct.
 --
--- Tables drive the checks wherever possible: own.keys() lists the keys that the table may have, own.settings() those of
--- `options`. Errors are raised as {key, why}; config_lua.c prefixes the file and the line. Keys are visited in the
--- order of these lists, since Lua's own order changes from run to run.
+-- own.keys() lists the keys that the table may have, own.settings() those of `options`. Keys are visited in the order
+-- of these lists, since Lua's own order changes from run to run. Errors are raised as {key, why}; config_lua.c adds the
+-- position.
 --
--- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the
--- script ran, and it reads the script's tables through next, rawget and rawlen only. So a script cannot affect how its
--- table is read.
+-- A script cannot affect how its table is read: globals are copies made before the script ran, and the script's tables
+-- are only read through next, rawget and rawlen.
 local own = ...
 local find, format, gsub, gmatch, match, sub = string.find, string.format, string.gsub, string.gmatch, string.match, string.sub
 
@@ -17,8 +15,8 @@ local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
 
--- Raises an error at the configuration key `key`. `key` is false if the error is in a call by the script, whose
--- position Lua knows. Zero bytes are replaced, since they would end the message.
+-- Raises an error at the configuration key `key`, or with `key` false in a call by the script. Zero bytes would end
+-- the message.
 local function fail(key, why, ...)
   error({ key, (gsub(format(why, ...), "\0", "?")) })
 end
@@ -431,11 +429,10 @@ own.setting_of, own.setting_value = setting_of, setting_value
 
 -- --- lines of keys: tokens --------------------------------------------------------------------------------------------
 
--- Finds the line of a configuration key for messages. Lua stores no line numbers for tables, so the source text is scanned.
+-- Finds the line of a configuration key. Lua stores no line numbers for tables, so the source text is scanned.
 --
--- The scanner knows only Lua's words, strings, comments and blocks. If the script ends with `return {`, it looks for
--- keys at their depth inside these braces, which is exact for keys written there. If the table was built elsewhere,
--- it takes the first assignment to a variable or field of that name.
+-- If the script ends with `return {`, keys are found at their depth inside these braces. Otherwise the first assignment
+-- to a variable or field of that name is taken.
 local BLOCKS = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["end"] = -1, ["until"] = -1 }
 local BRACES = { ["{"] = 1, ["}"] = -1 }
 
@@ -465,8 +462,8 @@ local function skip_blank(text, at)
   return at
 end
 
--- Advances the scanner `s` to the next token. s.kind is "word", "text" or "sign", s.word the token's text, s.at the
--- position after it. s.blocks and s.braces are the numbers of open blocks and braces. Returns false at the end.
+-- Advances the scanner `s` to the next token. Returns false at the end. s.kind: "word", "text" or "sign"; s.word: the
+-- token; s.at: the position after it; s.blocks, s.braces: numbers of open blocks and braces.
 local function step(s)
   local text = s.text
   local at = skip_blank(text, s.at)
@@ -534,9 +531,8 @@ local function enter(s)
   return is_sign(s, "{")
 end
 
--- Returns the line where the returned table has the key at `path` ("options.k", "heuristics[2]"). If the key is not
--- found, returns the line of an outer key or of the return statement; 0 if neither is found. The result is a guess,
--- since the text is scanned, not run.
+-- Returns the probable line of the key at `path` ("options.k", "heuristics[2]") of the returned table, else of an outer
+-- key or of the return statement, else 0.
 function own.line(text, path)
   local s, depth = { text = text, at = 1, blocks = 0, braces = 0 }, nil
   local behind = find_return(s)

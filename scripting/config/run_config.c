@@ -1,8 +1,6 @@
-/* Stores a run's configuration in a C struct, from the flat lists that read.lua and sweep.lua make. FIELDS maps keys to
- * members of the struct.
+/* Stores a run's configuration in a C struct, from the flat lists that read.lua and sweep.lua make.
  *
- * A configuration is a userdata. Its strings belong to the Lua lists, which the userdata keeps alive. The registry keeps
- * the userdata until the caller frees the configuration.
+ * A configuration is a userdata, which the registry keeps until the caller frees it. It keeps alive the Lua lists that own its strings.
  *
  * Sections: storing · keys · reading · results of the script · searches · locating errors. */
 #include <assert.h>
@@ -24,8 +22,7 @@ typedef struct config_owner {
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
     const char *name; /* the key in the configuration, and in the table that own.read() returns */
-    /* name of the function in read.lua that reads the key's value; "": the key is a setting or `options`, which are read separately; NULL:
-     * the name is not a key of configurations */
+    /* function in read.lua that reads the value; "": a setting or `options`, read separately; NULL: not a key of configurations */
     const char *read;
     field_type type;
     /* byte offsets in rill_script_config. offset: of the value or the list; count: of the list's length */
@@ -82,8 +79,7 @@ static const char **read_texts(lua_State *L)
     return texts;
 }
 
-/* Convert the list of lists on top of the stack to an array of sweep parameters. Each inner list has a parameter's name and its values.
- * *points: the number of grid points. */
+/* Convert the list of sweep parameters on top of the stack, each a list of name and values. *points: the number of grid points. */
 static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -120,8 +116,8 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
 
 /* --- keys ---------------------------------------------------------------------------------------------------------- */
 
-/* Append a key to the list on top of the stack, as three values: its name, its reader (a function in read.lua) and its owner.
- * `option_owner`: the name of a domain, or "outputs", if the key is one of their options; NULL: the key is no option. */
+/* Append a key's name, reader (a function in read.lua) and owner to the list on top of the stack. `option_owner` NULL: the key is no
+ * option. */
 static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
 {
     const char *const texts[] = {name, read, option_owner};
@@ -154,7 +150,6 @@ static void add_options(lua_State *L, const rill_option *row, const char *option
             add_key(L, script_lua_name(name, spelt), option_reader(row), option_owner);
 }
 
-/* Append the options of outputs and of all registered domains to the list of keys. */
 static void add_other_options(lua_State *L)
 {
     const rill_domain *d;
@@ -172,8 +167,7 @@ static int own_option_rows(lua_State *L)
     return 1;
 }
 
-/* own.keys(): return a list with three values for each configuration key: its name, the function in read.lua that reads it, and its owner.
- * The owner is a domain, or "outputs", if the key is one of their options, else false. */
+/* own.keys(): return a list of three values per configuration key, see add_key(); an owner NULL becomes false. */
 static int own_keys(lua_State *L)
 {
     lua_newtable(L);
@@ -184,7 +178,6 @@ static int own_keys(lua_State *L)
     return 1;
 }
 
-/* Return 1 if the key is an alias of an option, else 0. */
 static int is_alias(lua_State *L, const char *key)
 {
     char spelt[SCRIPT_NAME_MAX];
@@ -204,8 +197,7 @@ void script_open_config(lua_State *L)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Read a configuration by calling the function own.READER with the topmost `arguments` values of the stack. *out: the configuration;
- * unchanged after a failure. Raises Lua errors. */
+/* Read a configuration with own.READER and the topmost `arguments` values. *out is unchanged after a failure. Raises Lua errors. */
 static rill_status create_config(lua_State *L, const char *reader, int arguments, rill_script_config **out)
 {
     rill_status status = script_internal_call(L, reader, arguments, 1);
@@ -237,10 +229,9 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-/* Make the configuration of one sweep point (combination of parameter values). The four values on the stack are the arguments of
- * own.apply(), which applies the parameters to the script's table. If the third value is a function, it then edits the table. The fourth
- * value is a list of names, the order of the parameters; nil: they are sorted by name. *out: replaced, and the old configuration freed;
- * unchanged after a failure. Raises Lua errors. */
+/* Make the configuration of one sweep point. The four values on the stack are the arguments of own.apply(): the table, the point, a
+ * function that then edits the table or nil, and the order of the parameters or nil. *out is replaced and the old configuration freed.
+ * It is unchanged after a failure. Raises Lua errors. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
@@ -333,8 +324,8 @@ typedef struct script_tuning {
 /* registry key (by address) of the userdata `lua_handle`, which must outlive the search */
 static const char tuning_key = 0;
 
-/* Push the measures of a tried configuration as a table. If its settings contradict each other, the measures are the worst possible values,
- * so that a search that compares numbers avoids this configuration. A measure that is NaN is omitted. */
+/* Push the measures of a tried configuration. Contradictory settings get the worst possible values, so that a search avoids them. A NaN
+ * is omitted. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;
@@ -365,8 +356,8 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]): decode with the configuration for a point (a table of parameter values), and return the measures.
- * A script may call `try` after the search has ended, so `try` finds the search through a userdata that is then cleared. */
+/* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. The script may keep `try` after
+ * the search, so the userdata that leads to the search is then cleared. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));
@@ -421,11 +412,10 @@ rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, vo
 
 /* --- locating errors ----------------------------------------------------------------------------------------------- */
 
-/* Names and arguments of heuristics, scorers and schedulers are only checked when an engine is created, long after the configuration was
- * read. After such an error each entry of the configuration is tried alone, to find the entry whose line the message must name. */
+/* Plugins' names and arguments are only checked when an engine is created. Afterwards each entry is tried alone, to find the line for
+ * the message. */
 
-/* Return 1 if the plugin of this configuration entry exists and accepts the entry's arguments, else 0. A macro, since the code is the same
- * for heuristics, scorers and schedulers. */
+/* Return 1 if the plugin of this entry exists and accepts its arguments, else 0. */
 #define RETURN_WORKS(type, find)                                              \
     do {                                                                      \
         const type *table = find(ctx, entry->name);                           \
@@ -444,8 +434,7 @@ static int entry_works(rill_context *ctx, script_kind kind, const rill_chain_ent
     RETURN_WORKS(rill_scheduler, rill_find_scheduler);
 }
 
-/* Find the first entry of the configuration whose name is in the context's message and that also fails when it is created alone. Put the
- * entry's file, line and key before the message. */
+/* Find the first entry that is named in the context's message and fails alone. Put its file, line and key before the message. */
 void rill_script_config_locate_error(rill_script *script, const rill_script_config *config)
 {
     static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "scheduler"};

@@ -15,13 +15,12 @@ void script_open_config(lua_State *L); /* defined in run_config.c: adds its func
 /* Add C functions to the table `own`, through which the Lua code of this folder calls C. */
 void script_config_lua_add(lua_State *L, const luaL_Reg *functions);
 
-/* Call the function own.NAME with the topmost `arguments` values of the stack. If it finds a mistake in the configuration, the mistake is
- * recorded in the context, nothing is pushed, and RILL_ERR_OPTION is returned. Any other error, such as a wrong call by the script, raises
- * a Lua error. */
+/* Call own.NAME with the topmost `arguments` values. A mistake in the configuration is recorded in the context and returns
+ * RILL_ERR_OPTION, with nothing pushed. Any other error raises. */
 rill_status script_internal_call(lua_State *L, const char *name, int arguments, int results);
 
-/* Return the line of the Lua source that sets a key ("options.k", "heuristics[2]") of the returned table. If no line sets it, return the
- * line of the nearest enclosing key; 0: unknown. */
+/* Return the source line that sets a key ("options.k", "heuristics[2]") of the returned table, else the line of the nearest enclosing
+ * key. Returns 0 if unknown. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
 
 #endif

@@ -7,7 +7,7 @@
  *   rill.ffi.array(type, values)         an array of a type that rill.array does not make
  *   rill.ffi.callback(signature, f)      a Lua function for C to call
  *
- * The sandbox cannot limit native code, so rill.ffi is only available to trusted scripts.
+ * The sandbox cannot limit native code, so only trusted scripts get rill.ffi.
  *
  * Sections: libraries · binding · calling · fixing arguments · callbacks · arrays · opening. */
 #include <dlfcn.h>
@@ -21,8 +21,8 @@
 
 /* --- libraries ---------------------------------------------------------------------------------------------------- */
 
-/* Push and return the path of a library's file. A relative name is searched in the script's directory. If it is not found there and has no
- * slash, the system searches for it. */
+/* Push and return the path of a library's file. A relative name is searched in the script's directory, then, without a slash, by the
+ * system. */
 static const char *find_library(lua_State *L, const char *name)
 {
     const char *script = script_from_lua(L)->path, *slash = strrchr(script, '/');
@@ -92,8 +92,7 @@ static void read_signature(lua_State *L, int index, signature *out)
         luaL_error(L, "signature \"%s\", column %d: %s", text, (int)error.column, error.message);
 }
 
-/* Prepare libffi's call interface for a function. The interface points to the argument types inside the native_function, so each copy of a
- * native_function must prepare its own. */
+/* Prepare libffi's call interface. It points to the types inside the native_function, so each copy must prepare its own. */
 static void prepare_call(lua_State *L, native_function *f)
 {
     for (int i = 0; i < f->signature.n; i++) f->types[i] = native_ffi_type(f->signature.argument[i]);
@@ -193,8 +192,8 @@ static void refuse_call_bound(lua_State *L, const native_function *f, int argume
             f->name, argument + 1);
 }
 
-/* function:with(arguments...): make a function with the last arguments fixed. The values are converted now. The new function stores
- * pointers to strings and arrays, and keeps these alive. */
+/* function:with(arguments...): make a function with its last arguments fixed. It keeps strings and arrays alive, since it stores
+ * pointers to them. */
 static int fix_arguments(lua_State *L)
 {
     const native_function *from = native_check_function(L, 1);
@@ -223,15 +222,12 @@ static int fix_arguments(lua_State *L)
 
 /* --- callbacks ----------------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer to a libffi closure. libffi handles systems on which
- * memory cannot be both writable and executable. Callbacks are never collected, because C may keep the pointer. They are freed after
- * the script's Lua state is closed, so scripts should create each callback once, at top level.
+/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer to a libffi closure. C may keep the pointer, so
+ * callbacks are only freed after the script's Lua state is closed.
  *
- * A Lua error cannot cross native stack frames. So it is recorded in script_native. This callback and all later ones
- * return 0 until script_late_take() has reported it.
+ * A Lua error cannot cross native stack frames. It is recorded in script_native; all callbacks return 0 until script_late_take().
  *
- * C passes array arguments (const double*) without a length. Scripts get them as arrays of one element, which is what
- * comparison functions need. They are valid until the callback returns. */
+ * C passes arrays without a length: scripts get arrays of one element, valid until the callback returns. */
 typedef struct native_callback {
     struct native_callback *prev;
     rill_script *script;
@@ -389,8 +385,7 @@ void script_native_free(rill_script *s)
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.array("int32", 10) makes an array of zeros; rill.ffi.array("int32", values) makes an array from a table or another array, and
- * checks that each value fits the type. */
+/* rill.ffi.array("int32", 10): zeros; rill.ffi.array("int32", values): from a table or array, whose values must fit the type. */
 static int make_array(lua_State *L)
 {
     static const char *const names[] = {"double", "float", "int32", "int64", "uint8", NULL};

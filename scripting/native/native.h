@@ -1,12 +1,10 @@
 /* native.h: rill.ffi, functions of shared objects.
  *
- * Ownership: libraries stay loaded until the script is destroyed, and are closed after its Lua state, so code is never
- * unmapped while Lua or an engine refers to it. Functions and registered plugins are userdata; the registry keeps those
- * that C refers to until the script ends.
+ * Ownership: libraries are closed after the script's Lua state, so code is never unmapped while Lua or an engine refers to it. Functions
+ * and registered plugins are userdata. The registry keeps those that C refers to until the script ends.
  *
- * Values are passed as native_value. libffi reads an argument with the size of its type, and writes results smaller than a register as
- * a whole register. rill supports only little-endian machines, on which an integer's low bytes come first, whatever its size. So all
- * integers are stored in the member i64, and native_integer() uses only as many bytes as the type has. */
+ * Values are passed as native_value. libffi reads an argument with its type's size, but writes small results as a whole register. All
+ * integers are therefore stored in i64, and native_integer() uses only the type's low bytes. This requires a little-endian machine. */
 #ifndef RILL_SCRIPTING_NATIVE_H
 #define RILL_SCRIPTING_NATIVE_H
 
@@ -37,11 +35,11 @@ struct script_native {
     native_library *libraries;
     /* the latest callback made, the head of a list in which each callback links to the previous one */
     struct native_callback *latest;
-    /* Numbers of callbacks and of registered functions made so far. Both are limited: these objects live as long as the script, and Lua's
-     * memory limit does not count libffi's closures. */
+    /* Callbacks and registered functions made so far. Both are limited: they live as long as the script, and its memory limit does not
+     * count them. */
     int callbacks, tables;
-    /* A failure in a callback, which cannot be returned through native code. It is raised when the native function that called the callback
-     * returns; if the engine called that function as a plugin, it fails the run. Until then all callbacks return 0 at once. */
+    /* A callback's failure, which cannot pass through native code. It is raised, or fails the run, when the native function that called
+     * the callback returns. Until then all callbacks return 0 at once. */
     script_late failed;
 };
 
@@ -73,8 +71,8 @@ static inline array_type native_elements(signature_type type)
 
 ffi_type *native_ffi_type(signature_type type);
 
-/* Read the Lua value at `index` as an argument of a native function. `argument`: its number, from 1; 0: the value is a result. `function`:
- * the function's name for messages. Pointers in *out point into the Lua value. Raises if the value does not fit the type. */
+/* Read the Lua value at `index` as an argument of a native function. `argument`: its number from 1, or 0 for a result. `function`: its
+ * name for messages. Pointers in *out point into the Lua value. Raises if the value does not fit the type. */
 void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,
                  native_value *out);
 
@@ -88,14 +86,13 @@ int64_t native_integer(signature_type type, const native_value *value);
 
 native_function *native_check_function(lua_State *L, int index);
 
-/* Add 1 to *n, the number of objects of a kind that live as long as the script. Raises if there are too many; `what` is the plural of the
- * kind, for the message. */
+/* Add 1 to *n, a number of objects that live as long as the script. Raises if there are too many; `what`: their plural, for the message. */
 void native_count_object(lua_State *L, int *n, const char *what);
 
 /* --- for the modules above ----------------------------------------------------------------------------------------- */
 
-/* script_native_is() returns 1 if the value is a C function that rill.ffi bound, else 0. script_native_register() registers such a function
- * as a plugin, unless it already is one, and stores the plugin's name. Raises Lua errors. */
+/* script_native_is() returns 1 for a C function that rill.ffi bound, else 0. script_native_register() registers it as a plugin at the
+ * first call, and stores the plugin's name. Raises Lua errors. */
 int script_native_is(lua_State *L, int index);
 void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 

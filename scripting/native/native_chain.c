@@ -1,21 +1,18 @@
-/* Native functions as plugins of the engine: a heuristic, scorer or scheduler that is called through libffi once per
- * timestep, without Lua.
+/* Native functions as plugins of the engine, called through libffi once per timestep, without Lua.
  *
  *   heuristic  void or int (candidates*, ...)
  *   scorer     void or int (rows*, modifiers*, ...)
- *   scheduler  void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow the setting
- *              refill-threshold
+ *   scheduler  void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow refill-threshold
  *
- * All further arguments must be fixed. A negative result of a signed integer type fails the run, as that rill_status if
- * it is one, else as RILL_ERR_PLUGIN. Results of other types are ignored. */
+ * Further arguments must be fixed. A negative result of a signed integer type fails the run: with this rill_status, or with
+ * RILL_ERR_PLUGIN if it is none. Results of other types are ignored. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "native.h"
 
-/* A bound C function that is registered as a plugin. It is a userdata that the Lua registry keeps until the script ends, since the context
- * refers to its plugin struct. */
+/* A bound C function registered as a plugin. The Lua registry keeps it until the script ends, since the context refers to its struct. */
 typedef struct native_table {
     union {
         rill_heuristic heuristic;
@@ -47,8 +44,7 @@ static const kind kinds[] = {
 
 /* --- the engine's calls ------------------------------------------------------------------------------------------- */
 
-/* Return the status of a native function's result, and record a message if it failed. A message that a function such
- * as rill_modifiers_add() recorded in the context is kept. (The engine has cleared older messages before the call.) */
+/* Return the status of a native function's result. A message that a failed function has recorded is kept. */
 static rill_status check_native_result(const native_table *t, int64_t result)
 {
     rill_context *ctx = t->script->ctx;
@@ -147,8 +143,7 @@ static void check_chain_signature(lua_State *L, const native_function *f, script
                    k->word);
 }
 
-/* Choose a name for the plugin: "native-SYMBOL", with each character that a name may not contain replaced by "-". If the name is taken, a
- * number is appended. */
+/* Choose the plugin's name: "native-SYMBOL", with invalid characters replaced by "-", and a number if the name is taken. */
 static void choose_name(native_table *t, script_kind wanted)
 {
     enum { LONGEST = 28 };

@@ -1,5 +1,4 @@
-/* Checked conversion of values between Lua and C. A number out of range, a string with a NUL, or an array of another
- * type is an error. */
+/* Checked conversion of values between Lua and C. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* Parser of native functions' signatures; signature.h has the grammar.
  *
- * In C the words of an integer type may have any order. So a type is parsed in two steps: collect its words
- * (type_words), then interpret them together (type_from_words()). Errors point at the type's first word or at the
- * unexpected character.
+ * The words of a C integer type may have any order, so a type's words are collected first (type_words), then interpreted together.
+ * Errors point at the type's first word or at the unexpected character.
  *
  * Sections: words · errors · one type · the whole · writing. */
 #include "signature.h"
@@ -231,8 +230,7 @@ static int gather_words(reader *r, type_words *w)
     return 0;
 }
 
-/* Set *out to the type that the collected words mean, without a "*" that may follow. As in C, the words may have any order, and only "long"
- * may occur twice. */
+/* Set *out to the type that the collected words mean, without a following "*". Only "long" may occur twice. */
 static int type_from_words(reader *r, const type_words *w, signature_type *out)
 {
     if (w->single >= 0) {

@@ -6,17 +6,17 @@
  *   type       = { "const" } word { word } [ "*" [ "const" ] ]
  *
  * Words: void  bool (_Bool)  char  int8 int16 int32 int64 uint8 uint16 uint32 uint64, each also with _t  size_t
- *        short int long, also "long long", "unsigned", "signed" and their combinations in C  float  double
- *        string   text that ends with NUL, the same as "const char*"
- *        rill_status   an int
+ *       short int long, also "long long", "unsigned", "signed" and their combinations in C  float  double
+ *       string   text that ends with NUL, the same as "const char*"
+ *       rill_status   an int
  * Pointers: void*
- *        candidates* or view*   rill_candidates *                    rows*    const rill_scorer_rows *
- *        modifiers*              rill_modifiers *              sched_view*  const rill_sched_view *     also by their rill_ names
- *        double* float* int32* int64* uint8*   arrays of exactly that type, also as C spells it (int*, unsigned char*);
- *                                              without "const" the array must be writable
+ *       candidates* or view*   rill_candidates *                    rows*    const rill_scorer_rows *
+ *       modifiers*              rill_modifiers *              sched_view*  const rill_sched_view *     also by their rill_ names
+ *       double* float* int32* int64* uint8*   arrays of exactly that type, also as C spells it (int*, unsigned char*);
+ *                                             without "const" the array must be writable
  *
- * Spaces may stand anywhere between words. Arguments have no names. Functions with "..." cannot be called, since a
- * signature does not tell their callers enough. This code does not depend on Lua, so it is fuzzed alone. */
+ * Spaces may stand between words. Arguments have no names. Functions with "..." cannot be called. This code does not depend on Lua, so
+ * it is fuzzed alone. */
 #ifndef RILL_SCRIPTING_SIGNATURE_H
 #define RILL_SCRIPTING_SIGNATURE_H
 

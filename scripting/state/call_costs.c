@@ -1,16 +1,11 @@
-/* Counts the work of Lua's standard library functions, which are C code, in the script's limit of instructions. A function is charged,
- * that is, its work is subtracted from the instructions left, before it does the work. table.concat, insert, move, remove, sort and
- * unpack are replaced by functions that charge per element or comparison.
+/* Charges the work of Lua's library functions to the script's limit of instructions, before the work is done.
  *
- * All library functions that scripts can reach are wrapped, so functions without a special rule are charged, too: per
- * argument, and per byte of each text, which may be scanned, copied, or read as a number. Functions that read only part
- * of a text, or produce more than their arguments, have their own cost functions. Other files charge
- * for characters examined by patterns (pattern.c), and for memory (script_memory.c).
+ * All library functions that scripts can reach are wrapped. They cost per argument and per byte of each text, unless they have a cost
+ * function. pattern.c charges for patterns, script_memory.c for memory.
  *
- * Lua's functions on lists loop over as many elements as the script passes, and metamethods decide how long each access takes: a
- * chain of two thousand tables linked by __index runs no instruction that a hook could count. Here each access to an
- * element is charged, so a call can be stopped midway. Results and messages are those of Lua 5.4;
- * tests/scripting/test_table_functions.c compares them.
+ * table.concat, insert, move, remove, sort and unpack are replaced, to charge each access to an element: a chain of tables linked by
+ * __index runs no instruction that a hook could count. Results and messages are those of Lua 5.4; tests/scripting/test_table_functions.c
+ * compares them.
  *
  * Sections: lists · arguments · texts · the wrapper · compiling · opening. */
 #include <limits.h>
@@ -35,14 +30,12 @@ typedef struct script_work {
     int64_t (*cost)(lua_State *L);
 } script_work;
 
-/* Values of script_work.text. NO_ARGUMENT: no argument is exempt, so each text argument is charged per byte. EVERY_ARGUMENT: all are
- * exempt, since the function does not read its texts. */
+/* Values of script_work.text: which text argument costs nothing, because the function does not read it. */
 enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 };
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* Charges to the script's limit of instructions: ELEMENT_COST for an access to an element, COMPARE_COST for a comparison, and one for each
- * COMPARED_PER_UNIT bytes of compared texts. */
+/* Instructions charged per access to an element and per comparison; COMPARED_PER_UNIT: bytes of compared text per instruction. */
 enum { ELEMENT_COST = 10, COMPARE_COST = 2, COMPARED_PER_UNIT = 16 };
 
 static const char *const read_fields[] = {"__index", NULL}, *const write_fields[] = {"__newindex", NULL};
@@ -69,7 +62,6 @@ static lua_Integer list_length(lua_State *L, const char *const *fields)
     return luaL_len(L, 1);
 }
 
-/* Copy a list element: to_list[to] = from_list[from]. to_list and from_list are stack indexes of the lists. */
 static void copy_element(lua_State *L, int from_list, lua_Integer from, int to_list, lua_Integer to)
 {
     script_charge(L, ELEMENT_COST);
@@ -175,8 +167,7 @@ static int counted_less(lua_State *L)
     return 1;
 }
 
-/* Called before table.sort. If the script passes no comparison function, a default one is added that charges for each comparison. Returns
- * 0, because nothing is charged at this point. */
+/* Before table.sort: replace a missing comparison function by one that charges for each comparison. Returns the cost 0. */
 static int64_t sort_order(lua_State *L)
 {
     if (lua_gettop(L) == 0 || !lua_isnoneornil(L, 2)) return 0;
@@ -208,8 +199,7 @@ static int64_t select_cost(lua_State *L)
     return number_cost(L, 1);
 }
 
-/* Cost of table.insert(list, pos, value), where pos may be a text that must be read as a number. With two arguments the second is the
- * value, which costs nothing. */
+/* Cost of table.insert(list, pos, value), where pos may be a text to be read as a number. */
 static int64_t insert_cost(lua_State *L)
 {
     return lua_gettop(L) == 3 ? number_cost(L, 2) : 0;
@@ -223,8 +213,7 @@ static int64_t clamped_integer(lua_State *L, int index)
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Return the position in a text of `length` bytes that the argument at `index` means. A missing argument means `otherwise`, and a negative
- * one counts from the end. The position is clamped to [0, length]. */
+/* Return the position in a text of `length` bytes that the argument at `index` means, clamped to [0, length]; negative: from the end. */
 static int64_t text_position(lua_State *L, int index, int64_t length, int64_t otherwise)
 {
     lua_Integer place = lua_isnoneornil(L, index) ? otherwise : lua_tointeger(L, index);
@@ -232,8 +221,8 @@ static int64_t text_position(lua_State *L, int index, int64_t length, int64_t ot
     return place < 0 ? 0 : place < length ? place : length;
 }
 
-/* Return the number of bytes of the text at index 1 between the positions in arguments 2 and 3. `first` and `last` are their default
- * values; a negative `last` means that the second position is equal to the first. */
+/* Return the length of the text at index 1 between the positions in arguments 2 and 3, with these defaults; `last` < 0: the first
+ * position. */
 static int64_t span_length(lua_State *L, int64_t first, int64_t last)
 {
     int64_t length = (int64_t)lua_rawlen(L, 1), span;
@@ -317,8 +306,8 @@ static int64_t unpack_cost(lua_State *L)
 
 /* --- the wrapper -------------------------------------------------------------------------------------------------- */
 
-/* Wraps a library function, to charge for its work. Upvalue 2 is its script_work, upvalue 3 the original function. The original runs in the
- * frame of this call, so upvalue 1 must be a copy of the original's upvalue, if it has one. */
+/* Wraps a library function, to charge for its work. Upvalue 2: its script_work; 3: the original, which runs in this frame; 1: a copy of
+ * the original's upvalue. */
 static int call_charged(lua_State *L)
 {
     const script_work *work = lua_touserdata(L, lua_upvalueindex(2));
@@ -387,9 +376,7 @@ static void charge_functions(lua_State *L, const script_work *table)
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
-/* Source text that is passed to the compiler in pieces. Each piece is charged when the compiler requests it. Compile time can
- * grow much faster than the text: a name is searched in all enclosing functions, and jumps are appended to a list
- * that is walked. So charging a piece also checks the clock. */
+/* Source text for the compiler. Each piece is charged, which also checks the clock: compile time can grow much faster than the text. */
 typedef struct compile_source {
     const char *text;
     size_t length;
@@ -407,8 +394,7 @@ static const char *next_piece(lua_State *L, void *user, size_t *size)
     return piece;
 }
 
-/* Return the cost of the "goto" statements in the text. The compiler compares each of them with all that are pending, so the cost is the
- * square of their number. */
+/* Return the cost of "goto" statements: the square of their number, since the compiler compares each with all pending. */
 static int64_t goto_cost(const char *text, size_t length)
 {
     static const char word[] = "goto";

@@ -1,10 +1,9 @@
 /* Standard library functions rewritten to respect a script's limits.
  *
- *   - Functions that catch errors (pcall, xpcall, coroutines) raise the error again if a limit of the call is
- *   exhausted.
- *   - A coroutine that a limit stopped is dead with its hooks off, so its to-be-closed variables are not closed.
+ *   - pcall, xpcall and coroutines raise a caught error again if a limit of the call is exhausted.
+ *   - A coroutine that a limit stopped has its hooks off, so its to-be-closed variables are not closed.
  *   - Finalizers run with hooks off, so tables cannot have finalizers (__gc).
- *   - C functions that work long without running Lua instructions are charged for their work (call_costs.c).
+ *   - C functions that work long are charged for their work (call_costs.c).
  *
  * Sections: catching errors · coroutines · metatables · loading · opening. */
 #include <string.h>
@@ -17,8 +16,7 @@ enum { MAX_NESTED_CLOSES = 50, SWITCH_COST = 10, CATCH_COST = 5 };
 
 /* --- catching errors ---------------------------------------------------------------------------------------------- */
 
-/* Called after a script has caught an error. Restores script->L, the running thread, which the error has left changed. If a limit is
- * exhausted, raises the error again. */
+/* After a script has caught an error: restore script->L, the running thread. Raises the error again if a limit is exhausted. */
 static void after_catch(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -54,8 +52,7 @@ static int guarded_pcall(lua_State *L)
     return finish_call(L, status, 0);
 }
 
-/* Error handler of xpcall; upvalue 1 is the handler that the script passed. No script code may run for an error that the limits' hook
- * raised: such errors arrive while hooks are off. */
+/* Error handler of xpcall; upvalue 1: the script's handler. No script code may run for an error of the limits' hook: hooks are off. */
 static int guarded_handler(lua_State *L)
 {
     if (script_from_lua(L)->is_exhausted) return 1;
@@ -100,8 +97,7 @@ static int guarded_create(lua_State *L)
     return 1;
 }
 
-/* Resume coroutine `co` with the topmost `arguments` values of L. On success leaves the results on L and returns their number. On failure
- * leaves the error on L and returns -1. */
+/* Resume coroutine `co` with the topmost `arguments` values of L. Returns the number of results on L, or -1 with the error on L. */
 static int resume(lua_State *L, lua_State *co, int arguments)
 {
     rill_script *s = script_from_lua(L);
@@ -141,8 +137,8 @@ static int guarded_resume(lua_State *L)
     return results + 1;
 }
 
-/* Close the to-be-closed variables of a coroutine that is suspended or dead. Returns LUA_OK, or another status with the error on top of the
- * stack of `co`. */
+/* Close the to-be-closed variables of a suspended or dead coroutine. Returns LUA_OK, or another status with the error on top of co's
+ * stack. */
 static int close_variables(lua_State *L, lua_State *co)
 {
     rill_script *s = script_from_lua(L);

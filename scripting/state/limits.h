@@ -8,9 +8,8 @@
 
 enum { SCRIPT_STRIDE = 1000 }; /* number of instructions between two checks of a call's limits */
 
-/* Shorten the interval between checks of the limits because the script now holds a text of `bytes` bytes: one instruction may compare this
- * text with another. In the new interval at most about SCRIPT_COMPARED_BYTES can be compared.
- * (Comparing a zero byte costs a dozen nanoseconds.) The allocator may call this. */
+/* Check the limits more often from now on: one instruction may compare a text of `bytes` bytes. Between checks at most about
+ * SCRIPT_COMPARED_BYTES can be compared. The allocator may call this. */
 enum { SCRIPT_COMPARED_BYTES = 64 << 20 };
 void script_note_long_text(lua_State *L, size_t bytes);
 /* Set the current interval between checks of the limits on a coroutine that is about to be resumed. */
@@ -18,7 +17,7 @@ void script_apply_stride(lua_State *L);
 
 /* Create the entries of script_limits.c in the Lua registry. */
 void script_open_limits(lua_State *L);
-/* Start the limits of a call into the script. If it has no limits, no hook is set, since a hook halves the speed of arithmetic in Lua. */
+/* Start the limits of a call into the script. Without limits no hook is set, since a hook halves the speed of arithmetic in Lua. */
 void script_start_limits(rill_script *s, lua_State *L);
 
 /* Return 1 if the frame is a C function or the Lua code of scripting/config, neither of which users wrote. */
@@ -30,8 +29,8 @@ int script_raise_exhausted(lua_State *L);
 /* Return 1 if a limit ended this coroutine: its hooks stay off, so it must not run again. */
 int script_died_exhausted(lua_State *thread);
 
-/* Check the limits at each function call of this thread, too: a chain of __call metamethods runs no instruction, but
- * takes quadratic time. The allocator may call this. */
+/* Check the limits at each function call of this thread, too: a chain of __call metamethods runs no instruction. The allocator may call
+ * this. */
 void script_check_at_calls(lua_State *L);
 
 /* If the call has used up its seconds, make it stop at its next instruction. Used by code that must not raise a Lua error. */
@@ -43,8 +42,7 @@ void script_check_seconds(rill_script *s);
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size);
 void script_heap_free(rill_script *s);
 
-/* Maximum number of stack slots of a Lua thread, which hold the variables and arguments of the calls in progress. Lua doubles a stack when
- * it grows it, so calls may fail at half this size already. Walking a chain of __call metamethods of this length takes half a second. */
+/* Maximum number of stack slots of a Lua thread. Calls may fail at half this size, since Lua doubles a stack when it grows it. */
 enum { SCRIPT_MAX_SLOTS = 41000 };
 /* threads with more stack slots than this check the limits at each function call */
 enum { SCRIPT_SHORT_STACK = 2000 };
@@ -62,8 +60,7 @@ void script_open_guards(lua_State *L);
 
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
-/* Wrap the library functions in the global table, so that their work is charged to the script's limit of instructions. The global table is
- * on top of the stack. */
+/* Wrap the library functions in the global table on top of the stack, so that their work is charged to the script. */
 void script_open_work(lua_State *L);
 
 /* --- pattern.c ---------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
-/* string.find, match, gmatch and gsub that count their work and can be stopped: Lua's versions can take days on a
- * pattern of thirty bytes.
+/* string.find, match, gmatch and gsub that count their work and can be stopped: Lua's versions can take days on a short pattern.
  *
- * pattern_compile.c turns the pattern into a list of items, which a backtracking matcher runs. A match passes each item
- * of the list once, so
+ * pattern_compile.c turns the pattern into a list of items, which a backtracking matcher runs. A match passes each item once, so
  *   - each item has at most one open choice: the stack is allocated beforehand, and no pattern is "too complex";
  *   - backtracking runs all later items again, so captures need not be restored.
  *
@@ -64,8 +62,7 @@ static int at_frontier(const pattern_match *m, const uint64_t *set, const char *
     return !set_has(set, s > m->subject ? s[-1] : '\0') && set_has(set, s < m->end ? *s : '\0');
 }
 
-/* Backtrack to the latest choice that is still open. Return the item to continue with, and set *s to the position in the subject; return
- * NULL if no choice is open. */
+/* Backtrack to the latest open choice. Returns the item to continue with, and sets *s to its position; NULL if no choice is open. */
 static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_choice **top, const char **s)
 {
     while (*top != m->choices) {
@@ -155,8 +152,8 @@ static const char *match_at(pattern_match *m, const char *s)
     return NULL;
 }
 
-/* Find the first match that starts at s or later. Return 1 and set m->start and m->stop, or return 0. An empty match
- * where the previous match ended does not count. */
+/* Find the first match at s or later. Returns 1 and sets m->start and m->stop, or returns 0. Skips an empty match where the
+ * previous match ended. */
 static int search(pattern_match *m, const char *s)
 {
     for (; s <= m->end; s++) {
@@ -178,8 +175,7 @@ static int search(pattern_match *m, const char *s)
 
 /* --- captures ----------------------------------------------------------------------------------------------------- */
 
-/* Return the text of capture `number`, counted from 0, or NULL for a position capture. If the pattern has no
- * captures, capture 0 is the whole match. */
+/* Return the text of capture `number`, from 0; NULL for a position capture. Without captures, capture 0 is the whole match. */
 static const char *capture_text(const pattern_match *m, int number, size_t *length)
 {
     if (number >= m->captures) {
@@ -228,8 +224,8 @@ static size_t items_size(size_t length)
     return (length + 1) * sizeof(pattern_item) + length * sizeof(pattern_choice);
 }
 
-/* Compile the pattern at stack index 2 and initialise *m for matching the subject at index 1. The caller has already set m->L and m->work.
- * `buffer` has items_size() bytes. */
+/* Compile the pattern at stack index 2 and prepare *m for the subject at index 1. The caller has set m->L and m->work. `buffer` has
+ * items_size() bytes. */
 static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
 {
     lua_State *L = m->L;
@@ -407,8 +403,7 @@ static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_
     add_bytes(m, out, text, (size_t)(end - text));
 }
 
-/* Append the replacement of a match: the value that the table or function at index 3 gives for it; if that is false or nil, the match
- * itself. */
+/* Append the replacement of a match: the value that the table or function at index 3 gives; if false or nil, the match. */
 static void add_replacement(pattern_match *m, luaL_Buffer *out)
 {
     lua_State *L = m->L;

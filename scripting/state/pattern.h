@@ -62,9 +62,8 @@ static inline int set_has(const uint64_t *set, char c)
     return (int)(set[(unsigned char)c / 64] >> ((unsigned char)c % 64) & 1);
 }
 
-/* Compile the pattern text [p, end), which follows the anchor '^' if there is one, and store items, first characters
- * and captures in *m. `items` has one entry more than the pattern has bytes. Raises nothing: an error in the pattern
- * becomes an item that raises when it is matched. */
+/* Compile the pattern text [p, end), without its anchor '^', into *m. `items` has one entry more than the pattern has bytes. Raises
+ * nothing: an invalid part becomes an item that raises when it is matched. */
 void pattern_compile(pattern_match *m, pattern_item *items, const char *p, const char *end);
 
 #endif

@@ -1,9 +1,9 @@
 /* Compiles patterns of string.find, match, gmatch and gsub into a list of items.
  *
- * The list has no nesting, since in Lua only single characters can be repeated. So the compiler knows at each item
- * which captures are open, closed or positions. Lua reports an error in a pattern only when matching reaches it. So
- * the invalid part becomes the last item of the list, which raises when it is matched. Character classes are those
- * of the C locale, whatever the process's locale is. */
+ * Only single characters can be repeated in Lua, so the list has no nesting, and the compiler knows which captures are open at each
+ * item.
+ * Lua reports an invalid pattern only when matching reaches the error, so the invalid part becomes the last item, which raises.
+ * Character classes are those of the C locale. */
 #include "pattern.h"
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -57,11 +57,9 @@ static void invert(uint64_t *set)
     for (int k = 0; k < SET_WORDS; k++) set[k] = ~set[k];
 }
 
-/* Read the members of a set "[...]"; p is the position after the '['. Returns the position after the ']', or NULL if
- * there is no ']'.
+/* Read the members of a set "[...]" from the position after the '['. Returns the position after the ']', or NULL if there is none.
  *
- * The ']' is found before ranges are read, as in Lua: "[a-]" contains a hyphen, and the range of "[+-%]]" ends in
- * '%', though that '%' also prevents the first ']' from ending the set. */
+ * As in Lua, the ']' is found before ranges are read: "[a-]" contains a hyphen. */
 static const char *read_set(uint64_t *set, const char *p, const char *end)
 {
     int inverted = p < end && *p == '^';

@@ -1,11 +1,10 @@
 /* What scripts can access: an allow-list of the standard library, and the table `rill`; and checks of strings that scripts pass to C.
  *
- * Libraries are opened in full, then every name that is not in these lists is removed. So functions of a newer Lua stay
- * unavailable until someone has reviewed them. limited_calls.c replaces functions that could evade the limits.
+ * Every other library name is removed, so functions of a newer Lua stay unavailable until reviewed. limited_calls.c replaces functions
+ * that could evade the limits.
  *
- * rill.names has the names that scripts can use, in one list for each kind. Editors use the lists for completion, and a test compares
- * docs/scripting.md with them. Each list is built from the C table in which rill looks up the names, so the two cannot disagree. Lists are
- * in alphabetical order.
+ * rill.names has a sorted list of names for each kind, for completion in editors. The lists come from the C tables in which rill looks
+ * up names. A test compares docs/scripting.md with them.
  *
  * Sections: the standard library · strings and tables · names · output · missing names · rill. */
 #include <math.h>
@@ -305,9 +304,8 @@ static int log_text(lua_State *L)
 
 /* --- missing names -------------------------------------------------------------------------------------------------- */
 
-/* Raise an error for an undefined global variable that other Lua programs have, or that is the name of a heuristic or
- * scorer without its quotes, as in { absolute }, which would be an empty list. Other undefined variables are nil.
- * Scripts that test for a global use rawget(_G, name). */
+/* Raise for an undefined global that other Lua programs have, or that is a plugin's name without quotes: { absolute } would be an empty
+ * list. Other undefined globals are nil. */
 static int missing_global(lua_State *L)
 {
     static const char *const opened[] = {LUA_IOLIBNAME, LUA_OSLIBNAME, NULL};

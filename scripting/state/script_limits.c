@@ -1,12 +1,9 @@
 /* The limits of a call into a script: instructions and CPU seconds.
  *
- * A hook counts instructions. When a call has used up its instructions, script->is_exhausted is set until the outermost
- * script_call() returns. Until then the hook runs after every instruction and raises again. So does every function of
- * limited_calls.c that could have caught the error.
+ * A hook counts instructions. Once they are used up, script->is_exhausted is set until the outermost script_call() returns. Meanwhile
+ * the hook raises after every instruction, and so does every function of limited_calls.c that could catch the error.
  *
- * CPU seconds are a second limit, for work that the instruction count misses. They are the thread's own CPU time, so a
- * script is not stopped because the machine is busy. A coarse clock, which is cheap to read, decides when to read the
- * CPU clock. */
+ * Seconds limit the work that the instruction count misses. They are the thread's CPU time, so a busy machine stops no script. */
 #include <string.h>
 #include <time.h>
 
@@ -27,8 +24,8 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Return 1 if the call in progress has used up its CPU seconds, else 0. CPU time cannot pass faster than wall time. So the CPU clock is
- * read only after the remaining time has passed on the wall clock. */
+/* Return 1 if the call has used up its CPU seconds. CPU time passes no faster than wall time, so the slow CPU clock is read only when
+ * the wall clock says so. */
 static int is_out_of_time(rill_script *s)
 {
     if (s->options.seconds <= 0) return 0;
@@ -64,8 +61,7 @@ int script_frame_is_internal(const lua_Debug *frame)
     return *frame->what == 'C' || strcmp(frame->source, SCRIPT_INTERNAL) == 0;
 }
 
-/* Store the file and line of the latest function call for the message of a stack overflow, since a stack that cannot grow leaves no
- * traceback. */
+/* Store the position of the latest function call, for the message of a stack overflow: a full stack leaves no traceback. */
 static void note_caller(rill_script *s, lua_State *L)
 {
     enum { CALLER_LEVELS = 3 };

@@ -1,18 +1,15 @@
-/* Allocator of a Lua state: a limit, and small blocks carved from chunks.
+/* Allocator of a Lua state: a memory limit, and small blocks carved from chunks.
  *
- * Lua allocates many blocks of a few dozen bytes. The context's allocator returns 64-byte aligned blocks and would take
- * half of the run time of such scripts. So blocks up to MAX_CARVED_BLOCK bytes are carved from chunks and kept in free
- * lists by size. Larger blocks come from the context. A chunk is returned to the context when the script ends, or when
- * memory is short and no block in it is in use.
+ * The context's 64-byte aligned blocks are too slow for Lua's many small blocks. So blocks up to MAX_CARVED_BLOCK bytes are carved from
+ * chunks and kept in free lists by size. A chunk returns to the context when the script ends, or when memory is short and none of its
+ * blocks is in use.
  *
- * Invariants: heap.memory is the sum of the sizes of all blocks that Lua holds, at most options.memory.
- * heap.context_bytes is the memory that the context allocated for them, at most 5/4 of options.memory plus SLACK.
+ * Invariants: heap.memory is the sum of the sizes of all blocks that Lua holds, at most options.memory. heap.context_bytes is the memory
+ * that the context allocated for them, at most 5/4 of options.memory plus SLACK.
  *
- * Lua's count of instructions does not cover allocation, so each ALLOC_BYTES_PER_UNIT allocated bytes count as one instruction. A refused
- * request counts as a pass over all memory of the script, since Lua then collects garbage and tries again. The length of a text is limited,
- * because a single instruction may compare, hash or parse it. The stack of a Lua thread is limited too, because a chain of __call
- * metamethods moves all values above the called one at each of its calls without running an instruction. Once the stack has grown, such a
- * chain allocates nothing that could be refused. So the growth of the stack is refused.
+ * Each ALLOC_BYTES_PER_UNIT bytes count as one instruction. A refused request counts as a pass over all memory, since Lua then collects
+ * garbage. The length of a text is limited, because one instruction may compare, hash or parse it. The stack of a Lua thread is limited,
+ * because calls in a chain of __call metamethods move its values without an instruction.
  *
  * Sections: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
 #include <stdlib.h>
@@ -64,8 +61,7 @@ struct script_chunk {
 
 enum { HEADER = (sizeof(script_chunk) + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT };
 
-/* Return the index of the size class of a block of `size` bytes. Class sizes grow by BLOCK_ALIGNMENT up to
- * FINE_CLASSES_MAX, then by COARSE_CLASS_STEP up to MAX_CARVED_BLOCK. The arrays of a timestep are usually smaller than that. */
+/* Return the index of the size class of a block: steps of BLOCK_ALIGNMENT up to FINE_CLASSES_MAX, then of COARSE_CLASS_STEP. */
 static size_t size_class(size_t size)
 {
     return size <= FINE_CLASSES_MAX
@@ -160,8 +156,7 @@ static void release_unused_chunks(rill_script *s)
     unlink_empty_chunk_blocks(heap, &index);
     rill_free(s->ctx, index.chunk, index.n * sizeof *index.chunk);
     release_empty_chunks(s);
-    /* count_unused() counted the bytes of the newest chunk that were never carved as unused, so this chunk may have been released. Carve no
-     * more blocks from it; the next call counts these bytes again. */
+    /* The newest chunk may have been released, since its uncarved bytes counted as unused: carve no more blocks from it. */
     heap->bump = heap->bump_end = NULL;
     s->instructions -= (int64_t)(heap->context_bytes / ALLOC_BYTES_PER_UNIT);
 }
@@ -278,8 +273,8 @@ size_t script_max_text(const rill_script *s)
 
 /* --- stacks ------------------------------------------------------------------------------------------------------- */
 
-/* Return the address of a frame's function on the stack, which is the first member of Lua's frame. While Lua 5.4.6
- * and later move a stack, this member holds the offset from the bottom of the stack instead. */
+/* Return the stack address of a frame's function, the first member of Lua's frame. It is an offset while Lua 5.4.6 and later move a
+ * stack. */
 static uintptr_t frame_address(const lua_Debug *frame)
 {
     uintptr_t address;
@@ -305,10 +300,8 @@ static size_t slots_in_use(lua_State *L)
     return (size_t)(frame_address(&inner) - frame_address(&outer)) / STACK_SLOT_BYTES + (size_t)lua_gettop(L) + 1;
 }
 
-/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 request a new block without
- * naming the old one, whose values they copy. The new size is then twice the old number of slots plus five: an odd
- * number of slots, which almost no table has. Lua requests it only if at least half of the old stack is used, give
- * or take one function's variables. */
+/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 do not name the old block. Their new size is twice
+ * the old number of slots plus five: odd, as almost no table's is. At least about half of the old stack is then in use. */
 static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
 {
     enum { MAX_FRAME_VARIABLES = 300 };
@@ -326,8 +319,8 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
     if (n <= SMALL_STACK_REQUEST) return lua_checkstack(L, n > 0 ? (int)n : 0);
     const size_t used = slots_in_use(L), max_slots = SCRIPT_MAX_SLOTS - STACK_RESERVE;
     if (used > max_slots || (size_t)n > max_slots - used) return 0;
-    /* If doubling the stack would exceed its maximum, grow it to the maximum instead. In Lua 5.4.7 this fails if the stack has its maximum
-     * size already, even if n slots are free; then request n slots. */
+    /* If doubling would exceed the stack's maximum, grow it to the maximum. Lua 5.4.7 fails if it has this size already; then request n
+     * slots. */
     if (!lua_checkstack(L, used + (size_t)n > max_slots / 2 ? (int)(max_slots - used) : (int)n) &&
         !lua_checkstack(L, (int)n))
         return 0;

@@ -39,8 +39,7 @@ static void add_frame(lua_State *L, luaL_Buffer *b, lua_Debug *frame)
     luaL_addvalue(b);
 }
 
-/* Message handler of lua_pcall(): appends a traceback to the message, innermost frame first, at most
- * MAX_TRACEBACK_FRAMES frames. Frames of C functions and of scripting/config are omitted. */
+/* Message handler of lua_pcall(): appends a traceback of at most MAX_TRACEBACK_FRAMES frames, without C functions and scripting/config. */
 static int add_traceback(lua_State *L)
 {
     luaL_Buffer b;
@@ -91,8 +90,7 @@ rill_status script_late_take(script_late *late, rill_context *ctx)
     return status < 0 ? rill_fail(ctx, status, "%s", late->message) : RILL_OK;
 }
 
-/* Return 1 if the message says that Lua is out of memory, else 0. The status does not tell: when such an error leaves a coroutine, it
- * becomes an ordinary error. */
+/* Return 1 if the message says that Lua is out of memory. The status does not tell: after a coroutine it is an ordinary error. */
 static int is_about_memory(const char *message)
 {
     static const char words[] = "not enough memory"; /* the words of Lua's message */
@@ -101,8 +99,8 @@ static int is_about_memory(const char *message)
            (phrase[sizeof words - 1] == '\n' || !phrase[sizeof words - 1]);
 }
 
-/* Return the status for a Lua error. It is the status passed to script_raise() if the error's message contains the message raised then,
- * because the script did not catch that error, or raised it again. Otherwise it is RILL_ERR_PLUGIN. */
+/* Return the status passed to script_raise() if the message contains the message raised then, because the script let that error pass.
+ * Otherwise returns RILL_ERR_PLUGIN. */
 static rill_status error_status(rill_script *s, const char *message)
 {
     rill_status status = RILL_ERR_PLUGIN;
@@ -113,9 +111,8 @@ static rill_status error_status(rill_script *s, const char *message)
     return status;
 }
 
-/* Each coroutine.wrap() that an error passes through prefixes a position "FILE:LINE: ", so scripts whose coroutines
- * call one another produce kilobytes of equal positions. Returns a pointer to the last of the equal positions at the
- * start of the message. *place: the length of one position in bytes. */
+/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message. *place: the length of one position.
+ * Each coroutine.wrap() that an error passes adds a position. */
 static const char *last_place(const char *message, size_t *place)
 {
     const char *pos = message, *colon = strstr(message, ": ");

@@ -1,18 +1,16 @@
 /* state.h: a script and its Lua state, as used by all modules of scripting/. Not installed.
  *
  * Rules
- *   - The engine calls scripts through C function pointers. No Lua error may cross an engine frame: every entry is
- *   script_call() or script_protect(). Before such a call, code may use script->L only without allocating: push
- *   numbers, light userdata, C functions without upvalues, and registry values by lua_rawgeti(). Strings, tables and
- *   userdata are created inside the call.
- *   - Code inside a protected call may raise with luaL_error(). So its C memory must belong to a userdata or to the
- *   script, or the error would leak it.
- *   - script->L is always the running Lua thread: state.c and limited_calls.c update it when coroutines switch. A C
- *   function called by a script finds its own lua_State there.
- *   - A C function whose work grows with its data, without allocating that much, must call script_charge(), in small
- *   steps if the work is long: a call that exceeds its time limit is stopped by script_charge().
- *   - Arrays over engine memory carry the stamp (a serial number) of the engine's call. Using one after its call has
- *   returned is an error. */
+ *   - No Lua error may cross an engine frame: the engine enters a script only through script_call() or script_protect().
+ *     Before that, code may use script->L only without allocating: push numbers, light userdata, C functions without
+ *     upvalues, and registry values by lua_rawgeti().
+ *   - Code inside a protected call may raise with luaL_error(). Its C memory must belong to a userdata or to the script,
+ *     or the error would leak it.
+ *   - script->L is always the running Lua thread: state.c and limited_calls.c update it when coroutines switch.
+ *   - A C function whose work grows with its data must call script_charge(), in small steps if the work is long:
+ *     script_charge() stops a call that exceeds its time limit.
+ *   - Arrays over engine memory carry the stamp of the engine's call. Using an array after its call has returned is an
+ *     error. */
 #ifndef RILL_SCRIPTING_STATE_H
 #define RILL_SCRIPTING_STATE_H
 
@@ -30,14 +28,13 @@ typedef struct script_chunk script_chunk;
 
 /* Functions that open and close one module of scripting/ in a script's state. */
 typedef struct script_part {
-    /* adds the module's functions to the table `rill`, which is on top of the stack. Called in the order of the list; may raise a Lua
-     * error */
+    /* adds the module's functions to the table `rill` on top of the stack; called in list order; may raise a Lua error */
     void (*open)(lua_State *L);
     /* frees the module's data after the Lua state has been closed; NULL: there is no data to free */
     void (*close)(rill_script *s);
 } script_part;
-/* All modules, in the order in which they are opened; the last entry has open == NULL. Defined in script_load.c, because state/ depends on
- * no other module. */
+/* All modules, in the order of opening; the last entry has open == NULL. Defined in script_load.c, because state/ depends on no other
+ * module. */
 extern const script_part script_parts[];
 
 enum { SCRIPT_HEAP_CLASSES = 92, SCRIPT_DEFAULT_MEMORY = 256 << 20 };
@@ -58,8 +55,7 @@ typedef struct script_heap {
     char *bump, *bump_end; /* bytes of the newest chunk that were not carved yet: [bump, bump_end) */
 } script_heap;
 
-/* One call of a Lua function for the engine: the inputs and candidates (or rows of the model's batch) that it is about. An item is an
- * input, and its cells are its candidates or rows. */
+/* One call of a Lua function for the engine. An item is an input. Its cells are its candidates or its rows of the model's batch. */
 typedef struct script_frame {
     uint64_t stamp; /* serial number of the call; 0: no call is in progress */
     /* [items + 1] item i has the cells from offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: the call has no items */
@@ -105,8 +101,7 @@ struct rill_script {
     script_native *native;      /* data of rill.ffi; NULL in a sandbox */
     rill_status raised_status;  /* status that was passed to the latest script_raise() */
     struct script_watch *watch; /* masks created and used so far (arrays/array.c); NULL: masks are not watched */
-    /* called at the end of an engine call if masks are watched. `counts`: 1: count the masks made in the call; 0: the call failed, so its
-     * masks are not counted */
+    /* called at the end of an engine call if masks are watched. `counts` 0: the call failed, so forget its masks */
     void (*watch_end)(struct rill_script *s, int counts);
 };
 
@@ -119,9 +114,9 @@ void script_destroy(rill_script *s);
 /* Return the script that owns the Lua state; L may be any of its coroutines. */
 rill_script *script_from_lua(lua_State *L);
 
-/* Call the Lua function that lies below the topmost `arguments` values on the stack of s->L. The call is protected and has the script's
- * limits. On success it leaves `results` values. On failure it pops everything, records the error with the traceback, and returns
- * RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function that failed inside the call. */
+/* Call the Lua function that lies below the topmost `arguments` values on the stack of s->L, protected and with the script's limits.
+ * Success leaves `results` values. Failure pops everything, records the error with its traceback, and returns RILL_ERR_PLUGIN,
+ * RILL_ERR_MEMORY, or the status of a rill function that failed inside the call. */
 rill_status script_call(rill_script *s, int arguments, int results);
 
 /* Run C code that may raise Lua errors, protected like script_call(): fn(s->L) gets `user` as light userdata. */
@@ -130,8 +125,7 @@ rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
 /* Chunk name of the Lua code in scripting/config. Messages and tracebacks leave out positions with this name. */
 #define SCRIPT_INTERNAL "=rill"
 
-/* Size in bytes of a buffer for a copy of the context's message, with its traceback. Copy a message if later calls may overwrite the
- * original. */
+/* Size in bytes of a copy of the context's message with its traceback, made where later calls may overwrite the original. */
 enum { SCRIPT_MESSAGE_MAX = 4000 };
 
 /* A failure in a callback that cannot return a status. It is kept here until a later call that can return a status returns it. */
@@ -144,22 +138,21 @@ void script_late_keep(script_late *late, rill_context *ctx, rill_status status);
 /* Record the kept failure in the context, remove it and return its status; RILL_OK if none is kept. */
 rill_status script_late_take(script_late *late, rill_context *ctx);
 
-/* Raise a Lua error for a failure of a rill function, which returned `status` and recorded its message in the context. If the script does
- * not catch the error, the script_call() in progress returns this status. */
+/* Raise a Lua error for a rill function that returned `status` and recorded a message. If the script does not catch it, the
+ * script_call() in progress returns `status`. */
 int script_raise(lua_State *L, rill_status status);
 
-/* Charge the call in progress for work in C: subtract `work` from the instructions that it may still run. One instruction
- * stands for a few nanoseconds of C code. Raises when the call's instructions or seconds are exhausted. */
+/* Subtract `work` from the instructions left to the call in progress. One instruction stands for a few nanoseconds of C code. Raises
+ * when instructions or seconds are exhausted. */
 void script_charge(lua_State *L, int64_t work);
 /* Give the call in progress all of its instructions and seconds again. */
 void script_reset_limits(rill_script *s);
 /* instructions to charge for a search of the nearest name among some dozens of names */
 enum { SCRIPT_NEAREST_WORK = 1000 };
 
-/* C code that calls a Lua function of the script for the engine (a plugin's callback) calls script_begin() before and script_end() after
- * it. The Lua function gets arrays that point to the engine's memory; after script_end() any use of them is an error. Such calls may nest,
- * and the arrays of the outer call cannot be used during the inner one. script_begin() returns the outer call's frame, to be passed to
- * script_end(), which restores it. offset, items: the new frame's (script_frame). */
+/* Enclose each call of a Lua function for the engine. Its arrays point to the engine's memory; their use after script_end() is an error.
+ * Calls may nest: the outer call's arrays are unusable during the inner call. script_begin() returns the outer call's frame, which
+ * script_end() restores. offset, items: the new frame's (script_frame). */
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 
@@ -167,12 +160,11 @@ void script_end(rill_script *s, script_frame frame);
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
-/* Return the one of n names that is most similar to `word`. If `word` is a name that was renamed, return the new name; NULL if no name is
- * similar. */
+/* Return the most similar of n names, or the new name if `word` was renamed; NULL if no name is similar. */
 const char *script_nearest(const char *word, const char *const *names, size_t n);
 
-/* Raise if the table at `index`, an absolute one, has a key that is not one of n names. Otherwise a value under a misspelt key would
- * silently be ignored. `table`: what the table is, for the message. */
+/* Raise if the table at `index`, an absolute index, has a key that is not among n names: a misspelt key would be ignored silently.
+ * `table`: what the table is, for the message. */
 void script_check_keys(lua_State *L, int index, const char *const *names, size_t n, const char *table);
 
 /* Return the name in rill.names[kind] that is most similar to `word`, or NULL. */
@@ -196,8 +188,8 @@ void script_push_copy(lua_State *L, int depth);
 
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
-/* Compile Lua source. Pushes the function or an error message, and returns Lua's status. If a limit is reached during compilation, the
- * script is marked as exhausted; if one was exceeded before, an error is raised. */
+/* Compile Lua source. Pushes the function or an error message, and returns Lua's status. Reaching a limit marks the script as exhausted;
+ * if a limit was exceeded before, an error is raised. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,4 @@
-/* Reads the Lua tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions. See
- * tables.h.
+/* Reads the tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions (tables.h).
  *
  * Sections: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
 #include "tables.h"
@@ -236,8 +235,7 @@ static script_table *make_function_table(lua_State *L, int function, const scrip
     return t;
 }
 
-/* The Lua registry holds one table for each kind of declaration, with the kind's name as its key. The table maps functions to the objects
- * that were made of them. */
+/* The registry has a table for each kind of declaration, under the kind's name. It maps functions to the objects made of them. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
 {
     int function = lua_absindex(L, index);
@@ -270,8 +268,7 @@ typedef struct instance_creation {
     rill_status refused;
 } instance_creation;
 
-/* Call the script's function `create`, whose result is the value of the new instance; runs in a protected call. If `create` returns nil, or
- * nil and a message, the arguments are invalid. */
+/* Call the script's `create`, whose result becomes the value of the new instance; nil, or nil and a message: the arguments are invalid. */
 static int make_value(lua_State *L)
 {
     instance_creation *m = lua_touserdata(L, 1);
@@ -348,8 +345,7 @@ typedef struct instance_call {
     void *out;
 } instance_call;
 
-/* Call a function of the script with the view of the engine's struct and the instance's value. Runs in a protected call, since pushing the
- * view may fail. */
+/* Call a function of the script with the view and the instance's value. Runs protected, since pushing the view may fail. */
 static int call_instance(lua_State *L)
 {
     const instance_call *v = lua_touserdata(L, 1);
@@ -384,15 +380,14 @@ void script_refuse_array(lua_State *L, void *instead)
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* Repeat a failed call for each input alone. Returns whether some, all or no inputs fail. *id: if some fail, the id of the first one. Stops
- * as soon as one input has failed and another one has not. */
+/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or no inputs fail. *id: if
+ * some fail, the first failing input. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {
     const rill_script_options limits = s->options;
     int failed = 0, passed = 0;
-    /* After a call that exceeded a limit, each input gets 2/n of the limit for n inputs. All inputs together then take at most twice the
-     * limit. An input that loops forever, or needs far more time than the others, exceeds its part. */
+    /* After an exceeded limit each of n inputs gets 2/n of it, so all inputs together take at most twice the limit. */
     if (s->has_hit_limit && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
     if (s->has_hit_limit && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
     for (int32_t i = 0; i < n && !(failed && passed); i++) {

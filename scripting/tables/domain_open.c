@@ -1,10 +1,7 @@
 /* Models of Lua domains: open, close, model information, and file access.
  *
  * Model information (actions, max_length ...) comes from the second result of open(), with the declaration as fallback.
- * So a domain that loads nothing needs no open().
- *
- * Scripts have no io. options.read(NAME) returns the text of a file inside the model's directory, and of no other
- * (rill_file_open_inside()).
+ * Scripts have no io: options.read(NAME) returns the text of a file inside the model's directory.
  *
  * Sections: files · options · actions · model information · open and close. */
 #include <string.h>
@@ -44,8 +41,8 @@ static void check_file(lua_State *L, rill_context *ctx, rill_status status)
     if (status < 0) script_raise(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
-/* options.read(NAME): return the text of a file in the model's directory. read() without a name returns the text of the model itself, if it
- * is a file. Upvalue 1 is the model's path. */
+/* options.read(NAME): return the text of a file in the model's directory. Without NAME: of the model, if it is a file. Upvalue 1: the
+ * model's path. */
 static int read_file(lua_State *L)
 {
     const char *path = lua_tostring(L, lua_upvalueindex(1));
@@ -126,8 +123,7 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
  * table of declared fields. */
 enum { STACK_CALL = 1, STACK_INFO, STACK_DECLARED };
 
-/* Push a field of the model information: from the second result of open() or, if it is missing there, from the declaration; nil if both
- * lack it. Returns its Lua type. */
+/* Push a field of the second result of open(), else of the declaration, else nil. Returns its Lua type. */
 static int push_field(lua_State *L, const char *name)
 {
     if (!lua_isnil(L, STACK_INFO)) {
@@ -155,8 +151,7 @@ static int32_t integer_field(lua_State *L, const char *name, int32_t otherwise, 
     return value;
 }
 
-/* Read a list of action names, at stack index `list`, into two tables: one maps action + 1 to the name, the other one the name to the
- * action. */
+/* Read a list of action names, at stack index `list`, into two tables: action + 1 to name, and name to action. */
 static void read_names(lua_State *L, script_model *m, int list)
 {
     lua_Integer n = luaL_len(L, list);
@@ -314,8 +309,7 @@ typedef struct open_call {
     rill_status refused;
 } open_call;
 
-/* Call the script's open(), and leave its two results, self and info, on top of the stack. If the domain has no open(), self is the table
- * of options, and info is nil. */
+/* Call the script's open(), and leave its results self and info on the stack. Without open(), self is the table of options, info nil. */
 static void call_open(lua_State *L, open_call *call)
 {
     const script_domain *d = call->m->domain;

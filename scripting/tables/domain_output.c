@@ -1,7 +1,7 @@
-/* A Lua domain's functions for outputs and for freed inputs and states: finalize, canonical, measure, drop and free.
+/* A Lua domain's functions for outputs and for freed inputs and states.
  *
- * The engine's callbacks drop, free and measure return no status. A script error in one of them is recorded, and the
- * next callback that returns a status fails with it.
+ * The engine's callbacks drop, free and measure return no status. A script error in them is recorded and fails the next callback that
+ * returns a status.
  *
  * Sections: finalize · drop and free · measure and canonical · names · texts to actions. */
 #include <stdio.h>
@@ -89,8 +89,7 @@ static void push_joined(lua_State *L, const script_model *m, const rill_hypothes
     luaL_pushresult(&joined);
 }
 
-/* Append the string on top of the stack to `out`. Raises unless it is a string of one line; `function` is the
- * script's function that returned it. */
+/* Append the string on top of the stack, which `function` has returned, to `out`. Raises unless it is a string of one line. */
 static void append_line(lua_State *L, const char *function, rill_text *out)
 {
     if (lua_type(L, -1) != LUA_TSTRING)

@@ -1,10 +1,10 @@
 /* Running a Lua domain: the engine's calls between open and close.
  *
- * A script returns a row's choices as a map from actions to log-probabilities, which Lua traverses in an order that depends on addresses.
- * The engine never sees this order: rill_score_result_fill() sorts by log-probability, then action.
+ * A row's choices are a Lua table, whose order depends on addresses. rill_score_result_fill() sorts them by log-probability, then
+ * action.
  *
- * Each engine call makes one protected Lua call that contains the loop over rows, because entering Lua costs a few tens
- * of nanoseconds. The values that the loop needs are at fixed stack indexes.
+ * Each engine call makes one protected Lua call, which loops over the rows: entering Lua is slow. The values that the loop needs are at
+ * fixed stack indexes.
  *
  * Sections: failures · actions · choices · encode · step · score · whole timesteps. */
 #include <math.h>
@@ -124,8 +124,8 @@ static void reserve_row_choices(lua_State *L, script_model *m)
     if (status < 0) script_raise(L, status);
 }
 
-/* Read a choice: the action and its log-probability are on top of the stack. `last`: stack index of the set of actions that complete the
- * hypothesis; 0: there is no set. */
+/* Read a choice: action and log-probability on top of the stack. `last`: stack index of the set of actions that complete the hypothesis,
+ * or 0. */
 static void read_choice(lua_State *L, script_model *m, int last, int ids)
 {
     int key = lua_gettop(L) - 1;
@@ -159,9 +159,8 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     m->has_last |= lasts;
 }
 
-/* Read the choices of a row from the table at stack index `scores` (action -> log-probability) into the model. The
- * value at stack index `last` gives the actions that complete the hypothesis: true (all), a set of actions, or nil
- * (none). Raises. */
+/* Read a row's choices from the table at stack index `scores`, which maps actions to log-probabilities. `last`: stack index of the
+ * actions that complete the hypothesis: true (all), a set, or nil (none). Raises. */
 static void read_choices(lua_State *L, script_model *m, int scores, int last, int ids)
 {
     clear_choices(m);
@@ -176,7 +175,6 @@ static void read_choices(lua_State *L, script_model *m, int scores, int last, in
     for (lua_pushnil(L); lua_next(L, scores); lua_pop(L, 1)) read_choice(L, m, last, ids);
 }
 
-/* A call of step() or score(). */
 typedef struct rows_call {
     script_model *m;
     const rill_rows *rows;
@@ -251,8 +249,8 @@ static void push_input(lua_State *L, const rill_input *input, int text)
     lua_setfield(L, -2, "slot");
 }
 
-/* Call the script's start() or encode() for one input. start() returns a state and optional details, encode() returns details or nil;
- * details are a table that describes the input. If either returns nil and a message, this input alone fails. */
+/* Call the script's start() or encode() for one input. start() returns a state and optional details of the input, encode() details or
+ * nil. If nil and a message are returned, this input alone fails. */
 static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
 {
     int by_rows = m->domain->by_rows, top = lua_gettop(L);

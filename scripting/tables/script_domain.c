@@ -1,10 +1,10 @@
 /* rill.domain{}: domains written in Lua, and the options that they declare.
  *
- * A declaration is checked field by field, and the registry gets references to its functions. Then the rill_domain at
- * the start of the script_domain is registered. Callbacks for which the engine has a default stay NULL.
+ * The Lua registry keeps a declaration's functions. The engine gets the rill_domain at the start of the script_domain. Callbacks for
+ * which the engine has a default stay NULL.
  *
- * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, which the table
- * of declared fields owns. open() gets the values in options.given, defaults included.
+ * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, which the
+ * table of declared fields owns. open() gets their values in options.given.
  *
  * Sections: options · fields · declaration. */
 #include <math.h>
@@ -24,8 +24,8 @@ static const struct {
                     {"number", RILL_OPTION_REAL},
                     {"switch", RILL_OPTION_SWITCH}};
 
-/* Return the string field `name` of the options entry on top of the stack. If it is missing, return `otherwise`, or raise if `otherwise` is
- * NULL. The string is appended to the list at stack index `kept`, which keeps it alive. */
+/* Return the string field `name` of the options entry on top of the stack, else `otherwise`. Raises if both are missing. The list at
+ * index `kept` keeps the string alive. */
 static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
     size_t length;
@@ -102,8 +102,8 @@ static lua_Integer checked_length(lua_State *L, int list)
     return n;
 }
 
-/* Read the list `options` of the declaration at stack index `declared`, which will own the rows. Returns NULL if the declaration has no
- * such field. Raises if the list is invalid. */
+/* Read the list `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL without the list. Raises if it
+ * is invalid. */
 static const rill_option *read_options(lua_State *L, int declared)
 {
     int list = lua_gettop(L) + 1;
@@ -128,11 +128,10 @@ static const rill_option *read_options(lua_State *L, int declared)
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-/* A script's domain uses one of two interfaces, and a field is valid in one or both. PLAIN: start, advance and choices, for one hypothesis
- * at a time. BY_ROWS: encode, step and score, for a whole timestep. ANY: both. */
+/* The interface for which a field is valid. PLAIN: start, advance and choices, for one hypothesis. BY_ROWS: encode, step and score, for
+ * a whole timestep. */
 enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 
-/* A field that a declaration may have. */
 typedef struct field {
     const char *name;
     int type;     /* Lua type of the field's value */

@@ -1,12 +1,9 @@
-/* script_domain.h: domains written in Lua. Shared by script_domain.c (the declaration), domain_open.c (models),
- * domain_run.c and domain_output.c (engine callbacks).
+/* script_domain.h: domains written in Lua.
  *
- * A script uses one of two interfaces. In the simple one, rill stores a state, a Lua value, for each hypothesis:
- * start() returns the state of the empty hypothesis, advance() the state after an action, choices() the possible
- * actions. The other interface mirrors rill/domain.h: encode(), step() and score() get the rows of a whole timestep,
- * and the script manages the states.
+ * A script uses one of two interfaces. start(), advance() and choices() handle one hypothesis, and rill stores its state, a Lua value.
+ * encode(), step() and score() get the rows of a whole timestep, as in rill/domain.h, and the script manages the states.
  *
- * Invariant: only close() releases a model's references and C memory; Lua errors leave them in place. */
+ * Invariant: only close() releases a model's references and C memory, also after Lua errors. */
 #ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H
 #define RILL_SCRIPTING_SCRIPT_DOMAIN_H
 
@@ -112,13 +109,12 @@ int domain_rows_answer(lua_State *L);
 /* Run fn(call) in a protected call. If it fails, the message names the domain, the engine's call (`what`) and the input. */
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* As domain_protect(), for callbacks that cannot return a status. A failure is kept, and the next callback that can return a status fails
- * with it. The context's error does not change. */
+/* As domain_protect(), for callbacks without a status. A failure is kept for the next callback that returns a status. The context's
+ * error does not change. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* Return the action at `index`, which is a name or an integer. The value is not converted in place, since lua_next()
- * needs the original key. `ids`: stack index of the table from names to actions; 0: actions have no names. `what`
- * begins the message. Raises. */
+/* Return the action at `index`, a name or an integer, without converting it in place: lua_next() needs the original key. `ids`: stack
+ * index of the table from names to actions, or 0. `what` begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
 /* Push the action as scripts see it: its name, or its number if actions have no names. */
@@ -132,8 +128,7 @@ static inline void domain_push(lua_State *L, int reference)
     lua_rawgeti(L, LUA_REGISTRYINDEX, reference);
 }
 
-/* Push the entry of a slot, state or action in a table. `reference`: registry reference of the table; `index`: number of the slot, state or
- * action, from 0. */
+/* Push entry `index`, the number of a slot, state or action from 0, of the table with this registry reference. */
 static inline void domain_push_entry(lua_State *L, int reference, int32_t index)
 {
     domain_push(L, reference);

@@ -1,8 +1,7 @@
 /* Schedulers and budget functions written in Lua: rill.scheduler{}, and functions for the option max-batch-hypotheses.
  * Their argument `f` is a view of the items in flight.
  *
- * A scheduler's result is a request, which the engine adapts to its guarantees (scheduler.h). This file only checks
- * that it is valid: indexes in range, and numbers that are not NaN.
+ * The engine adapts a scheduler's result to its guarantees (scheduler.h). Here indexes are checked, and numbers for NaN.
  *
  * Sections: fields · results · failures · calls · budgets · declaring. */
 #include <math.h>
@@ -108,8 +107,8 @@ static int32_t clamp(double x)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Add the name of the function and the number of items in flight to the message of a failed call. The message also has the position at
- * which the function is defined, because an invalid result is noticed only after the function has returned. */
+/* Add the function's name and position, and the number of items in flight, to a failed call's message. The function may have returned an
+ * invalid result, so the traceback lacks the position. */
 static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
                                        const rill_sched_view *f)
 {
@@ -187,8 +186,8 @@ static const script_declaration budget_declaration = {
     .instance_size = sizeof(script_instance),
 };
 
-/* Call a script's budget function. A result between 0 and 1 counts as 1, since 0 would mean no limit; infinity means no limit. A negative
- * result fails here, because here the function's position is known. */
+/* Call a script's budget function. A result between 0 and 1 counts as 1, since 0 means no limit. A negative result fails here, where the
+ * function's position is known. */
 static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};

@@ -1,15 +1,13 @@
-/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows. Also here: Lua functions for the
- * option cube_key, whose argument `h` is a view of the same struct with fewer fields.
+/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows.
  *
- * A scorer is called once per timestep and phase. The rows of an item are adjacent and form a segment, over which arrays reduce and
- * broadcast. Methods that modify scores have the form rows:word(row, ...), with row numbers from 1. If row is nil, they apply to every row
- * of the call, and their numbers may be arrays over rows or items. The ranges of all arguments are checked here.
+ * A scorer is called once per timestep and phase. An item's rows form a segment, over which arrays reduce and broadcast. Methods that
+ * modify scores have the form rows:word(row, ...), with row numbers from 1. If row is nil, they apply to all rows, and their numbers may
+ * be arrays over rows or items.
  *
- * A cube_key function is called once per timestep and phase with all live hypotheses. It returns a number for each; hypotheses with equal
- * numbers are equivalent in cube pruning.
+ * Also functions for the option cube_key. They get a view of all live hypotheses and return a number for each; cube pruning treats
+ * hypotheses with equal numbers as equivalent.
  *
- * Sections: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring ·
- * cube keys. */
+ * Sections: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring · cube keys. */
 #include <math.h>
 #include <string.h>
 
@@ -17,8 +15,7 @@
 #include "rill/engine.h"
 #include "tables.h"
 
-/* Instructions charged to the script's limit. STEP_WORK: a step to the parent node, which often misses the cache. NAME_WORK: a look-up of a
- * name. LETTER_WORK: tokenizing one byte, which a tokenizer visits several times. ROW_WORK: a row of a method call. */
+/* Instructions charged for a step to the parent node, a look-up of a name, tokenizing a byte, and a row of a method call. */
 enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20, ROW_WORK = 10 };
 
 enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the functions in the declaration of a scorer */
@@ -57,8 +54,7 @@ static int32_t row_at(lua_State *L, const rill_scorer_rows *rows, int index)
     return (int32_t)row - 1;
 }
 
-/* Push an array with one earlier action of each row's hypothesis: the action `back` steps before the last one. If the hypothesis is
- * shorter, the element is RILL_ACTION_START. */
+/* Push an array of each row's action `back` steps before the last; RILL_ACTION_START if the hypothesis is shorter. */
 static void push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level)
 {
     int32_t *action = script_array_make(L, ARRAY_I32, rows->n, level);
@@ -112,8 +108,7 @@ static int text(lua_State *L)
 
 /* --- hypothesis state ----------------------------------------------------------------------------------------------- */
 
-/* Return the address of a number in a scorer's state of a row. Stack index 2 has the row, index 3 the index of the number. Raises if one of
- * them is out of range. */
+/* Return the address of a number in a scorer's state. Stack index 2: the row; 3: the number's index. Raises if out of range. */
 static char *state_number(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -180,8 +175,8 @@ static int find(lua_State *L)
     return 1;
 }
 
-/* rows:tokenize(text): return a table of the text's actions; if the text cannot be tokenized, nil and a message. The actions are read into
- * a userdata, so that a Lua error cannot leak their memory. */
+/* rows:tokenize(text): return a table of actions, or nil and a message. Actions are read into a userdata, so that a Lua error cannot
+ * leak them. */
 static int tokenize(lua_State *L)
 {
     size_t length;
@@ -208,7 +203,7 @@ static int tokenize(lua_State *L)
 
 /* --- arguments of modifiers ---------------------------------------------------------------------------------------- */
 
-/* The numbers that a method call passes for its rows. step: 1: `values` has one number per row; 0: `single` is the number for all rows. */
+/* A method call's numbers for its rows. step 1: `values` has one per row; 0: `single` is for all rows. */
 typedef struct row_numbers {
     int step;
     const double *values;
@@ -237,8 +232,7 @@ static const modifier_form forms[] = {
     [LIMIT] = {"limit", COUNT, 0},
 };
 
-/* Return the number of rows for which the method is called: 1 if stack index 2 has a row number, else all. *first: the first of these
- * rows. */
+/* Return the number of rows of a method call: 1 if stack index 2 has a row number, else all. *first: the first row. */
 static int32_t read_rows(lua_State *L, const scorer_call *c, int32_t *first)
 {
     *first = lua_isnoneornil(L, 2) ? 0 : row_at(L, c->rows, 2);
@@ -252,8 +246,8 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
     return (int32_t)action;
 }
 
-/* Read the argument of a method at `index`. It is a number or, if the method is called for all rows, an array. An array is broadcast to one
- * element per row, in a userdata that is pushed. `kind`: what a single integer must be; NO_NUMBER: the argument is a value. */
+/* Read a method's argument at `index`. With `all` it may be an array, broadcast to one element per row in a userdata that is pushed.
+ * `kind`: what a single integer must be; NO_NUMBER: a value. */
 static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, int all, int index, row_numbers *out)
 {
     *out = (row_numbers){0, &out->single, 0};
@@ -269,8 +263,7 @@ static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, 
     }
 }
 
-/* Check the integer argument of a method for a row. A negative action means "none" (such as the action before an item's first one) and
- * becomes -1. A limit above INT32_MAX means that there is no limit. */
+/* Check a method's integer argument for a row. A negative action becomes -1, no action. A limit above INT32_MAX means no limit. */
 static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier_form *f, int32_t row, double x)
 {
     if (f->number == NO_NUMBER) return 0;
@@ -284,8 +277,8 @@ static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier
     return x < 0 ? -1 : checked_action(L, c, (lua_Integer)x);
 }
 
-/* Convert a value to float. -infinity forbids the action. +infinity and NaN raise, since they would leave the choices without an order.
- * Numbers beyond the range of float raise too. */
+/* Convert a value to float; -infinity forbids the action. Raises for numbers beyond float, +infinity and NaN: choices would have no
+ * order. */
 static float checked_value(lua_State *L, const modifier_form *f, int32_t row, double value)
 {
     const float v = (float)value;
@@ -474,8 +467,7 @@ typedef struct failed_call {
     int32_t first; /* first row of the item to be tried next */
 } failed_call;
 
-/* Repeat the script's call for the next item alone, to find the item that fails. The modifiers that it sets are irrelevant, since the run
- * ends. */
+/* Repeat the call for the next item alone, to find the item that fails. Its modifiers are irrelevant, since the run ends. */
 static rill_status call_script_scorer_for_item(void *user, int32_t i, int64_t *id)
 {
     (void)i;

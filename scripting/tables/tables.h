@@ -1,10 +1,8 @@
 /* tables.h: Lua functions as plugins of the engine.
  *
- * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} check the Lua table, store references to its functions
- * in a script_table, and return an object that configurations may contain. publish() fills the plugin's struct
- * (rill_heuristic ...) and registers the plugin. That struct is the first member of the script_table, so that callbacks
- * can convert a pointer to the struct into a pointer to its script_table. An engine that uses the plugin creates a
- * script_instance, which holds the value that the script's `create` returned.
+ * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} store references to a table's functions in a script_table, and return an
+ * object for configurations. publish() registers the plugin. The plugin's struct must be the first member of the script_table, since
+ * callbacks cast it. A script_instance holds the value that the script's `create` returned for one engine.
  *
  * Ownership: script_tables belong to their script and are freed with it. Instances belong to the caller of create(). */
 #ifndef RILL_SCRIPTING_TABLES_H
@@ -27,13 +25,12 @@ extern const script_view_class script_candidates_class, script_rows_class, scrip
 /* Return the modifiers that belong to the rows of a view. */
 rill_modifiers *script_rows_modifiers(const script_view *rows);
 
-/* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view and
- * returns a number (0: no limit), or nil for the configured value. `user` belongs to the script. Raises Lua errors. */
+/* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view and returns a number (0:
+ * no limit), or nil for the configured value. `user` belongs to the script. Raises Lua errors. */
 void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
-/* Make a callback for the option cube_key from the Lua function at `index`, which gets the hypotheses and returns an
- * array of numbers: hypotheses with equal numbers are equivalent in cube pruning. `user` belongs to the script.
- * Raises Lua errors. */
+/* Make a callback for the option cube_key from the Lua function at `index`. The function gets the hypotheses and returns an array of
+ * numbers, equal for equivalent hypotheses. `user` belongs to the script. Raises Lua errors. */
 void script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 
 /* Return the name of the domain object at `index`, or NULL if the value is not the result of rill.domain{}. */
@@ -98,12 +95,12 @@ struct script_table {
  * stack. */
 void script_declaration_open(lua_State *L, const script_declaration *declaration);
 
-/* Declare the Lua function at `index` as a plugin with a generated name; it becomes the first function of the declaration. Repeated calls
- * for one function return the same script_table. Pushes two values, of which the upper one is the object. Raises Lua errors. */
+/* Declare the Lua function at `index` as a plugin with a generated name, and as the declaration's first function. Repeated calls return
+ * the same script_table. Pushes two values, the object on top. Raises Lua errors. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *declaration);
 
-/* Make an instance of the Lua function at `index`, for a kind that has no plugin struct. The instance, to be passed to
- * script_instance_call(), belongs to the script. Raises Lua errors. */
+/* Make an instance of the Lua function at `index`, for a kind without plugin struct, for script_instance_call(). It belongs to the
+ * script. Raises Lua errors. */
 void *script_function_make(lua_State *L, int index, const script_declaration *declaration);
 
 /* Return the script_table of the object at `index`, which a declaration returned; NULL if the value is no such object. */
@@ -117,26 +114,23 @@ void script_instance_destroy(void *self);
 
 /* --- calling ------------------------------------------------------------------------------------------------------ */
 
-/* Call function number `which` of the declaration. Its arguments are a view of the engine struct `data`, and the instance's value; `call`
- * is further data for the view's methods. `take` reads the function's single result from the top of the stack, while the function is at
- * index 2. `take` may raise Lua errors; NULL: the result is ignored. The caller must have called script_begin(). */
+/* Call function number `which` of the declaration with a view of the engine struct `data` and the instance's value. `call`: further data
+ * for the view's methods. `take` reads the single result on top of the stack, while the function is at index 2; it may raise; NULL: the
+ * result is ignored. The caller must have called script_begin(). */
 rill_status script_instance_call(const script_instance *instance, int which, const script_view_class *kind, void *data,
                                  const void *call, void (*take)(lua_State *L, void *out), void *out);
 
-/* A function `take` for script functions whose result is ignored: it raises if the result is an array. `instead`: a string that says what
- * the script should do instead. */
+/* A `take` for functions whose result is ignored: raises if it is an array. `instead`: a string, what the script should do instead. */
 void script_refuse_array(lua_State *L, void *instead);
 
-/* Add the failing input to the message of a call that failed with `status` for n items. To find the input, the call is repeated for one
- * item after the other by call_one(user, i, &id), which also returns the input's id. `first`: the id of item 0's input. Returns
- * `status`. */
+/* Add the failing input to the message of a call that failed with `status` for n items. call_one(user, i, &id) repeats the call for one
+ * item after the other and returns the id of the item's input. `first`: the id of item 0's input. Returns `status`. */
 rill_status script_locate_error(const script_instance *instance, rill_status status, int32_t n, int64_t first,
                                 rill_status (*call_one)(void *user, int32_t i, int64_t *id), void *user);
 
 /* --- opening ------------------------------------------------------------------------------------------------------- */
 
-/* Functions that open and close this module in a script's state. Each function that opens adds one function to the table `rill`, or opens
- * the class of a view. */
+/* Open and close this module in a script's state. A function that opens adds a function to the table `rill`, or opens a view's class. */
 void script_open_heuristics(lua_State *L); /* adds rill.heuristic */
 /* adds rill.scorer, and opens the view that functions for the option cube_key get */
 void script_open_scorers(lua_State *L);

@@ -1,14 +1,12 @@
 /* Lua scripts: heuristics, scorers, schedulers and domains written in Lua 5.4, and runs configured by a Lua table.
  *
- * Order of use: rill_context_create(), rill_register_builtins(), rill_script_load(). The script's declarations are then
- * registered under their names like a plugin's, and the value that the script returned can be read as a run
- * configuration (rill_script_config_read()). A script belongs to its context, which destroys it; destroy engines and
- * models that use its declarations before that. One Lua state per script; a script and its context belong to one thread
- * at a time.
+ * Order of use: rill_context_create(), rill_register_builtins(), rill_script_load(). This registers the script's declarations under
+ * their names, like plugins. The value that the script returned can then be read as a run configuration (rill_script_config_read()).
+ * Ownership: a script belongs to its context, which destroys it. Destroy engines and models that use its declarations before.
+ * Threads: one Lua state per script; a script and its context belong to one thread at a time.
  *
- * Scripts are sandboxed unless `unsafe` is set: docs/scripting.md lists the functions and files that they can access.
- * Lua errors, exceeded limits and failed allocations surface as RILL_ERR_PLUGIN or RILL_ERR_MEMORY with the script's
- * traceback in rill_error().
+ * Scripts are sandboxed unless `unsafe` is set: docs/scripting.md lists what they can access. Lua errors, exceeded limits and failed
+ * allocations return RILL_ERR_PLUGIN or RILL_ERR_MEMORY, with the script's traceback in rill_error().
  * Stability: structs are only appended to. */
 #ifndef RILL_SCRIPT_H
 #define RILL_SCRIPT_H
@@ -29,9 +27,8 @@ typedef struct rill_script_options {
     /* Called with each line that the script prints, without newline. NULL: lines go to rill_log() at level info. */
     void (*print)(void *user, const char *line);
     void *print_user;
-    /* Maximum processor seconds per call into the script, for work that the instruction count does not measure. 0 =
-     * 10, or no limit if `instructions` is negative; negative = no limit. The limit only aborts calls; it never
-     * changes the result of a call that completes. */
+    /* Maximum CPU seconds per call into the script, for work that the instruction count does not measure. 0 = 10, or no limit if
+     * `instructions` is negative; negative = no limit. It never changes the result of a call that completes. */
     double seconds;
 } rill_script_options;
 
@@ -52,13 +49,12 @@ RILL_API int rill_script_returned(const rill_script *script);
 RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                            size_t length, const rill_script_options *options);
 
-/* From now on record the masks (boolean arrays) that calls of the script create but never use. Such a mask often comes from a mistake:
- * Lua's `a and b`, `a or b` and `not a` do not combine masks, but raise no error.
+/* Record from now on the masks (boolean arrays) that the script creates but never uses, often by mistake: Lua's `a and b`, `a or b` and
+ * `not a` do not combine masks, but raise no error.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_watch(rill_script *script);
-/* Return the position "FILE:LINE" of script line number i that makes unused masks: in each call so far in which the line made masks, some
- * of them stayed unused. The lines are numbered from 0 in order of first occurrence; NULL past the last one. The string is valid as long as
- * the script. */
+/* Return the position "FILE:LINE" of script line number i that makes unused masks: in each call so far in which the line made masks,
+ * some stayed unused. Lines are numbered from 0 in order of first occurrence; NULL past the last. Valid as long as the script. */
 RILL_API const char *rill_script_unused_mask(const rill_script *script, size_t i);
 
 /* Return the number of bytes that the script has allocated at present. */

@@ -1,14 +1,15 @@
 /* A run configuration as a plain struct, read from the table that a script returns.
  *
- * Order of use: rill_script_load(), then rill_script_config_read(), rill_script_sweep_point() for each grid point of a
- * sweep, or rill_script_tune() for a search that the script defines. A struct only holds option values and opens
- * nothing: the caller merges them with other option sources, loads the plugins, and creates the model and the engine.
- * The sandbox does not cover the files that the caller then opens: ask the user before loading the shared objects in
- * `plugins` or writing to `output`, `stats` and `trace`. A struct and its strings count towards the script's memory
- * limit. They are valid until rill_script_config_free(), or until the context destroys the script.
+ * Order of use: rill_script_load(), then rill_script_config_read(), rill_script_sweep_point() for each grid point of a sweep, or
+ * rill_script_tune() for a search that the script defines.
+ * A struct only holds option values. The caller merges them with other option sources, loads the plugins, and creates the model and the
+ * engine. The sandbox does not cover files that the caller opens: ask the user before loading the shared objects in `plugins` or writing
+ * to `output`, `stats` and `trace`.
+ * A struct and its strings count towards the script's memory limit. They are valid until rill_script_config_free(), or until the context
+ * destroys the script.
  *
- * docs/scripting.md lists the keys of the table. Reading checks each key, type, option value and name in a grid.
- * Contradictions between options are found later, by rill_settings_resolve().
+ * docs/scripting.md lists the table's keys. Reading checks each key, type, option value and name in a grid. rill_settings_resolve()
+ * finds contradictions between options later.
  * Stability: structs are only appended to. */
 #ifndef RILL_SCRIPT_CONFIG_H
 #define RILL_SCRIPT_CONFIG_H
@@ -21,8 +22,7 @@ typedef struct rill_script_pair {
     const char *name, *value;
 } rill_script_pair;
 
-/* A list of heuristics or scorers, or a scheduler. is_set: 1: the script sets the list, which then replaces the lists of other option
- * sources, even if it is empty. */
+/* A list of heuristics or scorers, or a scheduler. is_set 1: the list, even if empty, replaces those of other option sources. */
 typedef struct rill_script_chain {
     const rill_chain_entry *entry; /* [n] the heuristics or scorers, or the scheduler */
     int32_t n;
@@ -36,8 +36,7 @@ typedef struct rill_script_axis {
     int32_t n;
 } rill_script_axis;
 
-/* A name that a sweep may use in addition to the names of settings. It stands for the argument of a heuristic, or is a short name of a
- * setting. */
+/* A name that a sweep may use besides settings: for a heuristic's argument, or short for a setting. */
 typedef struct rill_script_parameter {
     const char *name;
     const char *heuristic, *setting; /* the heuristic or the setting that `name` stands for; the other member is NULL */
@@ -50,8 +49,8 @@ typedef struct rill_script_config {
     size_t struct_size;
     const char *script; /* the script's path, for messages */
 
-    /* Texts of the table; NULL: the key is missing. rill_script_config_read() has made paths relative to the current directory, instead of
-     * the script's directory. "-" is standard input or output. */
+    /* Texts of the table; NULL: the key is missing. Paths relative to the script are made relative to the current directory; "-" is
+     * standard input or output. */
     const char *model, *domain, *domain_arguments;
     const char *input, *output, *references, *stats, *trace;
     const char *const *plugins; /* [n_plugins] names or paths of plugins to load */
@@ -73,8 +72,7 @@ typedef struct rill_script_config {
     /* number of grid points of the sweep, which is the product of the numbers of values of its parameters; 0 without a sweep */
     int64_t sweep_points;
     int has_tune; /* 1: the script defines a search, the function `tune` */
-    /* [n_point] names and values of the parameters of the grid point or attempt for which this configuration was made. They are in the
-     * order of rill.sweep() or, without a sweep, sorted by name */
+    /* [n_point] parameters of the grid point or attempt: names and values, in the order of rill.sweep(), else sorted by name */
     const rill_script_pair *point;
     int32_t n_point;
 
@@ -91,8 +89,7 @@ typedef struct rill_script_config {
     /* path of a file with one line of constraints per input (rill/constraints.h), relative to the current directory; NULL: the key is
      * missing */
     const char *constraints;
-    /* set if inputs are rows of TSV or JSON objects. tsv: number of the column with the text; jsonl: name of the member with the text; "":
-     * the default column or member; NULL: the key is missing */
+    /* set if inputs are rows of TSV or JSON objects: the text's column number or member name; "": the default; NULL: the key is missing */
     const char *tsv, *jsonl;
 } rill_script_config;
 
@@ -105,17 +102,16 @@ RILL_API rill_status rill_script_config_read(rill_script *script, rill_script_co
 RILL_API rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out);
 RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is allowed */
 
-/* Make the configuration of grid point `index` (a combination of parameter values) of the sweep, 0 <= index < sweep_points: the script's
- * table with the parameters of this point. The configuration has no sweep itself. Returns the same statuses as rill_script_config_read().
- * */
+/* Make the configuration of grid point `index`, 0 <= index < sweep_points: the script's table with this combination of parameter values.
+ * It has no sweep itself. Returns as rill_script_config_read(). */
 RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out);
 
-/* Call this after rill_engine_create() has failed. If a heuristic, scorer or scheduler of the configuration is the cause, its file, line
- * and key are put before the context's message. The context's status does not change. */
+/* Call after rill_engine_create() has failed. If a heuristic, scorer or scheduler of the configuration is the cause, its file, line and
+ * key are put before the context's message. The context's status does not change. */
 RILL_API void rill_script_config_locate_error(rill_script *script, const rill_script_config *config);
 
-/* Record that the caller found a mistake at a key ("output", "plugins[2]") of the table. The message has the form of the other messages:
- * file, line and key, then `why`. Returns RILL_ERR_OPTION. */
+/* Record a mistake at a key ("output", "plugins[2]") of the table. The message has file, line and key, then `why`. Returns
+ * RILL_ERR_OPTION. */
 RILL_API rill_status rill_script_config_refuse(rill_script *script, const char *key, const char *why);
 
 /* Results of decoding with one configuration that a search tries. */
@@ -134,8 +130,8 @@ typedef struct rill_script_measures {
  * ends the search. */
 typedef rill_status (*rill_script_try_fn)(void *user, const rill_script_config *config, rill_script_measures *out);
 
-/* Run the script's search: call its function `tune`. The script receives a function try(point), which calls `attempt` with the
- * configuration for the parameter values that it is passed. The limits of instructions and seconds start anew after each attempt.
+/* Run the script's search: call its function `tune` with a function try(point), which calls `attempt` with the configuration for the
+ * point's parameter values. The limits of instructions and seconds start anew after each attempt.
  *   RILL_OK · a negative status that `attempt` returned, even if the script caught the error · RILL_ERR_OPTION ·
  *   RILL_ERR_PLUGIN · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (the script defines no function `tune`) */
 RILL_API rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user);
