@@ -95,8 +95,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
-/* A run of adjacent candidates in the trace that belong to one input, usually the candidates of one timestep. item: number of the input; n:
- * number of candidates. */
+/* Adjacent candidates of one input in the trace. item: number of the input; n: number of candidates. */
 typedef struct tally {
     int64_t item, n;
 } tally;
@@ -109,8 +108,8 @@ typedef struct trace_page {
     /* maximum number of inputs with search trees; -1: as many inputs as have at most CANDIDATES candidates in all */
     int64_t max_trees;
     int64_t n_timesteps;
-    /* [n_tallies] number of candidates of each input, in the order of the trace; choose_trees() sorts it by input. The array is not indexed
-     * by input number, so a huge number in a trace costs no memory. */
+    /* [n_tallies] candidates of each input, in trace order until choose_trees() sorts by input. Not indexed by input number, which may
+     * be huge. */
     tally *tally;
     size_t n_tallies, tally_capacity;
     int64_t n_items;   /* 1 + the largest input number */

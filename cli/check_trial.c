@@ -205,8 +205,7 @@ static int try_engine_check(cli_check_trial *t)
     return run_and_compare(t, &setup, NULL, schedule_reasons[t->kind]);
 }
 
-/* Limit the number of states (max-nodes) so that a single item just fits and several items must be restarted. cli_check_same() skips
- * items that do not fit. */
+/* Limit max-nodes so that one item just fits and several must restart. cli_check_same() skips items that do not fit. */
 static int try_memory_limit(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;

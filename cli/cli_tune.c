@@ -99,8 +99,7 @@ static void write_row(const table *t, cli_output *output, const cli_point *point
     cli_output_write(output, "\n", 1);
 }
 
-/* Start a table of trials. of_grid 1: the columns are wide enough for all values of the script's grid; 0: for the values of the
- * configurations evaluated so far. */
+/* Start a table of trials. of_grid: size the columns for 1: all values of the grid, 0: the configurations evaluated so far. */
 static void start_table(table *t, const cli_trials *trials, int of_grid)
 {
     *t = (table){.metric = trials->set.kind,
@@ -118,8 +117,7 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
 
 /* --- sweeps ------------------------------------------------------------------------------------------------------------ */
 
-/* Evaluate all configurations of the script's grid in order, until one fails. If `t` is not NULL, write the row of each configuration as
- * soon as it is evaluated. */
+/* Evaluate the grid's configurations in order until one fails. Writes each row at once if `t` is not NULL. */
 static int try_grid(cli_trials *trials, const table *t, cli_output *output)
 {
     const cli_runfile *runfile = trials->runfile;

@@ -250,8 +250,7 @@ static int open_outputs(decode *d)
     return code == CLI_OK ? cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM) : code;
 }
 
-/* Choose the format from the resolved settings. Results in order of completion need ids. --n-best 1 is a list too, so that scripts
- * need no special case. */
+/* Choose the format from the resolved settings. Completion order needs ids. --n-best 1 is a list too. */
 static cli_output_format choose_format(const decode *d)
 {
     if (cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1) return CLI_FORMAT_NBEST;
@@ -316,8 +315,7 @@ static int configure(decode *d)
     return code;
 }
 
-/* Whether several workers are likely to be faster: for a pipe, or a file of at least 64 KiB. A trace needs one engine, and one engine
- * makes better use of a memory limit than several. */
+/* Whether several workers are probably faster: for a pipe, or a file of at least 64 KiB. Traces and memory limits favour one engine. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };

@@ -51,7 +51,7 @@ static cli_output_format form_of(const char *line, size_t length)
     return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
-/* Whether `text` has " ||| " fields after the output. If the reference of input i has bars too, the bars are part of the text. */
+/* Whether `text` has " ||| " fields after the output. Bars are text if reference i has bars too. */
 static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
 {
     static const char bar[] = " ||| ";
@@ -110,8 +110,7 @@ static int take_plain(eval *e, const char *line, size_t length)
     return i < e->metric.n && length > 0 ? judge(e, i, line, length) : CLI_OK;
 }
 
-/* Take a line of the hypotheses. A line with a NUL byte counts as an empty output. The first line that is not empty decides which of the
- * input formats is read. */
+/* Take a line of hypotheses; a line with a NUL byte counts as empty. The first non-empty line decides the format. */
 static int take_line(void *user, const char *line, size_t length, int is_bad)
 {
     eval *e = user;

@@ -165,8 +165,8 @@ static int compare_arcs(const void *left, const void *right)
     return a->first < b->first ? -1 : 1; /* keep the order in which edges were read */
 }
 
-/* Add the edges of a lattice. A token of several actions needs extra nodes between its two nodes, so nodes are renumbered: place[node]
- * is the new number of a node, and the extra nodes of its outgoing edges follow it. Paths end in the node `last`. */
+/* Add the edges of a lattice. A token of several actions needs extra nodes. place[node] is a node's new number; the extra nodes of its
+ * outgoing edges follow it. Paths end in `last`. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
     rill_status status = RILL_OK;

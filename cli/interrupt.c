@@ -38,8 +38,7 @@ static void die_of_signal(int signal_number)
     raise(signal_number);
 }
 
-/* If the run has not stopped some seconds after the first signal, print how to end it at once. The cause may be a script that loops, a long
- * timestep, or a pipe that nobody reads. */
+/* Print how to end the run at once if it has not stopped some seconds after the first signal. */
 static void handle_alarm(int signal_number)
 {
     static const char message[] = "rill: not stopped yet: the same signal again ends it at once\n";

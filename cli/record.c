@@ -192,8 +192,7 @@ static const char *find_request_key(const char *key)
     return NULL;
 }
 
-/* Find the first member that has the name of a setting or of a member of a `rill serve` request, and was not reported before in this
- * run. It may be user data, or a misplaced option. NULL: none. */
+/* Find the first unreported member named as a setting or as a member of `rill serve` requests: possibly a misplaced option. NULL: none. */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
     const char *key;

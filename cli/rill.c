@@ -12,9 +12,7 @@
 
 /* --- rill convert ------------------------------------------------------------------------------------------------------ */
 
-/* rill convert: run a converter. Converters are Python scripts, installed with rill or in tools/ of the sources.
- *
- * The command is replaced by the Python process (exec), so its output and exit code are the converter's. */
+/* rill convert: replace the process by a Python converter, installed with rill or in tools/ of the sources. */
 static const char SCRIPT[] = "convert_mt.py";
 
 /* Folders of the converters relative to the folder of the command: installed, then built. */
@@ -124,8 +122,8 @@ static int help_about(int argc, char **argv)
     return run(command, 2, arguments);
 }
 
-/* Open closed standard streams on /dev/null. Otherwise a file opened later would get the number of a standard stream, and results or
- * messages would go into it. They are opened in the wrong direction, so that reading or writing them fails and is reported. */
+/* Open closed standard streams on /dev/null, so that no later file gets their numbers. The wrong direction makes reading or writing fail
+ * visibly. */
 static int open_standard_streams(void)
 {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};

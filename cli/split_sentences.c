@@ -225,7 +225,7 @@ static int keep_result(rill_result *to, const rill_result *from)
     return failed || !output;
 }
 
-/* Append the text between sentences i - 1 and i: each run of white space becomes one space, and none at the ends of the line. */
+/* Append the text between sentences i - 1 and i. White space becomes one space, or none at the ends of the line. */
 static rill_status append_separator(const cli_split_line *line, int32_t i, rill_text *out)
 {
     const size_t end = line->part[i].begin;
