@@ -256,8 +256,8 @@ typedef struct mark {
     int is_opening, is_standalone;
 } mark;
 
-/* A paragraph that is being read: its plain text, in which entities are decoded and white space is collapsed, and its marks (inline
- * tags, comments and unknown entities). */
+/* A paragraph being read: plain text with decoded entities and collapsed white space, and marks (inline tags, comments, unknown
+ * entities). */
 typedef struct paragraph {
     document *d;
     const char *language, *end; /* end: end of the whole page */
@@ -308,8 +308,7 @@ static int is_before_space(const paragraph *p, const mark *m)
     return count_spaces(m->raw + m->length, p->end) > 0;
 }
 
-/* Append the plain text up to byte `to`, and the tags and unknown entities in it, to the document as text that is not decoded. They lie
- * between two sentences. A space between two tags is kept. */
+/* Append text and marks between two sentences, up to byte `to`, undecoded. Keeps a space between two tags. */
 static void keep_until(paragraph *p, size_t to)
 {
     buffer out = {0};
@@ -329,8 +328,7 @@ static void keep_until(paragraph *p, size_t to)
     free(out.data);
 }
 
-/* Append the text of a tag as a part of the document (a text to decode). It extends from byte `begin` to the next tag or the end of the
- * sentence. */
+/* Append a tag's text as a part, from byte `begin` to the next tag or the sentence's end. */
 static void add_tagged(paragraph *p, size_t begin, size_t sentence, size_t end)
 {
     if (p->n_used_marks < p->n && p->mark[p->n_used_marks].offset < end) end = p->mark[p->n_used_marks].offset;

@@ -25,15 +25,13 @@ static char *settings_key(const rill_settings *settings)
     return NULL;
 }
 
-/* Return the number of the input's stream of random samples: its place in its request, from 1. The same request thus gets the same samples
- * every time. 0: the input is not sampled. */
+/* Return the input's number in its request, from 1, so that equal requests get equal samples. 0: not sampled. */
 static int64_t sample_number(const job_input *input)
 {
     return input->job->settings.sample > 0 ? input - input->job->input + 1 : 0;
 }
 
-/* Make the input's cache key from everything on which its result depends: settings, whether it has tokens, sample number, domain options,
- * constraints and text. Returns 0 if out of memory. */
+/* Make the cache key from everything on which the input's result depends. Returns 0 if out of memory. */
 static int make_key(job_input *input, const char *settings)
 {
     const job *j = input->job;
@@ -110,7 +108,7 @@ static int needs_no_search(const job_input *input)
     return input->decoding || input->result;
 }
 
-/* Serve an input from the cache, or let it wait for a running search with the same key. Returns 1 if it then needs no search of its own. */
+/* Serve an input from the cache, or join a search with its key. Returns 1 if it needs no own search. */
 static int answer_or_join(service *s, job_input *input)
 {
     const char *answer = input->key ? cache_find(s->cache, input->key, input->key_length) : NULL;
@@ -350,8 +348,7 @@ rill_status queue_read(void *user, int may_block, rill_request *request)
 
 /* --- writer of the run -------------------------------------------------------------------------------------------- */
 
-/* Finish a search and give its result, or a copy, to each input that waits for it. Requires the service's lock. Takes the reference to the
- * result. */
+/* Finish a search and give each waiting input a result. Requires the service's lock; takes the result's reference. */
 static void end_decoding(service *s, decoding *d, rill_status status, json_t *result)
 {
     decoding *other = s->in_flight[--s->counts.in_flight];

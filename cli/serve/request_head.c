@@ -22,15 +22,13 @@ int head_has_type(struct MHD_Connection *connection, const char *type)
     return found && !strncasecmp(found, type, n) && strchr("; \t", found[n]);
 }
 
-/* Number of times that a request has each header field that determines where it ends or where it comes from. libmicrohttpd returns only the
- * first of equal fields. */
+/* How often a request has each field that determines its end or its source. libmicrohttpd returns only the first. */
 typedef struct fields {
     int length, encoding, host, origin;
     int bad_name, folded;
 } fields;
 
-/* Whether `name` is the field with more text after it. libmicrohttpd 0.9 appends the value of a header line that is folded after its colon
- * (RFC 9112, 5.2) to the name: Content-Length62. */
+/* Whether `name` is `field` with more text. libmicrohttpd 0.9 appends a folded value (RFC 9112, 5.2) to the name: Content-Length62. */
 static int is_folded(const char *name, const char *field)
 {
     const size_t n = strlen(field);
@@ -151,8 +149,7 @@ static int is_own_origin(const char *origin, const char *host)
     return host && is_web && !strcasecmp(after_scheme(origin), host);
 }
 
-/* Whether an Origin header is that of an allowed origin; or whether a Host header (is_host) has the host of one, because a proxy may pass
- * on the host that its clients use. If all origins are allowed ("*"), any origin and any host are. */
+/* Whether an Origin header, or a Host header (is_host), is listed. Proxies may pass on the host that clients use. "*" lists all. */
 static int is_listed(const char *value, int is_host, const serve_options *options)
 {
     for (int i = 0; i < options->n_origins; i++) {
