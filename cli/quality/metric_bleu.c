@@ -49,7 +49,7 @@ static int is_period_or_comma(char c)
     return c == '.' || c == ',';
 }
 
-/* Whether the first substitution surrounds the character with spaces. These are { to ~, [ to `, space to &, ( to +, : to @, and /. */
+/* Whether the first substitution puts spaces around the character: { to ~, [ to `, space to &, ( to +, : to @, /. */
 static int is_symbol(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
@@ -158,8 +158,8 @@ static int reserve_tokens(bleu *own, size_t n)
     return 0;
 }
 
-/* Tokenize a text and store its tokens after the first n of own->token. They point into own->text_a. Returns the number of new tokens, or
- * -1 when out of memory. */
+/* Tokenize a text into own->token, after the first n; tokens point into own->text_a. Returns the number of new tokens, or -1 when out of
+ * memory. */
 static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
 {
     if (unescape(text, length, &own->text_a) < 0 || separate_symbols(&own->text_a, &own->text_b) < 0 ||
@@ -266,8 +266,8 @@ static double brevity(const cli_tally *t)
     return output > 0 ? exp(1 - (double)reference / (double)output) : 0;
 }
 
-/* Precision of each order in percent. An order without a match counts as half a match, the next one as a quarter, and so on. Returns
- * the number of orders for which the output is long enough. */
+/* Precision of each order in percent; orders without a match count as 1/2, 1/4, ... matches. Returns the number of orders for which the
+ * output is long enough. */
 static int precisions(const cli_tally *t, double precision[ORDERS])
 {
     double halving = 1;
@@ -282,8 +282,8 @@ static int precisions(const cli_tally *t, double precision[ORDERS])
     return order;
 }
 
-/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1: use only the orders for which the text is long enough,
- * as sentence BLEU does; 0: use all orders, so a text that is too short for one of them gets 0. */
+/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1: only orders that fit the text, as sentence BLEU; 0:
+ * all orders. */
 static double bleu_percent(const cli_tally *t, int effective)
 {
     double precision[ORDERS], sum = 0;

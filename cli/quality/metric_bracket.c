@@ -273,8 +273,7 @@ static double value_bracket(const cli_tally *sum)
     return cli_percent(2 * sum->part[MATCHED], sum->part[GOLD] + sum->part[TEST]);
 }
 
-/* Quality of one output, from its tally. An excluded output is worse than any other. A tree without constituents (a single word) is perfect
- * if the reference has none. */
+/* Quality of one output. Excluded outputs are worst. A tree without constituents is perfect if the reference has none. */
 static double one_bracket(const cli_tally *tally)
 {
     if (!tally->part[SCORED]) return -1;
