@@ -1,6 +1,4 @@
-/* Random decisions of tests, drawn from a seed or from a fuzzer's bytes.
- *
- * When the bytes run out, every draw is its lower bound, so a short input is a small problem. */
+/* Random decisions of tests, from a seed or a fuzzer's bytes. After the last byte, draws are lower bounds. */
 #ifndef TEST_DICE_H
 #define TEST_DICE_H
 

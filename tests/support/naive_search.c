@@ -29,8 +29,8 @@ typedef struct search {
     double best_output;
     int stop;      /* 1: a heuristic has stopped the item */
     int top_ended; /* 1: in some timestep so far the best candidate was an ended one */
-    /* For at_limit 4. ended: the candidates that ended in this timestep; dropped: the best ended candidate that left the beam without
-     * becoming an output; best_ended: the best candidate that ended while there were no outputs. */
+    /* For at_limit 4. ended: candidates ended in this timestep; dropped: the best ended one that left the beam without an output;
+     * best_ended: the best ended candidate before any output. */
     list ended;
     naive_output dropped, best_ended;
     int has_dropped, has_best_ended;
@@ -119,8 +119,8 @@ static void note_ended(search *s, list *children)
     }
 }
 
-/* Return the best children of a parent. Scores come from the state and modifiers of `from`: with cube pruning it may be another hypothesis.
- * taken: consider only these children; NULL: all. noting: record all ended children here, before limits apply; NULL: record none. */
+/* Return the best children of a parent, scored with the state and modifiers of `from`. taken: only these children, or NULL; noting:
+ * receives all ended children before limits, or NULL. */
 static list expand_parent(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
                           const naive_hypothesis *from, int32_t from_rank, const list *taken, search *noting,
                           int32_t timestep, int32_t phase, int32_t *banks)
@@ -176,8 +176,7 @@ static int32_t representative(const search *s, int32_t rank)
     return rank;
 }
 
-/* Naive cube pruning: compute the scores of the children in `taken` again, with their own parents' states, and drop those that are illegal
- * there. Ended hypotheses always take part, because their scores are exact. */
+/* Naive cube pruning: score `taken` again with the children's own parents, and drop illegal children. Ended ones are exact already. */
 static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
 {
     list exact = {0};
@@ -214,8 +213,8 @@ static int32_t free_places(const search *s)
     return taken < s->p->k ? s->p->k - taken : 0;
 }
 
-/* Divide the beam's k entries among constraint banks: an equal share each, and the remainder for the last. A bank with fewer candidates
- * than entries passes entries on, one at a time, to the bank before it; the first bank passes them to the last. */
+/* Divide the beam's k entries equally among constraint banks; the last gets the remainder. Unused entries pass one at a time to the bank
+ * before, from the first to the last. */
 static void divide_among_banks(list *all, int32_t banks, int64_t places)
 {
     int32_t *want = calloc((size_t)banks, sizeof *want), *available = calloc((size_t)banks, sizeof *available), n = 0;
