@@ -48,7 +48,7 @@ int cli_can_split(rill_context *ctx, const rill_model *model);
 /* Start with a mode: "auto" (also NULL), "sentences" or "off". The model must be open.
  *   settings: resolved settings of requests that have none; must outlive the split
  *   conflict: an option that requires whole inputs, as "--ids"; NULL: none
- *   CLI_OK, or CLI_FAILED after a message: an unknown mode, or sentences that the model or the option does not allow */
+ *   CLI_OK, or CLI_FAILED after a message */
 int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, const rill_settings *settings,
                     const char *mode, const char *conflict);
 
