@@ -1,8 +1,7 @@
-/* The HTTP API: request bodies become jobs, and jobs become response bodies.
+/* The HTTP API: request bodies become jobs, and jobs become response bodies. Threads: the server's thread. No function here uses
+ * sockets.
  *
- * A route consists of a method, a path and two functions. `begin` parses the request, and either responds at once or creates a job.
- * `end` creates the response when the job is done. No function here uses sockets.
- * Threads: the server's thread. */
+ * A route's `begin` parses the request and responds or creates a job; its `end` responds when the job is done. */
 #ifndef CLI_SERVE_API_H
 #define CLI_SERVE_API_H
 

@@ -1,11 +1,9 @@
-/* Documents: texts that are split into sentences, decoded, and joined. A text that is decoded alone is a *part*: a sentence, or the text of
- * an inline tag.
+/* Documents: texts that are split into sentences, decoded, and joined. A text that is decoded alone is a *part*: a sentence, or the text
+ * of an inline tag. Threads: one at a time for each document.
  *
- * A document is plain text or a page with simple HTML markup. Models decode it sentence by sentence (domains/text/sentence_splitter.h).
- * Text between the sentences is kept byte by byte: white space, line ends, block tags. Tags within a sentence (bold, links) move to the
- * translation of their text. For that, the text of a tag is decoded separately and searched in the sentence's output. If it is not found,
- * the tag is placed in proportion to its place in the source. Each tag occurs once, in the original order.
- * Threads: one at a time for each document. */
+ * A document is plain text or simple HTML. Text between sentences is kept byte by byte. Tags within a sentence move to the translation
+ * of their text, which is decoded separately and searched in the sentence's output. If it is not found, the tag is placed in proportion.
+ * Each tag occurs once, in the original order. */
 #ifndef CLI_SERVE_DOCUMENT_H
 #define CLI_SERVE_DOCUMENT_H
 

@@ -1,7 +1,4 @@
-/* rill serve: serve models over HTTP.
- *
- * Each model is opened with the command line, of whose models only this one is kept. So all model and search options of `rill decode`
- * work.
+/* rill serve: serve models over HTTP. Each model is opened with the command line, of whose models only this one is kept.
  *
  * Sections: options · models · API key · reloading · the command. */
 #include <poll.h>

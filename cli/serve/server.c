@@ -1,8 +1,8 @@
 /* Connections; see server.h.
  *
- * An exchange is one request and its response. It is created when the head of the request has arrived, and freed when the response is
- * sent or the connection is closed. While the job is decoded, the connection is suspended. The thread that finishes the job resumes
- * it, with the job's lock held, so that it cannot be resumed before it is suspended. Lock order: watch, service, job.
+ * An exchange is one request and its response. It lives from the request's head until the response is sent or the connection closed. The
+ * thread that finishes the job resumes the suspended connection under the job's lock, so never too early. Lock order: watch, service,
+ * job.
  *
  * Sections: responses · waiting · streams · requests · libmicrohttpd callbacks · starting and stopping. */
 #include "server.h"

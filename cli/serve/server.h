@@ -1,7 +1,7 @@
 /* HTTP over libmicrohttpd: connections, bodies and responses; api.h interprets them.
  *
- * One thread of libmicrohttpd handles all connections. A connection that waits for a job is suspended and costs only a socket and
- * memory. Functions must be called on the main thread. Failures print a message on stderr. */
+ * One libmicrohttpd thread handles all connections and suspends those that wait for a job. Call functions on the main thread. Failures
+ * print a message on stderr. */
 #ifndef CLI_SERVE_SERVER_H
 #define CLI_SERVE_SERVER_H
 
