@@ -1,8 +1,7 @@
 /* Metrics: the quality of outputs compared with references.
  *
- * A metric evaluates one output at a time and gives a tally: counts that are summed over inputs. Its value is a percentage, computed
- * from the tally of one output or from a sum. The value of a test set is computed from the sum over first outputs, as corpus BLEU and
- * labelled bracketing require, and the oracle's value from the sum over the best outputs. */
+ * A metric gives each output a tally: counts that are summed over inputs. Its value is a percentage, computed from one tally or from a
+ * sum. A test set's value comes from the sum over first outputs, the oracle's from the sum over best outputs. */
 #ifndef CLI_METRIC_H
 #define CLI_METRIC_H
 

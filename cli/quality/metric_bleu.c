@@ -1,9 +1,8 @@
-/* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, with exactly the values of sacreBLEU (Post, WMT 2018) by default: one
- * reference, cased, the tokenizer 13a of mteval, exponential smoothing. Its signature is nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
+/* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, equal to sacreBLEU's default (Post, WMT 2018):
+ * nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
  *
- * The tokenizer applies four substitutions in order. In mteval-v13a.pl they are regular expressions, each applied from left to right
- * without overlaps; the second, third and fourth look at two characters. Here they work on bytes, because all characters that get spaces
- * around them are ASCII, and no byte of a longer UTF-8 character is ASCII.
+ * The tokenizer applies the four substitutions of mteval-v13a.pl in order, left to right without overlaps. They can work on bytes,
+ * because all characters that get spaces are ASCII.
  *
  * Sections: tokenizing · counting · the value · reports. */
 #include <inttypes.h>
