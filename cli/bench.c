@@ -1,11 +1,10 @@
 /* rill bench: compare search methods on the same input.
  *
- * Each method first runs once without timing and with all outputs. This run warms up the model, measures quality and oracle quality, and
- * hashes the outputs of each input. Methods with equal search settings differ only in how they form batches, so their outputs must be
- * bit-identical. The timed runs then alternate (A B C A B C), so that a slow minute of the machine affects all methods.
+ * Each method's first run is untimed: it warms up and measures quality. Methods with equal search settings must then give bit-identical
+ * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods.
  *
- * Search options of the command line are defaults here, like the options in config.json: a method ignores options that it cannot use.
- * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
+ * Search options of the command line are defaults that a method may ignore. A setting after a method's name (fixed:finish=top) must be
+ * usable.
  *
  * Sections: runs · comparing · preparing · the command. */
 #include <math.h>

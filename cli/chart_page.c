@@ -1,8 +1,7 @@
-/* rill trace: convert the trace of a run to one HTML file with charts. The file needs no external resources.
+/* rill trace: convert a trace to one self-contained HTML file with charts.
  *
- * The page contains the events of the trace. For a long run it has only the first TIMESTEPS timesteps, and search trees of only the first
- * inputs, with at most CANDIDATES candidates in all. The page, and a message on standard error, report the omissions. The trace is read
- * twice: first to count its events, then to copy them.
+ * For a long run the page has only the first TIMESTEPS timesteps and at most CANDIDATES candidates, and says so. The trace is read
+ * twice: to count its events, then to copy them.
  *
  * Sections: pages of charts · the command's state · options · counting · copying · the page · the command. */
 #include "trace.h"

@@ -1,8 +1,7 @@
-/* rill check: test plugins with tiny random runs.
+/* rill check: test plugins with tiny random runs, whose results must be equal to the bit.
  *
- * Each domain is decoded under every method, batch size and budget, with several workers and several threads. All runs must give the
- * same results to the bit. Heuristics, scorers and schedulers are tested in the same way, on a small random problem or on the model of
- * -m.
+ * Domains run under every method, batch size and budget, with several workers and threads. Heuristics, scorers and schedulers run on a
+ * random problem or on the model of -m.
  *
  * Sections: options · models · one plugin item · all plugin items · the command. */
 

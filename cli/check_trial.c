@@ -1,9 +1,8 @@
 /* Rounds of `rill check`; see check.h.
  *
- * The reference run of a round decodes one input at a time. It is repeated unchanged, then with an instance of the plugin that has
- * already decoded the inputs: a difference means that the plugin keeps state. Runs with other batch sizes, budgets and methods follow,
- * and a run with the setting `check`. All methods that prune give equal results. A method that does not prune is compared with its own
- * runs only.
+ * The reference run decodes one input at a time. It is repeated unchanged, then with a used plugin instance: a difference means hidden
+ * state. Other batch sizes, budgets and methods follow, and the setting `check`. Methods that prune must agree; a method that does not
+ * prune is compared only with itself.
  *
  * Sections: a shared instance · settings · runs · tests. */
 #include "check.h"

@@ -1,8 +1,7 @@
-/* Declarations for all files of the command: exit codes, messages on stderr, the clock, the terminal, the progress line, files and
- * interruption. It includes the C headers that nearly every file uses.
+/* Declarations for all files of the command, with the C headers that nearly every file uses.
  *
- * The command uses only public headers of librill, librill-script and jansson. A function that fails prints its message on stderr
- * before it returns, and returns the exit code. Callers can therefore write `if ((code = step()) != CLI_OK) goto done;`. */
+ * The command uses only public headers of librill, librill-script and jansson. A failing function prints its message before it returns
+ * the exit code, so callers write `if ((code = step()) != CLI_OK) goto done;`. */
 #ifndef CLI_H
 #define CLI_H
 

@@ -1,10 +1,8 @@
 /* Read lines from a file, a pipe or a terminal, in the form that rill_run() needs.
  *
- * A line ends with "\n", "\r\n" or the end of the file. It may have any length and contain any byte except NUL. A byte order mark at
- * the beginning is skipped. A regular file that becomes shorter while it is read is an error after its last complete line. On a pipe
- * or a terminal the reader does not block while the engine has work, but returns RILL_AGAIN. When it does block, it waits up to two
- * milliseconds after the first data for more, so that a fast writer fills a batch before decoding starts. Ctrl-C ends the wait like
- * the end of the input (interrupt.c). */
+ * A line ends with "\n", "\r\n" or the end of the file; NUL bytes are errors. A byte order mark is skipped. A file that shrinks while it
+ * is read is an error after its last complete line. Pipes and terminals do not block while the engine has work: RILL_AGAIN. Otherwise
+ * the reader waits for data, and up to two milliseconds for more, to fill a batch. Ctrl-C ends the wait like the end of the input. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 

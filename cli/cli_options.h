@@ -1,9 +1,8 @@
 /* Commands as tables, and a parser of their command lines.
  *
- * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, and "--" before arguments that begin with
- * a dash. Options may have aliases, and "_" equals "-" in a name. Names are not abbreviated, because an abbreviation could mean another
- * option after an option is added. The message about an unknown name suggests the nearest known one. --help prints all options and -h
- * the main ones; neither needs an entry in a table. */
+ * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--" before arguments with a dash. "_" equals "-"
+ * in names. Names are not abbreviated, so that new options change no meaning. --help prints all options and -h the main ones, without an
+ * entry in a table. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 

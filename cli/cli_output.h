@@ -1,12 +1,10 @@
 /* A buffered writer of one file, and two formats of results: plain lines and Moses n-best lists.
  *
- * There are two kinds of output. Results, traces and tables are streams. They are written directly, so that other programs can follow
- * them and finished lines survive a failure. A report is useful only as a whole. It is written to NAME.PROCESS.partial in the same
- * directory and renamed to NAME when it is closed. If writing fails, the old file stays. Files that are not regular, belong to another
- * user or have several hard links are written in place.
+ * Streams (results, traces, tables) are written directly, so that readers can follow them. Reports are written to NAME.PROCESS.partial
+ * in the same directory and renamed when closed; on an error the old file stays. Files that are not regular, belong to another user or
+ * have several hard links are written in place.
  *
- * The first error ends all writing. cli_output_close() prints its message once. If the reader of a pipe has closed it, there is no
- * message, and the command ends with CLI_CLOSED. */
+ * The first error ends all writing; cli_output_close() prints its message once. A closed pipe gives no message, but CLI_CLOSED. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 

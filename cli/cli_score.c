@@ -1,7 +1,7 @@
 /* rill score: compute the log-probabilities of given outputs.
  *
- * Each output is decoded as an input with a beam of one and a scorer that allows only the path of this output (forced_decode.c). So it
- * uses the same engine as `rill decode`, with batches, workers and every domain, and a hypothesis gets the same score to the bit.
+ * A beam of one and a scorer that allows only the given path (forced_decode.c) decode each output. Scores are those of `rill decode` to
+ * the bit.
  *
  * Sections: pairs · the command's state · options · reader and writer of the run · preparing · the command. */
 

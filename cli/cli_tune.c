@@ -1,9 +1,8 @@
-/* rill tune: find settings with the best quality at each cost; and the sweeps of `rill run`. A Lua script has a grid of settings, or, for
- * tune, its own search function.
+/* rill tune: find settings with the best quality at each cost; and the sweeps of `rill run`. A Lua script has a grid of settings or a
+ * search function.
  *
- * Quality is the metric of the dev set's first outputs, or of the best output of each input (oracle). Cost is the number of expanded
- * candidates, which is equal on every machine and in every run. The Pareto front contains the configurations that no other one beats in
- * both.
+ * Quality is the metric of the dev set's first or best outputs (oracle). Cost is the number of expanded candidates, equal on every
+ * machine.
  *
  * Sections: tables · sweeps · trials · output · preparing · the command. */
 #include <math.h>

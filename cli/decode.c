@@ -1,8 +1,7 @@
-/* rill decode: decode input lines. Also rill run, which takes a run file as its argument.
+/* rill decode: decode input lines. Also rill run, which takes a run file.
  *
- * Checks come early and output files are created late: first the options, then the files, then the model, and the output last. A
- * mistake is therefore reported before the model is loaded, and destroys no old result. An input that fails is reported with its line
- * number and does not stop the run.
+ * Options, files and model are checked first and the output is created last, so that a mistake destroys no old result. A failed input is
+ * reported and does not end the run.
  *
  * Sections: options · reader and writer of the run · preparing · running · the command. */
 #include <unistd.h>

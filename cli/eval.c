@@ -1,9 +1,7 @@
 /* rill eval: measure the quality of outputs.
  *
- * There are three input formats: plain lines in the order of the references, lines "ID<TAB>OUTPUT" in any order, and Moses n-best
- * lists. The first line that is not empty decides. Ids count from 0 and select the reference. In an n-best list, the first line of an
- * id is the output and all lines of the id take part in the oracle. A reference without a line, or with an empty line, counts as
- * missing: `rill decode` writes no line, or an empty one, for a failed input.
+ * The first non-empty line decides the format: plain lines in order, "ID<TAB>OUTPUT", or Moses n-best lists. Ids count references from
+ * 0. An id's first n-best line is the output; all take part in the oracle. An absent or empty line is a missing output.
  *
  * Sections: reading hypotheses · reporting · the command. */
 

@@ -1,7 +1,6 @@
 /* rill evidence: compute n-gram posteriors from n-best lists or lattices.
  *
- * Memory holds one input at a time: lines of an input must be adjacent, and ids must ascend. A bad line is reported with its number
- * and skipped.
+ * Memory holds one input, so ids must ascend and an input's lines be adjacent. Bad lines are reported and skipped.
  *
  * Sections: lines · actions · n-best lists · lattices · inputs · the command. */
 #include <math.h>

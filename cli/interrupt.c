@@ -1,11 +1,8 @@
 /* Graceful interruption; see cli.h.
  *
- * The handler uses data of the main thread, so it runs in that thread only. Threads of rill block all signals. A signal that reaches a
- * thread of another library is forwarded to the main thread. So the main thread does nothing else while the handler deletes unfinished
- * files or stops the workers.
+ * The handler runs only in the main thread, whose data it uses. Threads of rill block all signals; other threads forward them.
  *
- * The handler also writes a byte to a pipe that every wait polls. Otherwise a signal just before the wait, or on another thread, would
- * not end the wait. */
+ * The handler also writes a byte to a pipe that every wait polls. Otherwise a signal just before a wait would not end it. */
 #include "cli.h"
 
 #include <errno.h>

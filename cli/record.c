@@ -1,7 +1,5 @@
-/* Inputs in TSV rows and JSON objects; see record.h.
- *
- * For a JSON object, the closing brace is cut from the text of the input line, and the members of the result are appended. The object is
- * not serialised again, so numbers keep their digits and members their order.
+/* Inputs in TSV rows and JSON objects; see record.h. A result's members are inserted before the input's closing brace, so numbers keep
+ * their digits.
  *
  * Sections: storing · parsing · rows · objects · constraints. */
 #include "record.h"

@@ -1,7 +1,5 @@
-/* Structured input lines: tab-separated rows, or JSON objects.
- *
- * An input line may have columns or members besides the text to decode. The line is stored until its result is written. The result
- * becomes new columns at the end of the row, or new members of the object; the stored text is not changed. */
+/* Structured input lines: tab-separated rows, or JSON objects. The line is stored until its result becomes new columns or members at its
+ * end; the stored text is unchanged. */
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
 

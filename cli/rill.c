@@ -1,8 +1,7 @@
-/* rill: the command. Finds the subcommand and calls it; each subcommand has its own file.
+/* rill: find the subcommand and call it.
  *
- * Exit codes of all subcommands: 0 success; 1 wrong usage or failure; 2 finished, but some inputs failed; 130, 143 or 129 after Ctrl-C,
- * kill or a closed terminal; 141 when the reader of the output has closed it, as in `rill decode ... | head`, in which case no message is
- * printed. */
+ * Exit codes: 0 success; 1 wrong usage or failure; 2 some inputs failed; 130, 143 or 129 after Ctrl-C, kill or a closed terminal; 141
+ * without a message if the reader closed the output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,8 +1,7 @@
 /* --trace: record the events of a run, one JSON object per line, for tools/figures.py and `rill trace`.
  *
- * The first line describes the run. With trees, the trace also has every candidate of every timestep, the texts of inputs and outputs,
- * and at the end the names of the actions that occurred. Workers write events, and the reader and writer of the run write texts; a
- * lock keeps lines whole. */
+ * The first line describes the run. Trees add all candidates, the texts of inputs and outputs, and the names of actions. Workers, reader
+ * and writer share a lock for whole lines. */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 

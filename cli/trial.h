@@ -1,8 +1,6 @@
-/* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`. A
- * cli_point is one evaluated configuration, such as delta = 1.5 and M = 5 in a sweep of both, with its quality and time.
+/* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`.
  *
- * Each decode creates an engine on a model that stays open. Only the first decode pays for growing the model's memory, so later timings
- * are as in a long-running stream. */
+ * Each decode creates an engine on a model that stays open, so only the first grows the model's memory. */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
