@@ -1,8 +1,8 @@
-/* Makes any domain asynchronous: its step and score calls are queued, and only collect() returns results. Until then
- * the engine's result arrays are poisoned, and the rows and requests it passed must not change.
+/* Makes any domain asynchronous: step and score calls are queued, and only collect() returns results. Until then the engine's result
+ * arrays are poisoned, and its rows and requests must not change.
  *
- * Order of use: async_make(&table, "toy-late", &toy_domain, 4), rill_register_domain(ctx, &table.domain); the table
- * outlives the context. The contract is that of asynchronous domains in rill/domain.h. */
+ * Order of use: async_make(&table, "toy-late", &toy_domain, 4), rill_register_domain(ctx, &table.domain); the table outlives the
+ * context. */
 #ifndef TEST_ASYNC_DOMAIN_H
 #define TEST_ASYNC_DOMAIN_H
 

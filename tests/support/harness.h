@@ -1,8 +1,7 @@
-/* Common to all test programs: cmocka, and the options --seed N, --iterations N, --only PATTERN, and --late G, which
- * decodes random problems with an asynchronous domain of group_rows G (async_domain.h).
+/* Common to all test programs: cmocka, and the options --seed N, --iterations N, --only PATTERN, and --late G (decode with an
+ * asynchronous domain of group_rows G).
  *
- * A property test runs `harness_iterations(default)` random problems from consecutive seeds and reports the seed of a
- * failure, so `--seed S --iterations 1` repeats it. */
+ * Property tests run `harness_iterations(default)` problems and report the seed of a failure; `--seed S --iterations 1` repeats it. */
 #ifndef TEST_HARNESS_H
 #define TEST_HARNESS_H
 

@@ -1,14 +1,12 @@
-/* See naive_search.h. Functions are numbered by the seven steps of "One timestep of one item, exactly" in docs/algorithms.md.
- *
- * Decisions that those steps leave open:
- *   - for an ended candidate, "the last action's own" log-probability is that of its terminal action;
- *   - length counts timesteps, without the end action, and 0 counts as 1 in divisions;
- *   - outputs of an item when it stops: with `stop_after` outputs reached, no further ones; without live candidates, the ended
- *     ones of its beam in rank order; at max_length, the live ones end at no cost and all are output in rank order; when a
- *     heuristic stops it, the ended ones, and the live ones only if there is none;
- *   - steps 4 and 7 come after the last phase of a timestep only;
- *   - in a phase that max_candidates does not apply to, its default (k or 2k) does;
- *   - an action's score is a float, log-probability + additions + reward in that order; sums of scores are doubles. */
+/* See naive_search.h. Functions are numbered by the seven steps of "One timestep of one item, exactly" in docs/algorithms.md. Decisions
+ * that those steps leave open:
+ *   - an ended candidate's last log-probability is that of its terminal action;
+ *   - length counts timesteps, without the end action; divisions use at least 1;
+ *   - outputs at the stop: after `stop_after` outputs, no more; without live candidates, ended ones in rank order; at max_length, live
+ *     ones end at no cost and all are output in rank order; after a heuristic's stop, ended ones, or else live ones;
+ *   - steps 4 and 7 follow only the last phase of a timestep;
+ *   - a phase without max_candidates has its default (k or 2k);
+ *   - an action's float score adds log-probability, additions and reward in that order; sums are doubles. */
 #include "support/naive_search.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
-/* The reference: beam search for one input, written directly from "One timestep of one item, exactly" in the
- * description of the algorithms. It is meant to be obviously correct. It keeps whole hypotheses by value, looks at
- * every legal action, sorts everything, and knows nothing of batches, rows or schedules.
+/* The reference: beam search for one input, written directly from "One timestep of one item, exactly" in the description of the
+ * algorithms. It keeps whole hypotheses, sorts everything, and shares no code with the engine.
  *
- * Order of use: fill a naive_problem, naive_search(), compare, naive_result_free(). It shares no code with the engine. */
+ * Order of use: fill a naive_problem, naive_search(), compare, naive_result_free(). */
 #ifndef TEST_NAIVE_SEARCH_H
 #define TEST_NAIVE_SEARCH_H
 

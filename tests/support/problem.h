@@ -1,8 +1,7 @@
 /* A random search problem, and its results by the naive search and by the engine under any schedule.
  *
- * Order of use: problem_draw(), problem_solve() once, then per schedule: engine_run(), problem_compare(),
- * engine_record_clear(); problem_clear() at the end. problem_describe() prints everything, so a failure can be repeated
- * from its seed. */
+ * Order of use: problem_draw(), problem_solve(), then per schedule engine_run(), problem_compare(), engine_record_clear(); at the end
+ * problem_clear(). */
 #ifndef TEST_PROBLEM_H
 #define TEST_PROBLEM_H
 
