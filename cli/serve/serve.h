@@ -117,9 +117,9 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* A service: one served model. A thread decodes the inputs of all jobs in one endless run.
  *
- * Jobs take turns, one input each, and few inputs wait in the engine, so that small requests do not wait for large ones. Results come in
- * order of completion. Responses are cached, and identical inputs in flight share a search, except samples. A cancelled job leaves the
- * queue; unshared searches end before the next timestep.
+ * The run reads one input of each job in turn, and the engine holds few inputs in advance. So a small request does not wait for a large
+ * one. Results come in order of completion. Responses are cached. Identical inputs in flight share a search, unless they are sampled. A
+ * cancelled job leaves the queue; its unshared searches end before the next timestep.
  *
  * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors before
  * the start are printed; later errors fail the jobs, see service_failure(). */
@@ -158,8 +158,8 @@ void service_cancel(service *s, job *j);
 
 /* Return why the service has failed; "" while it works. */
 const char *service_failure(service *s);
-/* Apply a request's options to its job, over those of the server and the model: search settings, and domain options for inputs. Set the
- * job's texts first. Threads: one at a time.
+/* Apply a request's options to its job, over those of the server and the model. Options are search settings, and domain options for
+ * inputs. Set the job's texts first. Threads: one at a time.
  *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond limits) · RILL_ERR_MEMORY; the error is in s->request_ctx */
 rill_status service_read_settings(service *s, const json_t *options, job *j);
 /* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be
