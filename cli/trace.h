@@ -1,7 +1,7 @@
 /* --trace: record the events of a run, one JSON object per line, for tools/figures.py and `rill trace`.
  *
- * The first line describes the run. Trees add all candidates, the texts of inputs and outputs, and the names of actions. Workers, reader
- * and writer share a lock for whole lines. */
+ * The first line describes the run. With trees, the trace also has all candidates, the texts of inputs and outputs, and the names of
+ * actions. A lock keeps the lines of different threads whole. */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 

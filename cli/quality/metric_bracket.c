@@ -1,7 +1,7 @@
 /* Labelled bracketing: how many constituents a tree shares with the reference, as EVALB counts them with COLLINS.prm.
  *
  * A constituent is a label and a range of words. Labels and traces are read as in tree.h; bars are kept.
- *   - words that the reference tags , : `` '' or . are removed from both trees, with constituents left empty
+ *   - words that the reference tags , : `` '' or . are removed from both trees, and so are constituents without other words
  *   - TOP and punctuation labels are no constituents; PRT equals ADVP
  *   - equal constituents in one tree match one by one
  *   - an output with other words than the reference is reported and excluded; removed words may differ
