@@ -185,7 +185,6 @@ static const cli_picture_file embedded[] = {
 #include "openapi_json.h"
 };
 
-/* Return the JSON schema of an option's value. */
 static json_t *option_schema(const rill_option *row)
 {
     const char *type = row->type == RILL_OPTION_INT || row->type == RILL_OPTION_BYTES ? "integer"

@@ -24,7 +24,6 @@ typedef struct api_languages {
     const char *from, *to;
 } api_languages;
 
-/* A request that is being handled. */
 typedef struct api_request {
     api_answer answer;
     /* the set of served models when the request began; it stays open until the request is answered */

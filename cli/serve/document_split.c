@@ -416,7 +416,6 @@ static const char *read_markup(paragraph *p, const char *pos, tag *t)
     return !is_raw && !is_empty && !t->is_end_tag && has_name_in(t, title_names) ? read_title(p, t) : t->end;
 }
 
-/* Split an HTML page into a list of pieces. */
 static void read_page(document *d, const char *text, size_t length, const char *language)
 {
     const char *end = text + length;

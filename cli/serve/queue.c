@@ -82,7 +82,6 @@ static void join_decoding(decoding *d, job_input *input)
     job_retain(input->job);
 }
 
-/* Count an input whose result is set. */
 static void count_done(service *s, rill_status status)
 {
     s->counts.inputs++;

@@ -93,7 +93,6 @@ static int is_loopback(const struct sockaddr_storage *a)
     return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
 }
 
-/* Whether a connection comes from this machine. */
 static int comes_by_loopback(struct MHD_Connection *connection)
 {
     struct sockaddr_storage own;
@@ -123,7 +122,6 @@ static int is_loopback_address(const char *name)
     return inet_pton(AF_INET6, name, &((struct sockaddr_in6 *)(void *)&a)->sin6_addr) == 1 && is_loopback(&a);
 }
 
-/* Whether a Host header names this machine. */
 static int is_this_machine(const char *host, const serve_options *options)
 {
     static const char local[] = ".localhost";

@@ -10,7 +10,6 @@
 
 enum { SERVE_ORIGINS_MAX = 64 };
 
-/* Options of the server. */
 typedef struct serve_options {
     const char *host;                       /* listen address: a host name, an IP address, or "*" for all */
     const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] origins whose web pages may send requests, "*": all */
