@@ -53,7 +53,6 @@ static int is_punctuation(rill_slice tag)
            rill_slice_is(tag, ".");
 }
 
-/* Whether brackets with this label count as constituents. */
 static int is_constituent(rill_slice label)
 {
     return !rill_slice_is(label, "TOP") && !is_punctuation(label);

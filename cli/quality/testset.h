@@ -75,7 +75,6 @@ typedef struct cli_points {
 
 /* Append a configuration with copies of its n parameters. Borrowed until the next call. NULL when out of memory. */
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n);
-/* Remove the last configuration from the list. */
 void cli_points_remove_last(cli_points *points);
 
 /* Whether any configuration was rejected as invalid, or left inputs without output; decides the exit code. */
