@@ -65,7 +65,6 @@ int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, 
 
 extern const rill_domain cli_check_problem;
 
-/* Hash two numbers into one. */
 static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
 {
     uint64_t x = a * UINT64_C(0x9e3779b97f4a7c15) + b + UINT64_C(0x632be59bd9b4e019);

@@ -315,7 +315,6 @@ static void finish_file(cli_input_files *s)
     cli_input_close(&s->input);
 }
 
-/* Skip the first `bytes` bytes, before the first read. */
 static int skip_bytes(cli_input *input, int64_t bytes)
 {
     if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)

@@ -44,7 +44,6 @@ typedef struct cli_option {
     char domains[CLI_DOMAIN_NAMES_MAX]; /* domains that have the option, as "mt, semparse"; "": help shows none */
 } cli_option;
 
-/* Whether the option takes no value. */
 int cli_option_is_switch(const cli_option *option);
 
 /* Options from the library's tables (rill/option.h): options of domains, search settings, heuristics, scorers and schedulers, and outputs.

@@ -212,7 +212,6 @@ static void note_without(evidence *e, int64_t first, int64_t n)
     e->without += n;
 }
 
-/* Finish the current input after its last line. */
 static int end_input(evidence *e)
 {
     rill_status status = RILL_OK;

@@ -41,7 +41,6 @@ typedef struct cli_shortfalls {
     const char *why;     /* reason for the first of the n_fewer inputs, static memory */
 } cli_shortfalls;
 
-/* Count one result. */
 void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result);
 
 typedef struct cli_report {

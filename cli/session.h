@@ -58,7 +58,6 @@ int cli_session_parse(cli_session *session, int argc, char **argv, int *helped);
 int cli_session_is_script(const char *path);
 /* Load a shared object, or a script if the name ends in ".lua", into a context. *script: the script, or NULL. */
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script);
-/* Load a plugin into the session's context. */
 int cli_session_load_plugin(cli_session *session, const char *path);
 /* Add a script of the session's context to the session. */
 void cli_session_add_script(cli_session *session, rill_script *script);

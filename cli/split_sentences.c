@@ -134,7 +134,6 @@ static rill_status find_parts(cli_split *s)
                             &s->prefix_length);
 }
 
-/* Return the next sentence of the current line. */
 static rill_status next_part(cli_split *s, rill_request *request)
 {
     const rill_part *part = &s->part[s->part_index];
