@@ -55,7 +55,6 @@ static inline int dice_chance(dice *d, int32_t percent)
     return dice_range(d, 0, 99) >= 100 - percent;
 }
 
-/* Draw one of the n values. */
 static inline int32_t dice_pick(dice *d, int32_t n, const int32_t *values)
 {
     return values[dice_range(d, 0, n - 1)];

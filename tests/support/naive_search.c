@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A growing list of hypotheses. */
 typedef struct list {
     naive_hypothesis *items;
     int32_t n, capacity;

@@ -84,7 +84,6 @@ typedef struct engine_record engine_record;
 /* A function that cancels an input of `runner`, an engine or workers. */
 typedef rill_status (*test_cancel)(void *runner, int64_t id);
 
-/* Callbacks of a test in a run. */
 typedef struct hooks {
     void *user;
     rill_clock_fn clock;
@@ -129,7 +128,6 @@ typedef struct schedule {
 
 void schedule_draw(schedule *s, problem_group group, dice *d);
 
-/* A copy of one output. */
 typedef struct record_output {
     char *text;
     int32_t *action;
