@@ -287,8 +287,8 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Divide the method's timesteps by two lower bounds that follow from the budget. *any: for all schedulers; *least_advanced: for
- * schedulers that expand the inputs with the fewest timesteps. Both are 0 without a budget. */
+/* Divide the method's timesteps by two lower bounds that follow from the budget; 0 without a budget. *any: bound of all schedulers;
+ * *least_advanced: bound of schedulers that expand the inputs with the fewest timesteps. */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;

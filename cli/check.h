@@ -131,8 +131,8 @@ int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason)
 
 /* --- repeated scoring of states ---------------------------------------------------------------------------------------- */
 
-/* A wrapper domain that scores each state three times: twice in a row, and after its children were computed. Finds damaged parent states
- * and probabilities that are not logarithms. */
+/* A wrapper domain that scores each state three times: twice in a row, and after its children were computed. Finds damaged parent
+ * states, and probabilities instead of log-probabilities. */
 
 /* The name of the wrapping domain. */
 #define CLI_CHECK_RESCORE "rill-check-asked"

@@ -425,8 +425,8 @@ static char row_letter(const rill_option *row)
     return 0;
 }
 
-/* Append an option and the final row of the table. `domain`: the domain that has the option, or NULL. A name that another domain has
- * already keeps that domain's row. */
+/* Append an option and the final row of the table. `domain`: the domain that has the option, or NULL. If another domain has the name
+ * already, its row stays. */
 static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option *row, const char *domain)
 {
     cli_option *table = rows->table[group];

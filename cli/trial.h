@@ -12,8 +12,8 @@
 #define CLI_REFUSED_TSV {"tsv", 0, "FILE", "", .refused = "use --test-set FILE with inputs and references in two columns"}
 /* clang-format on */
 
-/* Load the files of a test set; NULL: not set. `tsv` has inputs and references; `input` overrides its inputs. One must be set. CLI_OK or
- * CLI_FAILED after a message. */
+/* Load the files of a test set; NULL: not set. `tsv` has inputs and references; `input` overrides its inputs. One of the two must be
+ * set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_load(cli_testset *set, rill_context *ctx, const char *input, const char *references, const char *tsv);
 /* Open the session's model, and the metric for the references of the loaded set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_open(cli_testset *set, cli_session *session);

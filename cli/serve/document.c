@@ -89,8 +89,7 @@ static int is_letter_or_digit(int32_t c)
     return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) || kind == UTF8PROC_CATEGORY_ND;
 }
 
-/* Whether a character is a letter or digit of a script with spaces between words. Kana and ideographs have none, so each counts as a
- * boundary. */
+/* Whether a character is a letter or digit of a script with spaces between words. Kana and ideographs count as word boundaries. */
 static int is_word_character(int32_t c)
 {
     static const int32_t blocks[][2] = {{0x3006, 0x3006},   {0x3040, 0x30FF},   {0x3400, 0x9FFF},  {0xF900, 0xFAFF},

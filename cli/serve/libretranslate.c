@@ -163,8 +163,8 @@ static int is_own_fault(rill_status status)
     return status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS;
 }
 
-/* Return the failed sentence for which the whole request fails: a failure not due to its text, or the first if all failed. NULL: none;
- * failed sentences keep their source text. */
+/* Return the failed sentence that fails the request: one not due to its text, or the first if all failed. NULL: failed sentences keep
+ * their source text. */
 static const job_input *find_failure(const api_request *r)
 {
     const job_input *input = r->job->input, *first = NULL;

@@ -26,8 +26,8 @@ typedef struct serve_options {
 
 /* --- the cache --------------------------------------------------------------------------------------------------------- */
 
-/* Cache of responses, least recently used dropped. The key is everything that a result depends on, so a cached response is exact. Keys,
- * values and bookkeeping count as bytes. Threads: one at a time. */
+/* Cache of responses, with the least recently used dropped first. The key is everything that a result depends on, so a cached response
+ * is exact. The limit in bytes includes keys and bookkeeping. Threads: one at a time. */
 
 typedef struct cache cache;
 

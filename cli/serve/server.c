@@ -266,7 +266,7 @@ static int refuse_large(exchange *x)
                       x->lacks_key ? " without the API key in the head or the query" : "");
 }
 
-/* Check the type of a body. curl labels any body as a form, so forms may be JSON, except from browsers: pages may send forms anywhere. */
+/* Check the type of a body. curl labels any body as a form, so a form may be JSON. From browsers it may not: any page can send forms. */
 static int check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);

@@ -75,8 +75,8 @@ void watch_close(watch *w); /* NULL is allowed */
  * socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
-/* If max_connections are open, shut one down: of the most crowded address, then the longest wait. Never `fd`, nor a connection with a
- * request in work. Returns 0 if `fd` is still too many. */
+/* If max_connections are open, shut one down: from the address with most connections, with the longest wait. Never `fd`, nor a
+ * connection with a request in work. Returns 0 if `fd` is still too many. */
 int watch_limit(watch *w, int fd, int max_connections);
 /* Note that the response of a connection is being sent: `gone` is not called for it any more. */
 void watch_answering(watch *w, int fd);
