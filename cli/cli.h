@@ -127,15 +127,15 @@ int cli_file_is_folder(const char *path);
 /* Whether two paths name the same existing file. */
 int cli_file_same(const char *a, const char *b);
 
-/* Refuse output files that are also an input or another output under any name, and two outputs on standard output. Devices may repeat.
- * Call before opening any file for writing.
+/* Refuse output files that are also an input or another output under any name, and two outputs on standard output. A file may be read
+ * twice, and a device written twice. Call before opening any file for writing.
  *   CLI_OK, or CLI_FAILED after a message */
 int cli_files_check(const cli_file *files);
 
 /* --- interruption ------------------------------------------------------------------------------------------------------ */
 
-/* Graceful interruption by SIGINT, SIGTERM or SIGHUP. The first signal lets the command write finished results. The second, or the first
- * without cli_interrupt_catch(), ends the process, as SIGQUIT and SIGXCPU do. Unfinished files are always deleted. */
+/* Graceful interruption by SIGINT, SIGTERM or SIGHUP. The first signal lets the command write finished results. A second of the same
+ * kind, or the first without cli_interrupt_catch(), ends the process, as SIGQUIT and SIGXCPU do. Unfinished files are always deleted. */
 
 struct rill_workers;
 
