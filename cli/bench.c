@@ -1,11 +1,10 @@
 /* rill bench: compare search methods on the same input.
  *
- * Each method first runs once without timing and with all outputs. This run warms up the model, measures quality and oracle quality, and
- * hashes the outputs of each input. Methods with equal search settings differ only in how they form batches, so their outputs must be
- * bit-identical. The timed runs then alternate (A B C A B C), so that a slow minute of the machine affects all methods.
+ * Each method's first run is untimed: it warms up and measures quality. Methods with equal search settings must then give bit-identical
+ * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods.
  *
- * Search options of the command line are defaults here, like the options in config.json: a method ignores options that it cannot use.
- * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
+ * Search options of the command line are defaults that a method may ignore. A setting after a method's name (fixed:finish=top) must be
+ * usable.
  *
  * Sections: runs · comparing · preparing · the command. */
 #include <math.h>
@@ -65,8 +64,7 @@ static void show_method(const bench *b, const bench_method *m, int round)
         cli_status_line("run %d of %d: %s", round + 1, b->repeat, m->label);
 }
 
-/* Lower each stage's seconds in `min` to those of the run `s` if these are less. Each stage's minimum over all runs is reported, because
- * other processes only add time, and rarely to the same stage twice. */
+/* Lower each stage's seconds in `min` to those of run `s`. Minima are reported because other processes only add time. */
 static void keep_min_seconds(rill_seconds *min, const rill_seconds *s)
 {
     for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
@@ -173,8 +171,7 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     return code;
 }
 
-/* Return the length in bytes of the first method in `text`, a list separated by commas. A comma before a digit or a sign is part of a
- * value, since no method's name begins with a digit or a sign. */
+/* Return the length in bytes of the first method in a comma-separated list. A comma before a digit or sign belongs to a value. */
 static size_t method_length(const char *text)
 {
     size_t length = strcspn(text, ",");
@@ -221,8 +218,8 @@ static int load_data(bench *b)
     return cli_testset_load(&b->test_set, b->session.ctx, b->input_path, b->references_path, b->tsv_path);
 }
 
-/* Make the search config of a method. Search options of the command line are its defaults. The scheduler is the exception: if the method
- * names none and the command line does, the command line's scheduler is added to the method's own settings. */
+/* Make a method's search config, with the command line's options as defaults. The command line's scheduler is added only if the method
+ * names none. */
 static rill_status configure_method(bench *b, bench_method *m)
 {
     const rill_option_source *const defaults[] = {b->session.command_line, b->session.run_file,
@@ -273,16 +270,14 @@ static int prepare(bench *b)
 
 /* --- results ----------------------------------------------------------------------------------------------------------- */
 
-/* The functions of this section write the results of `rill bench` as a table, as JSON and as a page of charts. A row of the table fits 80
- * columns. --verbose adds columns with the engine's counters. */
+/* Results as a table, JSON or a page of charts. A row of the table fits 80 columns without --verbose. */
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* Compute the median of n run times in seconds. *spread: half the difference between the longest and the shortest time, as a fraction of
- * the median. A copy is sorted, because `seconds` is in the order of the runs. */
+/* Median of n times in seconds. *spread: half the range as a fraction of the median. `seconds` keeps its order. */
 static void summarise(const double *seconds, int n, double *median, double *spread)
 {
     double sorted[BENCH_REPEAT_MAX];
@@ -292,9 +287,8 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Divide the method's number of timesteps by two lower bounds on it that follow from the budget, the maximum number of hypotheses per
- * timestep. *any: the bound holds for all schedulers; *least_advanced: it holds for schedulers that always expand the inputs with the
- * fewest timesteps so far. Without a budget both ratios are 0. */
+/* Divide the method's timesteps by two lower bounds that follow from the budget; 0 without a budget. *any: bound of all schedulers;
+ * *least_advanced: bound of schedulers that expand the inputs with the fewest timesteps. */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;
@@ -319,8 +313,7 @@ static double quality(const bench *b, const bench_method *m, int oracle)
     return b->test_set.has_references ? cli_quality(b->test_set.metric.kind, &m->counts, oracle) : 0;
 }
 
-/* Print a letter that stands for the outputs of the method: methods with equal outputs have the same letter. Letters are given in the order
- * of the methods. */
+/* Print a letter for the method's outputs, in order of methods. Equal outputs have equal letters. */
 static void print_outputs_letter(const bench *b, const bench_method *m)
 {
     char letter = 'a';

@@ -1,8 +1,7 @@
-/* rill trace: convert the trace of a run to one HTML file with charts. The file needs no external resources.
+/* rill trace: convert a trace to one self-contained HTML file with charts.
  *
- * The page contains the events of the trace. For a long run it has only the first TIMESTEPS timesteps, and search trees of only the first
- * inputs, with at most CANDIDATES candidates in all. The page, and a message on standard error, report the omissions. The trace is read
- * twice: first to count its events, then to copy them.
+ * For a long run the page has only the first TIMESTEPS timesteps and at most CANDIDATES candidates, and says so. The trace is read
+ * twice: to count its events, then to copy them.
  *
  * Sections: pages of charts · the command's state · options · counting · copying · the page · the command. */
 #include "trace.h"
@@ -95,8 +94,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
-/* A run of adjacent candidates in the trace that belong to one input, usually the candidates of one timestep. item: number of the input; n:
- * number of candidates. */
+/* Adjacent candidates of one input in the trace. item: number of the input; n: number of candidates. */
 typedef struct tally {
     int64_t item, n;
 } tally;
@@ -109,8 +107,8 @@ typedef struct trace_page {
     /* maximum number of inputs with search trees; -1: as many inputs as have at most CANDIDATES candidates in all */
     int64_t max_trees;
     int64_t n_timesteps;
-    /* [n_tallies] number of candidates of each input, in the order of the trace; choose_trees() sorts it by input. The array is not indexed
-     * by input number, so a huge number in a trace costs no memory. */
+    /* [n_tallies] candidates of each input, in trace order until choose_trees() sorts by input. Not indexed by input number, which may
+     * be huge. */
     tally *tally;
     size_t n_tallies, tally_capacity;
     int64_t n_items;   /* 1 + the largest input number */

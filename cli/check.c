@@ -1,8 +1,7 @@
-/* rill check: test plugins with tiny random runs.
+/* rill check: test plugins with tiny random runs, whose results must be equal to the bit.
  *
- * Each domain is decoded under every method, batch size and budget, with several workers and several threads. All runs must give the
- * same results to the bit. Heuristics, scorers and schedulers are tested in the same way, on a small random problem or on the model of
- * -m.
+ * Domains run under every method, batch size and budget, with several workers and threads. Heuristics, scorers and schedulers run on a
+ * random problem or on the model of -m.
  *
  * Sections: options · models · one plugin item · all plugin items · the command. */
 
@@ -14,8 +13,7 @@ typedef struct check {
     const char *domain;       /* name of the domain, from --domain or config.json; NULL: no model is named */
     rill_open_options model;  /* the model that the options name */
     int32_t threads, workers; /* numbers of threads and workers to compare with one thread and one worker */
-    /* [kind] heuristics, scorers and schedulers to test, each with its arguments. The items of every kind are stored as the list of scorers
-     * of an option source. */
+    /* [kind] plugins to test, each with its arguments. Every kind is stored as an option source's list of scorers. */
     rill_option_source *chains[CLI_CHECK_SCHEDULER + 1];
     const char *input_path;
     cli_check_inputs file_inputs;      /* inputs of -i FILE */
@@ -151,8 +149,8 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
                            "threads inside a call change the order of a sum, or write to the same memory");
 }
 
-/* Find errors of a domain that comparing runs cannot show (check_rescore.c). Return 1 if there are none, 0 if trial.why describes one, -1
- * if the run failed. After -1 the caller still compares runs, because the message about a failure there says more. */
+/* Find errors of a domain that comparing runs cannot show. Returns 1 if there are none, 0 if trial.why describes one, -1 if the run
+ * failed. After -1 the caller still compares runs, for a better message. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);
@@ -273,8 +271,7 @@ static int watch_scripts(check *c)
     return CLI_OK;
 }
 
-/* Report masks (sets of allowed actions) that a Lua script made and never used. The usual cause is Lua's `and`, `or` or `not`, which do
- * not combine masks; comparing runs does not show this mistake. */
+/* Report masks that a Lua script made and never used: Lua's `and`, `or` and `not` do not combine masks. */
 static void report_unused_masks(check *c)
 {
     const char *place;

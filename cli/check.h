@@ -12,11 +12,11 @@ typedef struct cli_check_inputs {
     int made_up;                  /* 1: the inputs were generated; 0: they were read from a file */
 } cli_check_inputs;
 
-/* Read the first lines of a file, and repeat them if there are fewer than CLI_CHECK_INPUTS: with a single input, errors that depend on
- * other inputs in the batch would not show. CLI_OK or an exit code after a message. */
+/* Read the first lines of a file, repeated up to CLI_CHECK_INPUTS so that effects of other inputs show. CLI_OK or an exit code after a
+ * message. */
 int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path);
-/* Generate inputs from names of the model's actions (tokens), some joined with spaces and some without. Actions without a name are
- * replaced by English words. CLI_OK or CLI_FAILED after a message. */
+/* Generate inputs from names of the model's actions, with and without spaces; English words replace missing names. CLI_OK or CLI_FAILED
+ * after a message. */
 int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const rill_model *model, uint64_t seed);
 /* Free the inputs' memory; accepts zeroed inputs. */
 void cli_check_inputs_free(cli_check_inputs *inputs);
@@ -38,7 +38,7 @@ typedef struct cli_check_record {
     int had_choices; /* 1: some hypothesis had more than one legal action */
 } cli_check_record;
 
-/* Decode the inputs with the session's open model and the search settings in `setup`. Frees the previous content of the record.
+/* Decode the inputs with the session's open model and `setup`. Frees the record's previous content.
  *   RILL_OK · a status of rill_workers_begin() or rill_workers_run(), with the error in the session's context */
 rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, const rill_engine_setup *setup,
                           cli_check_record *out);
@@ -51,22 +51,20 @@ int cli_check_clip(const char *text, int max_bytes);
 /* Describe a schedule: "in a batch of 4 (var-stream, budget 9)". */
 void cli_check_schedule(const rill_settings *settings, char *out, size_t size);
 
-/* Whether two runs gave the same results. If not, `why` names the input, both results and both schedules. Inputs that failed because of
- * the option max-nodes, the limit on states, are skipped. */
+/* Whether two runs gave the same results; if not, `why` describes the difference. Skips inputs that failed because of max-nodes. */
 int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, const char *how_one,
                    const cli_check_record *two, const char *how_two, char why[CLI_CHECK_WHY]);
 
 /* --- the random problem ------------------------------------------------------------------------------------------------ */
 
-/* A small random problem on which `rill check` tests heuristics, scorers and schedulers. It is a domain without a model: legal actions
- * and scores are hashes of the input, the previous actions and a seed. Scores are multiples of 1/16, so that ties are frequent. */
+/* A random problem without a model, to test heuristics, scorers and schedulers. Legal actions and scores are hashes of input, previous
+ * actions and seed. Scores are multiples of 1/16: many ties. */
 
 /* The domain's name. Its argument is the seed, a number. */
 #define CLI_CHECK_PROBLEM "rill-check"
 
 extern const rill_domain cli_check_problem;
 
-/* Hash two numbers into one. */
 static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
 {
     uint64_t x = a * UINT64_C(0x9e3779b97f4a7c15) + b + UINT64_C(0x632be59bd9b4e019);
@@ -77,8 +75,7 @@ static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
 
 /* --- a shared instance ------------------------------------------------------------------------------------------------- */
 
-/* One instance of a heuristic or scorer, shared by several engines. `rill check` decodes twice with it; an engine would create a new
- * instance each time. */
+/* One heuristic or scorer for several engines; an engine would create its own instance. */
 
 /* The name under which the instance's heuristic and its scorer are registered. */
 #define CLI_CHECK_INSTANCE "rill-check-instance"
@@ -125,19 +122,17 @@ typedef struct cli_check_trial {
     char how[128]; /* how the reference run forms its batches, for messages */
 } cli_check_trial;
 
-/* Draw random search settings from `seed` and decode with them in many ways: with other batch sizes, budgets and methods. Returns 1 if all
- * runs agree, and 0 if `why` describes the first difference. */
+/* Draw random search settings from `seed` and decode with many batch sizes, budgets and methods. Returns 1 if all agree; 0: see `why`. */
 int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
-/* Decode again with the settings of the last round's reference run, in batches and with the model that is open now, and compare the
- * results. how: name of the run, for messages; reason: likely cause of a difference, for the message. Returns as cli_check_round(). */
+/* Repeat the last reference run in batches, with the model that is open now, and compare. how: the run's name; reason: likely cause;
+ * both for messages. Returns as cli_check_round(). */
 int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason);
 
 /* --- repeated scoring of states ---------------------------------------------------------------------------------------- */
 
-/* A domain that wraps another domain and scores each state three times: twice in a row, and again after the state's children were computed.
- * It finds errors that comparing runs cannot show: a step() that damages the parent state damages it in every run, and choices with
- * probabilities instead of log-probabilities have the same order. */
+/* A wrapper domain that scores each state three times: twice in a row, and after its children were computed. Finds damaged parent
+ * states, and probabilities instead of log-probabilities. */
 
 /* The name of the wrapping domain. */
 #define CLI_CHECK_RESCORE "rill-check-asked"
@@ -157,9 +152,8 @@ typedef struct cli_check_rescore {
 /* Register the wrapping domain. `rescoring` must outlive the context. */
 rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_context *ctx);
 
-/* Decode the inputs one at a time with the wrapping domain. Closes the session's open model and opens it again, wrapped; the wrapped
- * model stays open.
- *   1: no error found · 0: `rescoring->why` says what is wrong · -1: the run failed, the error is in the session's context */
+/* Decode the inputs one at a time with the wrapping domain. Reopens the session's model, which stays wrapped.
+ *   1: no error found · 0: see `rescoring->why` · -1: the run failed, with the error in the session's context */
 int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, const rill_domain *real,
                           const cli_check_inputs *inputs);
 

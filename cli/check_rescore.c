@@ -1,6 +1,4 @@
-/* Repeated scoring of states; see check.h.
- *
- * Each repeated call has one row, so that other rows of the batch, their order and their number cannot explain a difference.
+/* Repeated scoring of states; see check.h. Each repeated call has one row, so that other rows cannot explain a difference.
  *
  * Sections: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
 #include "check.h"
@@ -166,8 +164,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
 
-/* Score the parent state of a row again, after step() has computed its children. If several rows have this parent, only the first of them
- * checks it. */
+/* Score a row's parent again after step() has computed its children. Of rows with one parent, only the first does. */
 static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
 {
     const int32_t node = rows->state_parent[row];
@@ -307,8 +304,8 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
     return status;
 }
 
-/* Report choices that look like probabilities. Values below 0 or sums above 1 rule out probabilities. A legitimate log-probability of 0,
- * in a row with a single choice, passes this test, so at least one row must also sum to 1. */
+/* Report choices that look like probabilities. Forced choices of log-probability 0 also lie between 0 and 1, so at least one row must
+ * sum to 1. */
 static void inspect_all_choices(cli_check_rescore *a)
 {
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;

@@ -1,9 +1,8 @@
 /* Rounds of `rill check`; see check.h.
  *
- * The reference run of a round decodes one input at a time. It is repeated unchanged, then with an instance of the plugin that has
- * already decoded the inputs: a difference means that the plugin keeps state. Runs with other batch sizes, budgets and methods follow,
- * and a run with the setting `check`. All methods that prune give equal results. A method that does not prune is compared with its own
- * runs only.
+ * The reference run decodes one input at a time. It is repeated unchanged, then with a used plugin instance: a difference means hidden
+ * state. Other batch sizes, budgets and methods follow, and the setting `check`. Methods that prune must agree; a method that does not
+ * prune is compared only with itself.
  *
  * Sections: a shared instance · settings · runs · tests. */
 #include "check.h"
@@ -205,8 +204,7 @@ static int try_engine_check(cli_check_trial *t)
     return run_and_compare(t, &setup, NULL, schedule_reasons[t->kind]);
 }
 
-/* Limit the number of states (max-nodes) so that a single item just fits and several items must be restarted. cli_check_same() skips
- * items that do not fit. */
+/* Limit max-nodes so that one item just fits and several must restart. cli_check_same() skips items that do not fit. */
 static int try_memory_limit(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;

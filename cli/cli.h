@@ -1,8 +1,7 @@
-/* Declarations for all files of the command: exit codes, messages on stderr, the clock, the terminal, the progress line, files and
- * interruption. It includes the C headers that nearly every file uses.
+/* Declarations for all files of the command, with the C headers that nearly every file uses.
  *
- * The command uses only public headers of librill, librill-script and jansson. A function that fails prints its message on stderr
- * before it returns, and returns the exit code. Callers can therefore write `if ((code = step()) != CLI_OK) goto done;`. */
+ * The command uses only public headers of librill, librill-script and jansson. A failing function prints its message before it returns
+ * the exit code, so callers write `if ((code = step()) != CLI_OK) goto done;`. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -40,8 +39,8 @@ int cli_fail_memory(const char *what);
 /* Flush stdout. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
 int cli_flush_stdout(void);
 
-/* Grow an array of `*capacity` elements of `size` bytes to at least `need` elements. `block`: address of the pointer to its memory, of
- * malloc(). 0: out of memory, and nothing is changed. */
+/* Grow an array of elements of `size` bytes to at least `need`. block: address of the pointer to malloc() memory. Returns 0 if out of
+ * memory, with nothing changed. */
 int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
 
 /* Return the seconds of a monotonic clock. */
@@ -54,16 +53,14 @@ int cli_parse_size(const char *option, const char *text, int64_t min, int64_t ma
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
 
-/* Escape control characters in text of models, plugins and users before it is shown on a terminal.
+/* Escape control characters in outside text before a terminal shows it.
  *
- * Control characters other than tab and newline become "\x1b". C1 controls in UTF-8 (U+0080 to U+009F) become "\u009b", and single
- * bytes of these values "\x9b". All messages on standard error are escaped. Results and tables are escaped on a terminal, and
- * unchanged in files and pipes. */
+ * Tab and newline stay; other control characters become "\x1b", C1 controls in UTF-8 "\u009b", their single bytes "\x9b". Standard error
+ * is always escaped, results and tables only on a terminal. */
 
 enum { CLI_TERMINAL_CHUNK = 256 };
 
-/* Escape the next part of *text, which ends at `end`, into `out`, and advance *text. Returns the number of bytes in `out`; it is at least 1
- * while text is left. */
+/* Escape the next part of *text, before `end`, into `out`, and advance *text. Returns bytes in `out`, at least 1 while text is left. */
 size_t cli_terminal_escape(const char **text, const char *end, char out[CLI_TERMINAL_CHUNK]);
 
 /* Write a text, escaped. */
@@ -76,10 +73,9 @@ int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf
 
 /* --- the progress line ------------------------------------------------------------------------------------------------- */
 
-/* A progress line on a terminal: inputs done, fraction of the work done, inputs per second, time left.
+/* A progress line on a terminal: inputs done, fraction, inputs per second, time left.
  *
- * The total number of inputs is unknown. The fraction is that of a regular file's bytes that were read, corrected for inputs that were read
- * and are not finished. The line is drawn at most ten times a second, and erased before messages and at the end. */
+ * The fraction is that of a regular file's bytes read, corrected for unfinished inputs. At most ten drawings a second. */
 
 typedef struct cli_progress {
     int is_on;
@@ -101,8 +97,7 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
 /* Erase the progress line before something else is printed. `progress`: a cli_progress. */
 void cli_progress_erase(void *progress);
 
-/* Draw a status line on standard error over the previous status line, if standard error is a terminal. cli_status_erase() erases the line;
- * it does not use its argument. */
+/* Draw a status line over the previous one, if standard error is a terminal. cli_status_erase() ignores its argument. */
 void cli_status_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_status_erase(void *unused);
 
@@ -132,24 +127,22 @@ int cli_file_is_folder(const char *path);
 /* Whether two paths name the same existing file. */
 int cli_file_same(const char *a, const char *b);
 
-/* Refuse an output file that is also an input or another output, under any name or link, and two outputs on standard output. Call it
- * before any file is opened for writing. Reading a file twice is allowed, and so is writing twice to a device such as /dev/null.
+/* Refuse output files that are also an input or another output under any name, and two outputs on standard output. A file may be read
+ * twice, and a device written twice. Call before opening any file for writing.
  *   CLI_OK, or CLI_FAILED after a message */
 int cli_files_check(const cli_file *files);
 
 /* --- interruption ------------------------------------------------------------------------------------------------------ */
 
-/* Graceful interruption by Ctrl-C, kill or a closed terminal (SIGINT, SIGTERM, SIGHUP). The first signal asks the command to stop: it
- * writes finished results and statistics. A second signal of the same kind ends the process, as does the first if the command has not
- * called cli_interrupt_catch(). SIGQUIT and SIGXCPU end the process at once. Unfinished files are deleted in all cases. */
+/* Graceful interruption by SIGINT, SIGTERM or SIGHUP. The first signal lets the command write finished results. A second of the same
+ * kind, or the first without cli_interrupt_catch(), ends the process, as SIGQUIT and SIGXCPU do. Unfinished files are always deleted. */
 
 struct rill_workers;
 
 void cli_interrupt_catch(void);
-/* Register a file that is to be deleted if a signal ends the process. is: 1: register; 0: unregister. The path must stay valid while it is
- * registered. */
+/* Register (is: 1) or unregister (0) a file to delete if a signal ends the process. The path must outlive the registration. */
 void cli_interrupt_set_unfinished(const char *path, int is);
-/* Note whether an incomplete line is on the terminal (is: 1: yes; 0: no). If so, a signal that ends the process prints a line end first. */
+/* Note whether an incomplete line is on the terminal (is: 1: yes; 0: no); a fatal signal then prints a line end. */
 void cli_interrupt_set_line_drawn(int is);
 /* Name the workers whose run a signal stops; NULL: none. The workers must stay open until the next call of this function. */
 void cli_interrupt_set_workers(struct rill_workers *workers);

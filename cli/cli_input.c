@@ -75,8 +75,8 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     return RILL_OK;
 }
 
-/* Wait until the descriptor is readable, at most `seconds` (negative: without a limit). A closed pipe counts as readable. Returns 1 if
- * it is readable, 0 after `seconds`, and -1 after a signal that interrupts the run, or an error with errno. */
+/* Wait until the descriptor is readable or its pipe is closed. Negative `seconds`: no limit. Returns 1, 0 after `seconds`, or -1 after
+ * an interrupting signal or an error with errno. */
 static int wait_readable(const cli_input *input, double seconds)
 {
     struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},
@@ -285,8 +285,7 @@ static const char *file_path(const cli_input_files *s, int i)
     return s->n > 0 ? s->path[i] : NULL;
 }
 
-/* Check that all files can be opened, and add up their sizes; the first is open. A pipe is opened later, since opening it waits for a
- * writer. */
+/* Check that all files can be opened, and add up their sizes. Pipes are opened later: opening waits for a writer. */
 static int check_and_measure(cli_input_files *s)
 {
     s->size = s->input.size;
@@ -316,7 +315,6 @@ static void finish_file(cli_input_files *s)
     cli_input_close(&s->input);
 }
 
-/* Skip the first `bytes` bytes, before the first read. */
 static int skip_bytes(cli_input *input, int64_t bytes)
 {
     if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)
@@ -327,8 +325,7 @@ static int skip_bytes(cli_input *input, int64_t bytes)
     return CLI_OK;
 }
 
-/* Skip to the first line that begins at byte `from` of the current file or later. Reading begins one byte earlier, to see whether a
- * line ends there. */
+/* Skip to the first line that begins at byte `from` or later. The byte before shows whether a line ends there. */
 static int seek_line(cli_input_files *s, int64_t from)
 {
     const char *text;

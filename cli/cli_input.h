@@ -1,10 +1,9 @@
 /* Read lines from a file, a pipe or a terminal, in the form that rill_run() needs.
  *
- * A line ends with "\n", "\r\n" or the end of the file. It may have any length and contain any byte except NUL. A byte order mark at
- * the beginning is skipped. A regular file that becomes shorter while it is read is an error after its last complete line. On a pipe
- * or a terminal the reader does not block while the engine has work, but returns RILL_AGAIN. When it does block, it waits up to two
- * milliseconds after the first data for more, so that a fast writer fills a batch before decoding starts. Ctrl-C ends the wait like
- * the end of the input (interrupt.c). */
+ * A line ends with "\n", "\r\n" or the end of the file. NUL bytes are errors, and a byte order mark is skipped. A file that shrinks
+ * while it is read is an error after its last complete line. While the engine has work, the reader does not block but returns
+ * RILL_AGAIN. Otherwise it waits for data, and up to two milliseconds for more, to fill a batch. Ctrl-C ends the wait like the end of
+ * the input. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -40,8 +39,8 @@ rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *pat
 /* Return the next line; a rill_read_fn whose user is a cli_input. A line with a NUL byte is RILL_ERR_INPUT. */
 rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);
 
-/* Call take(user, ...) for each line, until it returns another code than CLI_OK. is_bad: the line has a NUL byte, and `line` is a message
- * about it. Returns the last code; CLI_FAILED after a message if the file cannot be read. */
+/* Call take(user, ...) for each line while it returns CLI_OK. is_bad: the line has a NUL byte; `line` is a message. Returns the last
+ * code, or CLI_FAILED after a message if reading fails. */
 int cli_input_each(cli_input *input, int (*take)(void *user, const char *line, size_t length, int is_bad), void *user);
 
 /* Close the file and free the buffer; accepts a zeroed input. */
@@ -50,17 +49,15 @@ void cli_input_close(cli_input *input);
 /* Read all lines of `path` ("-" is standard input). CLI_OK, or CLI_FAILED after a message with the number of the bad line. */
 int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path);
 
-/* Read the two tab-separated columns of `path`. A line without a tab is an error. The caller frees both, even after an error. CLI_OK,
- * or CLI_FAILED after a message. */
+/* Read the two tab-separated columns of `path`. The caller frees both, even after an error. CLI_OK, or CLI_FAILED after a message. */
 int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ctx, const char *path);
 
 /* --- several files, or a part of them ---------------------------------------------------------------------------------- */
 
-/* Input of a run: the lines of one or several files in order, or one shard of them.
+/* Input of a run: the lines of files in order, or one shard of them.
  *
- * Shard I of N has the lines whose first byte lies in the I-th of N equal ranges of all bytes. Each line belongs to one shard, so joining
- * the outputs of all shards in order gives the output of the whole, and shards run independently. Lines before the shard are counted, so
- * that line numbers and ids refer to the whole input. Shards need regular files, whose sizes are known. */
+ * Shard I of N has the lines whose first byte lies in the I-th of N equal ranges of bytes. The shards' outputs joined in order are the
+ * output of the whole. Line numbers and ids refer to the whole input. Shards need regular files. */
 
 typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */
@@ -82,14 +79,13 @@ typedef struct cli_input_files {
     rill_context *ctx;
     const char *const *path; /* [n] paths of the files, borrowed */
     int n, file_index;
-    /* [n] index of the first line of each file, counted from the first line of the shard. Negative for the file in which the shard begins:
-     * minus the number of its lines before the shard. */
+    /* [n] index of each file's first line, from the shard's first line; negative: minus the lines before the shard in its first file */
     int64_t *first_lines;
     int64_t file_offset;          /* byte offset of the current file in the whole input */
     int64_t begin_byte, end_byte; /* byte range of the shard; end_byte -1: no shard */
 } cli_input_files;
 
-/* Open `n` files. Without files, standard input is read; "-" is standard input too. All files are checked before the first is read.
+/* Open files. "-" or n = 0: standard input. All are checked before the first is read.
  *   path: [n], borrowed until cli_input_files_close()
  *   CLI_OK, or CLI_FAILED after a message */
 int cli_input_files_open(cli_input_files *source, rill_context *ctx, const char *const *path, int n,
@@ -132,8 +128,7 @@ typedef struct cli_nbest {
     int truncated;                     /* 1: a field of the line marks the output as truncated */
 } cli_nbest;
 
-/* Parse an id of at most 18 digits that is followed by the separator `bar`. Returns the length of both in bytes, or 0 if the line does not
- * begin so. */
+/* Parse an id of at most 18 digits and the separator `bar`. Returns their length in bytes, or 0. */
 size_t cli_nbest_id(const char *line, size_t length, const char *bar, int64_t *id);
 
 /* Split a line into fields. Returns 1, or 0 if it does not begin with "ID ||| ". */

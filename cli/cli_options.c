@@ -75,8 +75,7 @@ static const cli_option *find(const parser *p, const char *name, size_t length, 
     return NULL;
 }
 
-/* Return a hint which option replaces `word`, an option of other programs that rill does not have; NULL: `word` is not known.
- * rill_refused_option() has further hints. */
+/* Return a hint about `word`, an option of other programs; NULL: unknown. rill_refused_option() has further hints. */
 static const char *foreign_option(const char *word)
 {
     static const rill_option foreign[] = {
@@ -123,8 +122,8 @@ static int is_option(const char *word)
     return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
 }
 
-/* Whether the word after an option is not its value, so that the value is missing. A value may begin with a dash, as in "-1". After
- * --n-best and --normalize, which need no value in Marian, any option means that the value is missing, as in "--n-best -b 12". */
+/* Whether an option's value is missing. A value may begin with a dash, as "-1". After --n-best and --normalize, which need no value in
+ * Marian, any option means a missing value. */
 static int is_value_missing(const cli_option *option, const char *next)
 {
     const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
@@ -217,8 +216,7 @@ static int parse_long(parser *p, int *arg_index)
     return take_option(p, option, value);
 }
 
-/* Parse a word of short options at argv[*arg_index], such as -abc: its letters are switches, up to one that takes the rest of the word as
- * its value. */
+/* Parse short options such as -abc: switches, up to one that takes the rest of the word as its value. */
 static int parse_letters(parser *p, int *arg_index)
 {
     const char *word = p->argv[*arg_index] + 1;
@@ -362,8 +360,7 @@ static int print_help(const parser *p)
     return cli_flush_stdout();
 }
 
-/* Whether the word should follow "=", as "hard" in "--alignment hard": the previous word `last` is an option with an optional value, and
- * no file has this name. */
+/* Whether the word should follow "=", as "hard" in "--alignment hard": `last` has an optional value, and no such file exists. */
 static int is_stray_value(const parser *p, const char *last, const char *word)
 {
     if (strncmp(last, "--", 2) || !last[2] || strchr(last, '=')) return 0;
@@ -428,8 +425,8 @@ static char row_letter(const rill_option *row)
     return 0;
 }
 
-/* Append an option, and a row that ends the table. `domain`: the domain that has the option; NULL: no domain. If an earlier domain has an
- * option of the same name, only the name of `domain` is added to its row, and help shows the earlier domain's text. */
+/* Append an option and the final row of the table. `domain`: the domain that has the option, or NULL. If another domain has the name
+ * already, its row stays. */
 static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option *row, const char *domain)
 {
     cli_option *table = rows->table[group];

@@ -1,9 +1,8 @@
 /* Commands as tables, and a parser of their command lines.
  *
- * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, and "--" before arguments that begin with
- * a dash. Options may have aliases, and "_" equals "-" in a name. Names are not abbreviated, because an abbreviation could mean another
- * option after an option is added. The message about an unknown name suggests the nearest known one. --help prints all options and -h
- * the main ones; neither needs an entry in a table. */
+ * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--" before arguments with a dash. "_" equals "-"
+ * in names. Names are not abbreviated, so that new options change no meaning. --help prints all options and -h the main ones, without an
+ * entry in a table. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -26,8 +25,8 @@ typedef int (*cli_take_fn)(void *command, const struct cli_option *option, const
 typedef struct cli_option {
     const char *name; /* name without dashes; NULL ends a table */
     char letter;      /* short form, such as 'k' for -k; 0: none */
-    /* name of the value in help texts: one letter for a number, SIZE for a number of bytes. NULL or "": a switch; "[=NAME]": a value is
-     * optional and follows "=" */
+    /* name of the value in help texts: one letter for a number, SIZE for bytes. NULL or "": a switch; "[=NAME]": an optional value after
+     * "=" */
     const char *argument;
     const char *help;
     /* offset, in the command's struct, of the member that receives the value; a switch sets an int to 1 */
@@ -45,7 +44,6 @@ typedef struct cli_option {
     char domains[CLI_DOMAIN_NAMES_MAX]; /* domains that have the option, as "mt, semparse"; "": help shows none */
 } cli_option;
 
-/* Whether the option takes no value. */
 int cli_option_is_switch(const cli_option *option);
 
 /* Options from the library's tables (rill/option.h): options of domains, search settings, heuristics, scorers and schedulers, and outputs.
@@ -66,9 +64,8 @@ typedef struct cli_option_rows {
     const char *hidden;
 } cli_option_rows;
 
-/* Fill the tables from everything registered so far. May be called again after plugins are loaded.
- *   take: function that receives the values of all these options; hidden: name of a setting for which the command has an option of its own,
- *   NULL: none
+/* Fill the tables from everything registered so far; call again after loading plugins.
+ *   take: receives the values of these options; hidden: a setting for which the command has its own option, or NULL
  *   CLI_OK or CLI_FAILED after a message */
 int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx, cli_take_fn take, const char *hidden);
 void cli_option_rows_free(cli_option_rows *rows); /* accepts a zeroed struct */
@@ -94,8 +91,8 @@ typedef struct cli_command {
     const char *epilogue;     /* end of --help: examples and exit codes */
     const char *main_options; /* names of the options that -h shows, separated by spaces; NULL: -h equals --help */
     const char *hidden;       /* a setting that is no option of this command; NULL: none */
-    /* The positional argument: its name, as "run file", and the offset of the member that takes it; or a function that handles each
-     * argument and returns an exit code. If neither is set, the command takes no arguments. */
+    /* The positional argument: a name and a member's offset, or a function that takes each argument and returns an exit code. Neither:
+     * no arguments. */
     const char *argument;
     size_t argument_member;
     int (*take_argument)(void *command, const char *value);
@@ -115,8 +112,8 @@ extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidenc
 int cli_option_rows_check(const cli_command *command, const cli_option_rows *rows);
 
 /* Parse argv[1..argc).
- *   self: the command's struct; rows: the options from the library's tables; NULL: the command has none of them
- *   helped: set when help was printed and the command should end; NULL in a first pass, which ignores --help and unknown options
+ *   self: the command's struct; rows: the library's options, or NULL
+ *   helped: set if help was printed and the command should end. NULL: a first pass, which ignores --help and unknown options
  *   CLI_OK, or another exit code after a message */
 int cli_parse(const cli_command *command, void *self, const cli_option_rows *rows, int argc, char **argv, int *helped);
 

@@ -10,8 +10,8 @@
 
 enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
 
-/* Resolve the path of a report. NULL if the file must be written in place: it is not a regular file, it has several hard links, or it
- * belongs to another user. Replacing such a file would break the links or change its owner. */
+/* Resolve the path of a report. NULL: write in place, because the file is not regular, or renaming would break hard links or change the
+ * owner. */
 static char *replaceable_path(const char *path)
 {
     struct stat info;
@@ -236,8 +236,7 @@ void cli_output_text(cli_output *output, const char *text, size_t length, cli_ou
 
 /* --- files that must differ -------------------------------------------------------------------------------------------- */
 
-/* Existing files are compared by device and inode, since a file may have several names. A
- * file that does not exist yet is compared by its directory and its name. */
+/* Existing files are compared by device and inode, others by directory and name. */
 typedef struct identity {
     int is_known;
     struct stat info;     /* identity of the file, or of its directory if the file does not exist */
@@ -297,8 +296,7 @@ int cli_file_same(const char *a, const char *b)
     return !x.new_name && same(&x, &y);
 }
 
-/* Report an error if the output `b` is the same file as `a`. The same terminal, socket or pipe may be read and written, because only a
- * regular file would lose its content. */
+/* Report an error if `b` is the same regular file as `a`. Terminals, sockets and pipes may be read and written. */
 static int check_pair(const cli_file *a, const cli_file *b)
 {
     identity x = identify(a), y = identify(b);

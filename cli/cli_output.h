@@ -1,12 +1,10 @@
 /* A buffered writer of one file, and two formats of results: plain lines and Moses n-best lists.
  *
- * There are two kinds of output. Results, traces and tables are streams. They are written directly, so that other programs can follow
- * them and finished lines survive a failure. A report is useful only as a whole. It is written to NAME.PROCESS.partial in the same
- * directory and renamed to NAME when it is closed. If writing fails, the old file stays. Files that are not regular, belong to another
- * user or have several hard links are written in place.
+ * Streams (results, traces, tables) are written directly, so that readers can follow them. Reports are written to NAME.PROCESS.partial
+ * in the same directory and renamed when closed; on an error the old file stays. Files that are not regular, belong to another user or
+ * have several hard links are written in place.
  *
- * The first error ends all writing. cli_output_close() prints its message once. If the reader of a pipe has closed it, there is no
- * message, and the command ends with CLI_CLOSED. */
+ * The first error ends all writing; cli_output_close() prints its message once. A closed pipe gives no message, but CLI_CLOSED. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -32,8 +30,7 @@ typedef struct cli_output {
 
 typedef enum cli_output_kind { CLI_STREAM, CLI_REPORT } cli_output_kind;
 
-/* Create the file `path`; NULL or "-" is standard output. A file that was opened for reading through `ctx` is refused. CLI_OK or
- * CLI_FAILED after a message. */
+/* Create `path`; NULL or "-": standard output. Refuses a file that `ctx` has opened for reading. CLI_OK or CLI_FAILED after a message. */
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind);
 
 /* After an error, now or in an earlier call, nothing is written. A terminal shows control characters in escaped form (message.c). */
@@ -41,8 +38,7 @@ void cli_output_write(cli_output *output, const char *bytes, size_t length);
 void cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A callback with which the library writes bytes; its user pointer is a cli_output. */
 rill_status cli_output_bytes(void *output, const void *bytes, size_t length);
-/* Forms in which cli_output_text() writes a text as a single line. The line is single also for readers that split at Unicode's line breaks,
- * as Python's splitlines() does. */
+/* Forms in which cli_output_text() writes a single line, also for readers that split at Unicode's line breaks. */
 typedef enum cli_output_form {
     CLI_LINE, /* a space replaces each line break */
     CLI_CELL, /* a space replaces each line break and each tab */
@@ -62,8 +58,7 @@ void cli_output_discard(cli_output *output);
 typedef enum cli_output_format {
     CLI_FORMAT_PLAIN,    /* one line per input: the best output, or an empty line */
     CLI_FORMAT_NUMBERED, /* "ID<TAB>OUTPUT", for results in order of completion */
-    /* One line per output: "ID ||| OUTPUT ||| logp= L length= N ||| SCORE". Extra fields follow OUTPUT. " truncated= 1" follows N if
-     * the output was cut short. */
+    /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE" per output. Extra fields follow OUTPUT; " truncated= 1" follows N. */
     CLI_FORMAT_NBEST,
 } cli_output_format;
 
@@ -78,20 +73,19 @@ typedef struct cli_form {
     int has_ids;         /* 1: write the ids of the actions instead of the text */
 } cli_form;
 
-/* Write the n-best line of an output. text: NULL means the output's own text, or its ids. columns: further columns before the extra
- * fields, each after " ||| ". */
+/* Write an n-best line. text NULL: the output's text or ids. columns: further columns before the extra fields, each after " ||| ". */
 void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
                        const rill_output *o);
 
 /* Write one result. Ids count from 0. */
 void cli_output_result(cli_output *output, const cli_form *form, const rill_result *result);
 
-/* Return the value of an option on the command line or in the run file, "" for a switch that is on; NULL: it is not set. */
+/* Return an option's value on the command line or in the run file; "": a switch; NULL: not set. */
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 
-/* Set all of the form but its format, and request the extra fields from the domain: the search config's setup then points into the form.
- * CLI_OK or CLI_FAILED after a message. */
+/* Set the form except its format, and request extra fields: the search config's setup then points into the form. CLI_OK or CLI_FAILED
+ * after a message. */
 int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config);
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
@@ -115,21 +109,20 @@ void cli_pretty_end(cli_pretty *pretty);
 
 /* --- results as JSON --------------------------------------------------------------------------------------------------- */
 
-/* Results as JSON, in the shape that JSON lines and HTTP share. Any thread.
+/* Results as JSON, for JSON lines and HTTP. Any thread.
  *
  *   {"outputs": [{"text", "score", "path_score", "logp", "length", "finish_reason", ...}], "warnings": [TEXT, ...],
  *    "error": {"code", "message"}}
  *
- * An output that is proved optimal has "certified": true. On request it has "ids", "tokens": [{"text", "id", "logprob"}] and the fields of
- * rill_engine_setup by name. "error" exists only after a failure. Infinite numbers are null. */
+ * Optional members: "certified": true for outputs proved optimal, "ids", "tokens": [{"text", "id", "logprob"}], and fields of
+ * rill_engine_setup. "error" exists only after a failure. Infinite numbers are null. */
 
 /* A JSON string from UTF-8; invalid bytes become U+FFFD. */
 json_t *cli_json_text(const char *text, size_t length);
 /* A JSON number; null if `value` is infinite, because JSON has no infinite numbers. */
 json_t *cli_json_real(double value);
 
-/* Convert a result. The form's word scores are the member "tokens", with the texts of the model's actions. Returns a new reference, NULL
- * when out of memory. */
+/* Convert a result. Word scores become "tokens", with the texts of the model's actions. Returns a new reference; NULL: out of memory. */
 json_t *cli_result_json(const rill_model *model, const cli_form *form, const rill_result *result);
 
 /* The object {"code", "message"}. Returns a new reference, NULL when out of memory. */

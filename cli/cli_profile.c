@@ -4,8 +4,7 @@
 
 /* --- collecting --------------------------------------------------------------------------------------------------- */
 
-/* Add the counters of an operation to the entry with the same program and operation name, or append an entry. Returns 0 if out of memory,
- * else 1. */
+/* Add an operation's counters to its entry, or append an entry. Returns 0 if out of memory, else 1. */
 static int add_operation(cli_profile *p, const rill_op_profile *op)
 {
     int i = 0;

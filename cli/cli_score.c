@@ -1,7 +1,7 @@
 /* rill score: compute the log-probabilities of given outputs.
  *
- * Each output is decoded as an input with a beam of one and a scorer that allows only the path of this output (forced_decode.c). So it
- * uses the same engine as `rill decode`, with batches, workers and every domain, and a hypothesis gets the same score to the bit.
+ * Each output is decoded with a beam of one and a scorer that allows only its path (forced_decode.c). Scores equal those of `rill
+ * decode` to the bit.
  *
  * Sections: pairs · the command's state · options · reader and writer of the run · preparing · the command. */
 
@@ -11,14 +11,12 @@
 
 /* --- pairs ------------------------------------------------------------------------------------------------------------- */
 
-/* Pairs of an input and an output for `rill score`.
+/* Pairs of an input and an output: two tab-separated columns, or two files.
  *
- * Sources are two columns of one file, separated by a tab, or two files. Of two files, the second has an output on each line, or is an
- * n-best list, "ID ||| OUTPUT ||| ...", whose ids count input lines from 0. Ids must ascend, so that both files are streamed. */
+ * The second file has one output a line, or is an n-best list whose ascending ids count input lines from 0. */
 /* A pair of an input and an output. Its texts follow the struct in memory. */
 typedef struct given_pair {
-    /* doubly linked list of all pairs: `link` points to the pointer to this pair. With the list, pairs without a result are freed when a
-     * run fails. */
+    /* doubly linked list of all pairs, to free those without a result; `link` points to the pointer to this pair */
     struct given_pair *next, **link;
     int64_t id;       /* number of the input, from 0 */
     const char *text; /* the output's text */
@@ -191,8 +189,8 @@ static rill_status read_columns(given_outputs *given, int may_block, given_pair 
     return made;
 }
 
-/* Read the next pair and the text of its input, which is valid until the next call. The caller frees *pair with free_pair(); it is
- * NULL for a bad line, whose *text is the message. Returns as a rill_read_fn. */
+/* Read the next pair; the input text is valid until the next call. *pair: freed with free_pair(); NULL for a bad line, with the message
+ * in *text. Returns as a rill_read_fn. */
 static rill_status read_given(given_outputs *given, int may_block, given_pair **pair, const char **text, size_t *length)
 {
     const char *line = NULL;
@@ -225,8 +223,7 @@ typedef struct score {
     given_outputs given;
     cli_output output;
     cli_form form;
-    /* Arguments of all scorers for one request: NULL for each scorer of the run, which keeps its own arguments, then the output to score
-     * for the scorer `given`. */
+    /* Arguments of all scorers for one request. NULL: the scorer keeps its own. The last one is the output for the scorer `given`. */
     const char **scorers;
     rill_text arguments;    /* arguments of the scorer `given`: the output to score, as text */
     rill_settings settings; /* settings of a request whose output has no end action */

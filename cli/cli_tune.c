@@ -1,9 +1,8 @@
-/* rill tune: find settings with the best quality at each cost; and the sweeps of `rill run`. A Lua script has a grid of settings, or, for
- * tune, its own search function.
+/* rill tune: find settings with the best quality at each cost; and the sweeps of `rill run`. A Lua script has a grid of settings or a
+ * search function.
  *
- * Quality is the metric of the dev set's first outputs, or of the best output of each input (oracle). Cost is the number of expanded
- * candidates, which is equal on every machine and in every run. The Pareto front contains the configurations that no other one beats in
- * both.
+ * Quality is the metric of the dev set's first or best outputs (oracle). Cost is the number of expanded candidates, equal on every
+ * machine.
  *
  * Sections: tables · sweeps · trials · output · preparing · the command. */
 #include <math.h>
@@ -99,8 +98,7 @@ static void write_row(const table *t, cli_output *output, const cli_point *point
     cli_output_write(output, "\n", 1);
 }
 
-/* Start a table of trials. of_grid 1: the columns are wide enough for all values of the script's grid; 0: for the values of the
- * configurations evaluated so far. */
+/* Start a table of trials. of_grid: size the columns for 1: all values of the grid, 0: the configurations evaluated so far. */
 static void start_table(table *t, const cli_trials *trials, int of_grid)
 {
     *t = (table){.metric = trials->set.kind,
@@ -118,8 +116,7 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
 
 /* --- sweeps ------------------------------------------------------------------------------------------------------------ */
 
-/* Evaluate all configurations of the script's grid in order, until one fails. If `t` is not NULL, write the row of each configuration as
- * soon as it is evaluated. */
+/* Evaluate the grid's configurations in order until one fails. Writes each row at once if `t` is not NULL. */
 static int try_grid(cli_trials *trials, const table *t, cli_output *output)
 {
     const cli_runfile *runfile = trials->runfile;

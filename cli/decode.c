@@ -1,8 +1,7 @@
-/* rill decode: decode input lines. Also rill run, which takes a run file as its argument.
+/* rill decode: decode input lines. Also rill run, which takes a run file.
  *
- * Checks come early and output files are created late: first the options, then the files, then the model, and the output last. A
- * mistake is therefore reported before the model is loaded, and destroys no old result. An input that fails is reported with its line
- * number and does not stop the run.
+ * Options, files and model are checked first and the output is created last, so that a mistake destroys no old result. A failed input is
+ * reported and does not end the run.
  *
  * Sections: options · reader and writer of the run · preparing · running · the command. */
 #include <unistd.h>
@@ -250,8 +249,7 @@ static int open_outputs(decode *d)
     return code == CLI_OK ? cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM) : code;
 }
 
-/* Choose the format from the resolved settings. Results in order of completion need ids. --n-best 1 is a list too, so that scripts
- * need no special case. */
+/* Choose the format from the resolved settings. Completion order needs ids. --n-best 1 is a list too. */
 static cli_output_format choose_format(const decode *d)
 {
     if (cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1) return CLI_FORMAT_NBEST;
@@ -316,8 +314,7 @@ static int configure(decode *d)
     return code;
 }
 
-/* Whether several workers are likely to be faster: for a pipe, or a file of at least 64 KiB. A trace needs one engine, and one engine
- * makes better use of a memory limit than several. */
+/* Whether several workers are probably faster: for a pipe, or a file of at least 64 KiB. Traces and memory limits favour one engine. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };

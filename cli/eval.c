@@ -1,9 +1,7 @@
 /* rill eval: measure the quality of outputs.
  *
- * There are three input formats: plain lines in the order of the references, lines "ID<TAB>OUTPUT" in any order, and Moses n-best
- * lists. The first line that is not empty decides. Ids count from 0 and select the reference. In an n-best list, the first line of an
- * id is the output and all lines of the id take part in the oracle. A reference without a line, or with an empty line, counts as
- * missing: `rill decode` writes no line, or an empty one, for a failed input.
+ * The first non-empty line decides the format: plain lines in order, "ID<TAB>OUTPUT", or Moses n-best lists. Ids count references from
+ * 0. An id's first n-best line is the output; all take part in the oracle. An absent or empty line is a missing output.
  *
  * Sections: reading hypotheses · reporting · the command. */
 
@@ -51,7 +49,7 @@ static cli_output_format form_of(const char *line, size_t length)
     return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
-/* Whether `text` has " ||| " fields after the output. If the reference of input i has bars too, the bars are part of the text. */
+/* Whether `text` has " ||| " fields after the output. Bars are text if reference i has bars too. */
 static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
 {
     static const char bar[] = " ||| ";
@@ -110,8 +108,7 @@ static int take_plain(eval *e, const char *line, size_t length)
     return i < e->metric.n && length > 0 ? judge(e, i, line, length) : CLI_OK;
 }
 
-/* Take a line of the hypotheses. A line with a NUL byte counts as an empty output. The first line that is not empty decides which of the
- * input formats is read. */
+/* Take a line of hypotheses; a line with a NUL byte counts as empty. The first non-empty line decides the format. */
 static int take_line(void *user, const char *line, size_t length, int is_bad)
 {
     eval *e = user;

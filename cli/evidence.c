@@ -1,7 +1,6 @@
 /* rill evidence: compute n-gram posteriors from n-best lists or lattices.
  *
- * Memory holds one input at a time: lines of an input must be adjacent, and ids must ascend. A bad line is reported with its number
- * and skipped.
+ * Memory holds one input, so ids must ascend and an input's lines be adjacent. Bad lines are reported and skipped.
  *
  * Sections: lines · actions · n-best lists · lattices · inputs · the command. */
 #include <math.h>
@@ -165,8 +164,8 @@ static int compare_arcs(const void *left, const void *right)
     return a->first < b->first ? -1 : 1; /* keep the order in which edges were read */
 }
 
-/* Add the edges of a lattice. A token of several actions needs extra nodes between its two nodes, so nodes are renumbered: place[node]
- * is the new number of a node, and the extra nodes of its outgoing edges follow it. Paths end in the node `last`. */
+/* Add the edges of a lattice. A token of several actions needs extra nodes. place[node] is a node's new number; the extra nodes of its
+ * outgoing edges follow it. Paths end in `last`. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
     rill_status status = RILL_OK;
@@ -213,7 +212,6 @@ static void note_without(evidence *e, int64_t first, int64_t n)
     e->without += n;
 }
 
-/* Finish the current input after its last line. */
 static int end_input(evidence *e)
 {
     rill_status status = RILL_OK;

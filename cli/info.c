@@ -159,8 +159,7 @@ static void print_config(const cli_session *session)
     json_decref(root);
 }
 
-/* Print a description of the opened model. If the model cannot be opened, print the reason as part of the description. A model without a
- * usable tokenizer is then opened without a tokenizer. */
+/* Describe the opened model, or the reason why it cannot be opened. A model whose tokenizer is unusable is opened without it. */
 static int print_what_opens(cli_session *session)
 {
     const int code = cli_session_open(session);

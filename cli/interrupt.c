@@ -1,11 +1,9 @@
 /* Graceful interruption; see cli.h.
  *
- * The handler uses data of the main thread, so it runs in that thread only. Threads of rill block all signals. A signal that reaches a
- * thread of another library is forwarded to the main thread. So the main thread does nothing else while the handler deletes unfinished
- * files or stops the workers.
+ * The handler runs only in the main thread, whose data it uses. Threads of rill block all signals; a thread of another library forwards
+ * them.
  *
- * The handler also writes a byte to a pipe that every wait polls. Otherwise a signal just before the wait, or on another thread, would
- * not end the wait. */
+ * The handler also writes a byte to a pipe that every wait polls. Otherwise a signal just before a wait would not end it. */
 #include "cli.h"
 
 #include <errno.h>
@@ -38,8 +36,7 @@ static void die_of_signal(int signal_number)
     raise(signal_number);
 }
 
-/* If the run has not stopped some seconds after the first signal, print how to end it at once. The cause may be a script that loops, a long
- * timestep, or a pipe that nobody reads. */
+/* Print how to end the run at once if it has not stopped some seconds after the first signal. */
 static void handle_alarm(int signal_number)
 {
     static const char message[] = "rill: not stopped yet: the same signal again ends it at once\n";

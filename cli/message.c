@@ -96,8 +96,7 @@ int cli_parse_size(const char *option, const char *text, int64_t min, int64_t ma
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
 
-/* Code of the control character at `pos`, or 0. C1 controls (U+0080 to U+009F) count as single bytes too, because a terminal that does
- * not use UTF-8, or meets invalid UTF-8, may obey them. */
+/* Code of the control character at `pos`, or 0. Single bytes of C1 controls count: terminals without UTF-8 obey them. */
 static unsigned control_code(const char *pos, size_t bytes)
 {
     const unsigned char first = (unsigned char)pos[0], second = bytes == 2 ? (unsigned char)pos[1] : 0;
@@ -181,8 +180,7 @@ static void format_time(double seconds, char *out, size_t size)
         snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
 }
 
-/* Estimate the fraction of the work that is done, or -1: the fraction of bytes that were read, times the fraction of read inputs that are
- * done. */
+/* Estimate the fraction of work done, or -1: fraction of bytes read × fraction of read inputs done. */
 static double share_done(const cli_progress_position *p)
 {
     if (p->size <= 0 || p->read <= 0) return -1;

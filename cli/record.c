@@ -1,7 +1,5 @@
-/* Inputs in TSV rows and JSON objects; see record.h.
- *
- * For a JSON object, the closing brace is cut from the text of the input line, and the members of the result are appended. The object is
- * not serialised again, so numbers keep their digits and members their order.
+/* Inputs in TSV rows and JSON objects; see record.h. A result's members are inserted before the input's closing brace, so numbers keep
+ * their digits.
  *
  * Sections: storing · parsing · rows · objects · constraints. */
 #include "record.h"
@@ -192,8 +190,7 @@ static const char *find_request_key(const char *key)
     return NULL;
 }
 
-/* Find the first member that has the name of a setting or of a member of a `rill serve` request, and was not reported before in this
- * run. It may be user data, or a misplaced option. NULL: none. */
+/* Find the first unreported member named as a setting or as a member of `rill serve` requests: possibly a misplaced option. NULL: none. */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
     const char *key;

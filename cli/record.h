@@ -1,7 +1,5 @@
-/* Structured input lines: tab-separated rows, or JSON objects.
- *
- * An input line may have columns or members besides the text to decode. The line is stored until its result is written. The result
- * becomes new columns at the end of the row, or new members of the object; the stored text is not changed. */
+/* Structured input lines: tab-separated rows, or JSON objects. The line is stored until its result becomes new columns or members at its
+ * end; the stored text is unchanged. */
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
 
@@ -37,27 +35,24 @@ int cli_records_column(const char *text);
 /* Start according to --tsv-column=N and --jsonl[=KEY]; NULL: not set, "": set without a value. CLI_OK, or CLI_FAILED after a message. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
-/* Read a JSON object of options. Its search settings go into a new search config, which takes all other settings from `run`. Its options
- * of the domain are appended to `input_options`.
- *   gives_way: what happens if the object contradicts an option of `run`. 0: the object is refused; 1: the object's option replaces that of
- *   `run`
- *   *source, *out: freed by the caller, also after an error; set to NULL before
+/* Read a JSON object of options into a search config based on `run`; domain options are appended to `input_options`.
+ *   gives_way: a contradictory option of `run` refuses the object (0) or is replaced (1)
+ *   *source, *out: freed by the caller, also after an error; NULL before
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, const rill_search_config *run,
                                 int gives_way, const json_t *object, rill_text *input_options,
                                 rill_option_source **source, rill_search_config **out);
 
-/* Extract the text of a request from its line, which was read with `status`. The text is valid until the next call. Sets the request's
- * settings and domain options from the object, and request->user for cli_records_write().
+/* Extract a request's text, valid until the next call, from its line, read with `status`. Sets settings, domain options, and
+ * request->user for cli_records_write().
  *   RILL_OK · RILL_ERR_INPUT, the text is the message · RILL_ERR_MEMORY */
 rill_status cli_records_take(cli_records *records, rill_status status, rill_request *request);
 
-/* Return the name of a member of the result's input object that is probably a misplaced option, or that belongs in a `rill serve`
- * request. *why: why the member is not read, static memory. Each name is returned once per run. NULL: there is no such member. */
+/* Return a member of the result's input object that is probably a misplaced option, once per run; NULL: none. *why: the reason, static
+ * memory. */
 const char *cli_records_suspect_key(const rill_result *result, const char **why);
 
-/* Write a result together with the rest of its line, and free the stored line. If the format numbers its lines, a row begins with the
- * number. */
+/* Write a result with the rest of its line, and free the stored line. Numbered formats begin rows with the number. */
 void cli_records_write(cli_records *records, cli_output *output, const cli_form *form, const rill_result *result);
 
 /* Free all memory, including lines that wait for results; accepts a zeroed struct. */
@@ -87,8 +82,7 @@ void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */
 /* Wait until the line of the next input has been read or the file has ended. RILL_OK · RILL_AGAIN */
 rill_status cli_constraints_wait(cli_constraints *c, int may_block);
 
-/* Add the constraints of the line to a request that was read with `status`. Returns `status`, or RILL_ERR_INPUT if the constraint line
- * is missing or malformed. */
+/* Add the line's constraints to a request read with `status`. Returns `status`, or RILL_ERR_INPUT if they are missing or malformed. */
 rill_status cli_constraints_apply(cli_constraints *c, rill_context *ctx, rill_status status, rill_request *request);
 
 #endif

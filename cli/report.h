@@ -19,8 +19,8 @@ typedef struct cli_profile {
 /* Let the engines of these workers count operations. RILL_OK · a negative status, with the error in `ctx` */
 rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers);
 
-/* Add the counters of the workers to the profile. Measures the machine's limits first, unless an earlier call has. Names are borrowed
- * from the model. RILL_OK · a negative status, with the error in `ctx` */
+/* Add the workers' counters to the profile. The first call measures the machine's limits. Names are borrowed from the model.
+ *   RILL_OK · a negative status, with the error in `ctx` */
 rill_status cli_profile_take(cli_profile *profile, rill_context *ctx, rill_workers *workers);
 
 /* Print a table with one line per operation. In each program the most expensive operation comes first. */
@@ -41,7 +41,6 @@ typedef struct cli_shortfalls {
     const char *why;     /* reason for the first of the n_fewer inputs, static memory */
 } cli_shortfalls;
 
-/* Count one result. */
 void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result);
 
 typedef struct cli_report {
@@ -91,8 +90,7 @@ int cli_json_replaces_table(const char *path);
 
 /* The options that are in effect, for reports: `rill info`, --stats, traces and GET /v1/models. */
 
-/* Whether a resolved setting affects the search: it differs from its default, or belongs to a part of the search that is on. The method
- * is always in effect. */
+/* Whether a resolved setting affects the search: it is not the default, its part of the search is on, or it is the method. */
 int cli_option_is_in_effect(const rill_settings *settings, int has_heuristics, const rill_option *row);
 
 /* Write a value in a form that the option accepts: "true", "0.5", "1/6". Returns `out`. */

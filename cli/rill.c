@@ -1,8 +1,7 @@
-/* rill: the command. Finds the subcommand and calls it; each subcommand has its own file.
+/* rill: find the subcommand and call it.
  *
- * Exit codes of all subcommands: 0 success; 1 wrong usage or failure; 2 finished, but some inputs failed; 130, 143 or 129 after Ctrl-C,
- * kill or a closed terminal; 141 when the reader of the output has closed it, as in `rill decode ... | head`, in which case no message is
- * printed. */
+ * Exit codes: 0 success; 1 wrong usage or failure; 2 some inputs failed; 130, 143 or 129 after Ctrl-C, kill or a closed terminal; 141
+ * without a message if the reader closed the output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,9 +11,7 @@
 
 /* --- rill convert ------------------------------------------------------------------------------------------------------ */
 
-/* rill convert: run a converter. Converters are Python scripts, installed with rill or in tools/ of the sources.
- *
- * The command is replaced by the Python process (exec), so its output and exit code are the converter's. */
+/* rill convert: replace the process by a Python converter, installed with rill or in tools/ of the sources. */
 static const char SCRIPT[] = "convert_mt.py";
 
 /* Folders of the converters relative to the folder of the command: installed, then built. */
@@ -124,8 +121,8 @@ static int help_about(int argc, char **argv)
     return run(command, 2, arguments);
 }
 
-/* Open closed standard streams on /dev/null. Otherwise a file opened later would get the number of a standard stream, and results or
- * messages would go into it. They are opened in the wrong direction, so that reading or writing them fails and is reported. */
+/* Open closed standard streams on /dev/null, so that no later file gets their numbers. The wrong direction makes reading or writing fail
+ * visibly. */
 static int open_standard_streams(void)
 {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};

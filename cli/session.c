@@ -342,9 +342,8 @@ static const char *find_device(const cli_session *session)
     return name;
 }
 
-/* Number of workers: the number on the command line, otherwise 1, or one per available processor if the input is large, workers can
- * share the model and nothing else prevents it. 0: one worker per device other than the CPU. If the number depends on the device
- * `auto`, the device is resolved and stored in the session. */
+/* Number of workers. By default 1, or one per processor if the input is large and nothing prevents it. 0: one per device other than the
+ * CPU. May resolve the device `auto` and store it in the session. */
 static int count_workers(cli_session *session, const rill_domain *domain)
 {
     if (session->workers) return session->workers;

@@ -58,14 +58,12 @@ int cli_session_parse(cli_session *session, int argc, char **argv, int *helped);
 int cli_session_is_script(const char *path);
 /* Load a shared object, or a script if the name ends in ".lua", into a context. *script: the script, or NULL. */
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script);
-/* Load a plugin into the session's context. */
 int cli_session_load_plugin(cli_session *session, const char *path);
 /* Add a script of the session's context to the session. */
 void cli_session_add_script(cli_session *session, rill_script *script);
 /* Read the model's config.json, if a model is named, and fill in defaults for unset options. */
 int cli_session_configure(cli_session *session);
-/* Limit threads to the number of processors: threads of an operation wait for each other, which is slow when they share a processor.
- * Not for `rill check`, which compares numbers of threads. */
+/* Limit threads to the number of processors, because waiting threads are slow on a shared processor. Not for `rill check`. */
 void cli_session_limit_threads(cli_session *session);
 /* Prepare a run: call cli_session_configure() and cli_session_limit_threads(), and check that the domain is known. */
 int cli_session_prepare(cli_session *session);
@@ -83,28 +81,23 @@ void cli_session_end(cli_session *session);
 
 /* --- workers ----------------------------------------------------------------------------------------------------------- */
 
-/* Create the engines of the workers.
- *
- * A Lua state belongs to one thread, so each worker's context loads the scripts of the command line again, and the run file too. The
- * run file may set functions as search options, so each worker's engine is made from its own copy. */
+/* Create the workers' engines. Each worker's context loads the scripts and the run file again, because a Lua state belongs to one
+ * thread. Each engine has its own copy of the run file's options. */
 
-/* Call rill_workers_begin() with the setup of the search config. The caller may have changed its settings, but not its heuristics,
- * scorers, scheduler or budget function. search_config NULL: the setup has no functions of a script.
+/* Call rill_workers_begin() with the search config's setup. Settings may differ from the config, functions may not. NULL: no functions
+ * of a script.
  *   RILL_OK · a negative status, with the error in the session's context */
 rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
                               const rill_engine_setup *setup);
 
 /* --- run files --------------------------------------------------------------------------------------------------------- */
 
-/* Run files: runs described in Lua. `rill decode` and `rill bench` take them with --config FILE.lua, `rill run` and `rill tune` as an
- * argument.
+/* Run files: runs described in Lua, for --config FILE.lua or as the argument of `rill run` and `rill tune`.
  *
- * A run file's search options rank between the command line and the model's defaults. Command-line options override them one by one,
- * and an option for heuristics or scorers replaces the whole list of heuristics or scorers. The run file must be valid alone. Options
- * in it that do not fit the method on the command line are ignored with a warning, so that `rill run run.lua --method greedy` works for
- * comparisons. All other values are defaults of options.
+ * Search options rank between the command line and the model's defaults; lists of heuristics or scorers are replaced as a whole. A run
+ * file must be valid alone. Options that do not fit the command line's method are ignored with a warning. Other values are defaults.
  *
- * A run file may come from someone else. It may name files to read. Native plugins and files to write need the user's permission. */
+ * A run file may be untrusted: native plugins and files to write need the user's permission, files to read do not. */
 
 typedef struct cli_runfile {
     const char *path; /* path of the run file; NULL: no run file */
@@ -117,13 +110,12 @@ typedef struct cli_runfile {
     cli_session *session;
 } cli_runfile;
 
-/* Run the script, load its plugins, and set the options and files of the session that the command line leaves open. Native plugins
- * need the user's permission. Call it after parsing options and before cli_session_configure(). Does nothing without a path. CLI_OK or
- * CLI_FAILED after a message. */
+/* Run the script, load its plugins, and set what the command line leaves open. Call between option parsing and cli_session_configure().
+ * No path: does nothing. CLI_OK or CLI_FAILED after a message. */
 int cli_runfile_load(cli_runfile *file, cli_session *session);
 
-/* Set *path to the output file that the run file names at `key`, unless an option has set it. A file other than standard output needs
- * the user's permission; the message names `option`, which gives it. CLI_OK or CLI_FAILED after a message. */
+/* Set *path from the run file's `key`, unless an option has set it. Files other than standard output need the permission `option`.
+ * CLI_OK or CLI_FAILED after a message. */
 int cli_runfile_output_path(const cli_runfile *file, const char *key, const char *option, const char *script_path,
                             const char **path);
 
@@ -134,15 +126,14 @@ int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const ch
 /* Load the plugins of the run file, and the run file unless it is a sweep, into a worker's context. */
 rill_status cli_runfile_prepare_worker(cli_runfile *file, int worker, rill_context *ctx);
 
-/* Refuse a run file with constraints, rows or JSON objects, for commands that decode plain lines only: they would measure a different
- * search. CLI_OK or CLI_FAILED after a message; CLI_OK without a run file. */
+/* Refuse a run file with constraints, rows or JSON objects, for commands that decode plain lines. CLI_OK, also without a run file, or
+ * CLI_FAILED after a message. */
 int cli_runfile_check_plain(const cli_runfile *file);
 
 /* Check that the run file is valid with the model's defaults and without the command line. CLI_OK or CLI_FAILED after a message. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
-/* Warn about options of the run file that the command line, or the `method` of `rill bench` (else NULL), excludes. Printed even with
- * --quiet, because the search differs from the described one. */
+/* Warn about run file options excluded by the command line or `method` (of `rill bench`, else NULL), even with --quiet. */
 void cli_runfile_warn_ignored(const cli_runfile *file, const rill_search_config *search_config, const char *method);
 
 /* Convert a configuration to search and model options. *out: freed by the caller, also after an error.

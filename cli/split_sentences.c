@@ -134,7 +134,6 @@ static rill_status find_parts(cli_split *s)
                             &s->prefix_length);
 }
 
-/* Return the next sentence of the current line. */
 static rill_status next_part(cli_split *s, rill_request *request)
 {
     const rill_part *part = &s->part[s->part_index];
@@ -225,7 +224,7 @@ static int keep_result(rill_result *to, const rill_result *from)
     return failed || !output;
 }
 
-/* Append the text between sentences i - 1 and i: each run of white space becomes one space, and none at the ends of the line. */
+/* Append the text between sentences i - 1 and i. White space becomes one space, or none at the ends of the line. */
 static rill_status append_separator(const cli_split_line *line, int32_t i, rill_text *out)
 {
     const size_t end = line->part[i].begin;

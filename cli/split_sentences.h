@@ -1,13 +1,10 @@
-/* Decode long inputs sentence by sentence. A reader and a writer wrap the reader and the writer of the command: the reader splits lines,
- * the writer joins results.
+/* Decode long inputs sentence by sentence: a reader splits lines and a writer joins results, around those of the command.
  *
- * Translation models are trained on sentences and drop the end of longer inputs. With "auto", an input that is longer than the model is
- * made for (rill_model_split()) is split, and each sentence is an input of the engine. The outputs are joined with the text between the
- * sentences, under the id of the line. Output i of the line consists of output i of each sentence, or of the last output of a sentence
- * that has fewer. Scores are sums, except the score that orders outputs, which is computed from the sums. If a sentence fails, the line
- * fails. Inputs are decoded whole if ids, alignments or similar fields are requested, or if scorers or constraints concern whole outputs.
- * Suspiciously short outputs are counted: shorter than a third of an input of at least 100 characters, where a character of a compact
- * script counts as three. */
+ * "auto" splits inputs that are longer than the model is made for (rill_model_split()), because translation models drop the end. Outputs
+ * are joined with the text between the sentences, under the line's id. Output i joins each sentence's output i, or its last. Scores are
+ * sums; the score that orders outputs is computed from sums. A failed sentence fails the line. Inputs stay whole if ids, alignments,
+ * scorers or constraints need whole outputs. Suspiciously short outputs are counted: below a third of an input of at least 100
+ * characters, where a character of a compact script counts as three. */
 #ifndef CLI_SPLIT_SENTENCES_H
 #define CLI_SPLIT_SENTENCES_H
 
@@ -48,7 +45,7 @@ int cli_can_split(rill_context *ctx, const rill_model *model);
 /* Start with a mode: "auto" (also NULL), "sentences" or "off". The model must be open.
  *   settings: resolved settings of requests that have none; must outlive the split
  *   conflict: an option that requires whole inputs, as "--ids"; NULL: none
- *   CLI_OK, or CLI_FAILED after a message: an unknown mode, or sentences that the model or the option does not allow */
+ *   CLI_OK, or CLI_FAILED after a message */
 int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, const rill_settings *settings,
                     const char *mode, const char *conflict);
 

@@ -1,7 +1,4 @@
-/* --trace; see trace.h.
- *
- * A run has many timesteps, so the lines of timesteps are printed directly instead of being built as JSON trees. They contain only
- * numbers and fixed words. */
+/* --trace; see trace.h. Timesteps are printed directly and not built as JSON trees, because there are many. */
 #include "trace.h"
 
 #include "report.h"

@@ -1,8 +1,7 @@
 /* --trace: record the events of a run, one JSON object per line, for tools/figures.py and `rill trace`.
  *
- * The first line describes the run. With trees, the trace also has every candidate of every timestep, the texts of inputs and outputs,
- * and at the end the names of the actions that occurred. Workers write events, and the reader and writer of the run write texts; a
- * lock keeps lines whole. */
+ * The first line describes the run. With trees, the trace also has all candidates, the texts of inputs and outputs, and the names of
+ * actions. A lock keeps the lines of different threads whole. */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
@@ -24,8 +23,7 @@ typedef struct cli_trace {
 /* Open the trace file. trees: 1: the trace has candidates, texts and names of actions too. CLI_OK, or CLI_FAILED after a message. */
 int cli_trace_open(cli_trace *trace, rill_context *ctx, const char *path, int trees);
 
-/* Write the description of a run before it begins. The settings are resolved. `first`: number of its first input in the whole input.
- * CLI_OK or CLI_FAILED. */
+/* Describe a run before it begins, with resolved settings. first: its first input's number in the whole input. CLI_OK or CLI_FAILED. */
 int cli_trace_begin(cli_trace *trace, const cli_session *session, const rill_search_config *search_config,
                     const rill_settings *settings, int64_t first);
 
@@ -41,8 +39,7 @@ int cli_trace_close(cli_trace *trace);
 
 /* --- pages of charts --------------------------------------------------------------------------------------------------- */
 
-/* Charts in one HTML file without external resources. The file contains the scripts and the style sheet of view/, and the events to
- * draw as JSON. Closing the output reports write errors. */
+/* Charts in one self-contained HTML file: the scripts and style sheet of view/, and events as JSON. Closing reports write errors. */
 
 /* A file of the page. The style sheet is the first. */
 typedef struct cli_picture_file {
@@ -56,8 +53,7 @@ extern const size_t cli_picture_n_files;
  * message. */
 int cli_picture_check(const char *option, const char *path);
 
-/* Write a page with a single event: `object`, whose member "event" is set to `kind`. NULL means out of memory. CLI_OK, or CLI_FAILED
- * after a message. */
+/* Write a page with the event `object`, whose "event" becomes `kind`. NULL: out of memory. CLI_OK, or CLI_FAILED after a message. */
 int cli_picture_write(cli_output *out, const char *title, const char *kind, json_t *object);
 
 #endif

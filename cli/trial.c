@@ -223,8 +223,8 @@ static int fail_point(const cli_trials *t, const cli_point *point)
     return cli_fail("%s: %s: %s", t->runfile->path, label, rill_error(t->session->ctx));
 }
 
-/* Create the search config of an evaluated configuration. A configuration that is invalid alone, or whose options the command line
- * overrides, is refused: its row would describe a search that was not run. */
+/* Create the search config of a configuration. Refuses a configuration that is invalid or that the command line overrides, since its row
+ * would mislead. */
 static int make_search(cli_trials *t, const rill_script_config *config, cli_point *point, rill_option_source **source,
                        rill_search_config **search_config)
 {

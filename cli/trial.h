@@ -1,8 +1,6 @@
-/* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`. A
- * cli_point is one evaluated configuration, such as delta = 1.5 and M = 5 in a sweep of both, with its quality and time.
+/* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`.
  *
- * Each decode creates an engine on a model that stays open. Only the first decode pays for growing the model's memory, so later timings
- * are as in a long-running stream. */
+ * Each decode creates an engine on a model that stays open, so only the first grows the model's memory. */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
@@ -14,8 +12,8 @@
 #define CLI_REFUSED_TSV {"tsv", 0, "FILE", "", .refused = "use --test-set FILE with inputs and references in two columns"}
 /* clang-format on */
 
-/* Load the files of a test set; NULL: not set. `tsv` has two columns, inputs and references; `input` overrides the first, and one of the
- * two must be set. CLI_OK or CLI_FAILED after a message. */
+/* Load the files of a test set; NULL: not set. `tsv` has inputs and references; `input` overrides its inputs. One of the two must be
+ * set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_load(cli_testset *set, rill_context *ctx, const char *input, const char *references, const char *tsv);
 /* Open the session's model, and the metric for the references of the loaded set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_open(cli_testset *set, cli_session *session);
@@ -24,8 +22,7 @@ int cli_testset_open(cli_testset *set, cli_session *session);
  * metrics. */
 int cli_metric_take(void *command, const cli_option *option, const char *value);
 
-/* Decode all inputs and measure their quality. Requests as many outputs as the beam size, or n-best if that is more, since the oracle
- * chooses among all outputs.
+/* Decode all inputs and measure their quality. Requests max(beam size, n-best) outputs, for the oracle.
  *   hash: [inputs] receives a hash of each input's outputs and scores; may be NULL
  *   RILL_OK · a status of rill_engine_create() or rill_run() */
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *search_config,
@@ -45,9 +42,8 @@ typedef struct cli_trials {
     int shows_progress; /* 1: show the current configuration on standard error */
 } cli_trials;
 
-/* Decode the test set with a configuration, and append it with its parameters and results to trials->points. If its options
- * contradict each other, nothing is decoded and the reason is stored. Before the first valid configuration, the set is decoded once without
- * timing, so that the model's memory does not grow during a timed run.
+/* Decode the test set with a configuration and append it to trials->points. Contradictory options are stored as a reason without
+ * decoding. The first valid configuration is preceded by an untimed run, to grow memory.
  *   CLI_OK, or CLI_FAILED after a message that names the configuration */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
@@ -55,13 +51,12 @@ void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
 /* Refuse command-line options that set a parameter which the run file's sweep varies. CLI_OK or CLI_FAILED after a message. */
 int cli_trials_check_grid(const cli_trials *trials);
 
-/* Return 1 if the setting `certify` or `exact` is on at every configuration, so that the search tries to prove its outputs optimal; else 0.
- * The table of results then has the column cert%, the fraction of outputs that are proven optimal. */
+/* Return 1 if `certify` or `exact` is on in every configuration: the table then has cert%, the fraction of proven outputs. */
 int cli_trials_have_certified(const cli_trials *trials);
 
-/* Run the sweep of a run file. The session is configured, and its model is not open.
- *   input, output: NULL means standard input or output; references, stats: NULL means none
- *   CLI_OK; CLI_SOME_FAILED if a configuration was refused or inputs have no output; CLI_FAILED or CLI_CLOSED */
+/* Run the sweep of a run file in a configured session whose model is not open.
+ *   input, output: NULL: standard input or output; references, stats: NULL: none
+ *   CLI_OK · CLI_SOME_FAILED: refused configurations or inputs without output · CLI_FAILED · CLI_CLOSED */
 int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *input, const char *references,
                   const char *output, const char *stats);
 

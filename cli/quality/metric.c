@@ -100,10 +100,9 @@ void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, jso
 
 /* --- exact match ------------------------------------------------------------------------------------------------------- */
 
-/* Exact match: whether an output equals its reference in the domain's canonical form.
+/* Exact match: whether an output equals its reference byte for byte in the domain's canonical form.
  *
- * Two texts are equal if their canonical forms are equal byte for byte. If the domain has no canonical form, or cannot parse a text (a
- * model may produce a broken logical form), the text is compared with runs of spaces reduced to one. */
+ * A text without canonical form is compared with runs of spaces reduced to one. */
 enum { RIGHT, INPUTS }; /* indexes in the tally: number of correct outputs, number of inputs */
 
 typedef struct exact {

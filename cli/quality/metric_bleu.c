@@ -1,9 +1,8 @@
-/* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, with exactly the values of sacreBLEU (Post, WMT 2018) by default: one
- * reference, cased, the tokenizer 13a of mteval, exponential smoothing. Its signature is nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
+/* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, equal to sacreBLEU's default (Post, WMT 2018):
+ * nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
  *
- * The tokenizer applies four substitutions in order. In mteval-v13a.pl they are regular expressions, each applied from left to right
- * without overlaps; the second, third and fourth look at two characters. Here they work on bytes, because all characters that get spaces
- * around them are ASCII, and no byte of a longer UTF-8 character is ASCII.
+ * The tokenizer applies the four substitutions of mteval-v13a.pl in order, left to right without overlaps. They can work on bytes,
+ * because all characters that get spaces are ASCII.
  *
  * Sections: tokenizing · counting · the value · reports. */
 #include <inttypes.h>
@@ -49,7 +48,7 @@ static int is_period_or_comma(char c)
     return c == '.' || c == ',';
 }
 
-/* Whether the first substitution surrounds the character with spaces. These are { to ~, [ to `, space to &, ( to +, : to @, and /. */
+/* Whether the first substitution puts spaces around the character: { to ~, [ to `, space to &, ( to +, : to @, /. */
 static int is_symbol(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
@@ -158,8 +157,8 @@ static int reserve_tokens(bleu *own, size_t n)
     return 0;
 }
 
-/* Tokenize a text and store its tokens after the first n of own->token. They point into own->text_a. Returns the number of new tokens, or
- * -1 when out of memory. */
+/* Tokenize a text into own->token, after the first n; tokens point into own->text_a. Returns the number of new tokens, or -1 when out of
+ * memory. */
 static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
 {
     if (unescape(text, length, &own->text_a) < 0 || separate_symbols(&own->text_a, &own->text_b) < 0 ||
@@ -266,8 +265,8 @@ static double brevity(const cli_tally *t)
     return output > 0 ? exp(1 - (double)reference / (double)output) : 0;
 }
 
-/* Precision of each order in percent. An order without a match counts as half a match, the next one as a quarter, and so on. Returns
- * the number of orders for which the output is long enough. */
+/* Precision of each order in percent; orders without a match count as 1/2, 1/4, ... matches. Returns the number of orders for which the
+ * output is long enough. */
 static int precisions(const cli_tally *t, double precision[ORDERS])
 {
     double halving = 1;
@@ -282,8 +281,8 @@ static int precisions(const cli_tally *t, double precision[ORDERS])
     return order;
 }
 
-/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1: use only the orders for which the text is long enough,
- * as sentence BLEU does; 0: use all orders, so a text that is too short for one of them gets 0. */
+/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1: only orders that fit the text, as sentence BLEU; 0:
+ * all orders. */
 static double bleu_percent(const cli_tally *t, int effective)
 {
     double precision[ORDERS], sum = 0;

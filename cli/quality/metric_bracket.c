@@ -1,14 +1,13 @@
 /* Labelled bracketing: how many constituents a tree shares with the reference, as EVALB counts them with COLLINS.prm.
  *
- * A constituent is a label and a range of words. Labels and traces are read as in tree.h, and bars are kept. The rules:
- *   - a word that the reference tags , : `` '' or . is removed from both trees, and so is a constituent that has no other words
- *   - TOP is not a constituent, nor is one whose label is a punctuation tag; PRT equals ADVP
- *   - equal constituents in one tree (chains such as NP over NP) match one by one
- *   - an output whose words differ from the reference's is reported and excluded; removed words may differ in form
+ * A constituent is a label and a range of words. Labels and traces are read as in tree.h; bars are kept.
+ *   - words that the reference tags , : `` '' or . are removed from both trees, and so are constituents without other words
+ *   - TOP and punctuation labels are no constituents; PRT equals ADVP
+ *   - equal constituents in one tree match one by one
+ *   - an output with other words than the reference is reported and excluded; removed words may differ
  *   - a missing output, or one that is not a tree, has no constituents
  *   - a reference that has only punctuation is excluded
- * EVALB removes punctuation from each tree by its own tags, and drops the sentence if the trees then differ in length. Here the
- * reference's tags apply to both trees, so a parser gains nothing by tagging a full stop as a noun. docs/parsing.md lists all
+ * EVALB uses each tree's own punctuation tags. Here the reference's apply to both, so wrong tags gain nothing. docs/parsing.md lists all
  * differences.
  *
  * Sections: constituents · one output · reports · the table. */
@@ -54,7 +53,6 @@ static int is_punctuation(rill_slice tag)
            rill_slice_is(tag, ".");
 }
 
-/* Whether brackets with this label count as constituents. */
 static int is_constituent(rill_slice label)
 {
     return !rill_slice_is(label, "TOP") && !is_punctuation(label);
@@ -273,8 +271,7 @@ static double value_bracket(const cli_tally *sum)
     return cli_percent(2 * sum->part[MATCHED], sum->part[GOLD] + sum->part[TEST]);
 }
 
-/* Quality of one output, from its tally. An excluded output is worse than any other. A tree without constituents (a single word) is perfect
- * if the reference has none. */
+/* Quality of one output. Excluded outputs are worst. A tree without constituents is perfect if the reference has none. */
 static double one_bracket(const cli_tally *tally)
 {
     if (!tally->part[SCORED]) return -1;

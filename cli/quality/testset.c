@@ -46,8 +46,7 @@ static int has_word(const char *text, size_t length, const char *word, size_t n)
     return 0;
 }
 
-/* Count a pair of an input and its reference, and whether a placeholder of the reference occurs in the input. It occurs if the data is in
- * token form; otherwise both have names instead of placeholders. */
+/* Count a pair, and whether a placeholder of the reference occurs in the input, which indicates token form. */
 void cli_placeholders_count(cli_placeholders *f, const char *input, size_t length, const char *reference, size_t wanted)
 {
     size_t n;

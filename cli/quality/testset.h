@@ -14,8 +14,8 @@ typedef struct cli_testset {
 
 /* Check that there are inputs, and as many references if there are any. RILL_OK · RILL_ERR_INPUT */
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx);
-/* Choose the metric and open it for the references. Warns if the references show that the data is in token form while `tokenized` is
- * off. Without references nothing is opened. Returns as cli_metric_open(). */
+/* Choose the metric and open it for the references, if any. Warns if they are in token form without `tokenized`. Returns as
+ * cli_metric_open(). */
 rill_status cli_testset_open_metric(cli_testset *set, rill_context *ctx, const rill_domain *domain, int tokenized,
                                     cli_message_fn message);
 /* The metric of the evaluation; NULL if there are no references. */
@@ -75,18 +75,16 @@ typedef struct cli_points {
 
 /* Append a configuration with copies of its n parameters. Borrowed until the next call. NULL when out of memory. */
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n);
-/* Remove the last configuration from the list. */
 void cli_points_remove_last(cli_points *points);
 
 /* Whether any configuration was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the configurations of the Pareto front, which no other configuration beats. A configuration beats another if it is better in quality
- * or cost and at least equal in the other of the two. Equal configurations are all marked. Returns the number of marked configurations. */
+/* Mark the Pareto front: configurations than which no other is better in quality or cost and at least equal in the other. Equal
+ * configurations are all marked. Returns the number of marked ones. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
-/* List the front by ascending cost. Configurations with equal quality and cost count as one, the first evaluated. Returns the number of
- * entries.
- *   front: [marked] index of each; n_equal: [marked] number of further configurations equal to it */
+/* List the front by ascending cost, without duplicates. Returns the number of entries.
+ *   front: [marked] index of each; n_equal: [marked] number of later configurations equal to it */
 size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal);
 
 /* Write the parameters of a configuration as text: "delta=0.5 M=3". */

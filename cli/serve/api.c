@@ -19,9 +19,8 @@ static int read_decode(api_request *r)
     return 1;
 }
 
-/* Return the HTTP status of the response. In a list of inputs, a failed input is reported in its result, and the response is 200. A single
- * input that fails determines the status. If the server stopped before an input was decoded, the status is 503, so that the client can send
- * the request to another server. */
+/* Return the HTTP status of the response. A failed input decides only if it is single. 503: an input was not decoded; the client can try
+ * another server. */
 static unsigned http_status(const api_request *r)
 {
     const rill_status status = r->is_single && !r->document ? r->job->input[0].status : RILL_OK;
@@ -186,7 +185,6 @@ static const cli_picture_file embedded[] = {
 #include "openapi_json.h"
 };
 
-/* Return the JSON schema of an option's value. */
 static json_t *option_schema(const rill_option *row)
 {
     const char *type = row->type == RILL_OPTION_INT || row->type == RILL_OPTION_BYTES ? "integer"

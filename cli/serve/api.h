@@ -1,8 +1,7 @@
-/* The HTTP API: request bodies become jobs, and jobs become response bodies.
+/* The HTTP API: request bodies become jobs, and jobs become response bodies. Threads: the server's thread. No function here uses
+ * sockets.
  *
- * A route consists of a method, a path and two functions. `begin` parses the request, and either responds at once or creates a job.
- * `end` creates the response when the job is done. No function here uses sockets.
- * Threads: the server's thread. */
+ * A route's `begin` parses the request and responds or creates a job; its `end` responds when the job is done. */
 #ifndef CLI_SERVE_API_H
 #define CLI_SERVE_API_H
 
@@ -25,7 +24,6 @@ typedef struct api_languages {
     const char *from, *to;
 } api_languages;
 
-/* A request that is being handled. */
 typedef struct api_request {
     api_answer answer;
     /* the set of served models when the request began; it stays open until the request is answered */
@@ -50,8 +48,7 @@ typedef struct api_route {
     const char *method, *path;
     int needs_no_token;    /* 1: accessible without an API key */
     int is_libretranslate; /* 1: LibreTranslate API: accepts forms and the member "api_key", and errors are strings */
-    /* Each function returns 1 if the request waits for a job, or 0 if its response is complete. `end` may start a second job and return 1.
-     * `end` is NULL if the route has no jobs. */
+    /* Return 1 to wait for a job, 0 with a complete response. `end`: NULL without jobs; may start a second job. */
     int (*begin)(api_request *request);
     int (*end)(api_request *request);
 } api_route;
@@ -95,8 +92,8 @@ job *request_make_job(api_request *r, const json_t *inputs);
 /* Submit the request's job. Returns 1, or 0 after a refusal. */
 int request_submit(api_request *r);
 
-/* Parse "constraints" and "glossary" into the job's inputs. "constraints" is a line as in rill/constraints.h, or a list with one line
- * or null for each input. "glossary" is {TERM: TEXT}: outputs of an input that contains TERM must contain TEXT. */
+/* Parse constraints into the job's inputs. "constraints": a line as in rill/constraints.h, or a list, a line or null per input.
+ * "glossary", {TERM: TEXT}: TERM in an input requires TEXT in its outputs. */
 int request_read_constraints(api_request *r);
 
 /* Requests whose inputs are documents (document.h): the parts of all documents are the inputs of one job, and the response joins them. */
@@ -113,21 +110,18 @@ json_t *request_document_results(const api_request *r, size_t i);
 
 /* --- routes elsewhere -------------------------------------------------------------------------------------------------- */
 
-/* Decode a job again to record a trace, as `rill decode --trace --trace-trees` does.
+/* Decode a job again to record a trace as `rill decode --trace --trace-trees` does. One trace at a time per service.
  *
- * Results do not depend on other requests, so the trace shows the original search. It runs on a separate thread with a separate engine
- * on the service's model, while the service continues. When it ends, all inputs of the job are done, and job->trace has the trace. One
- * trace at a time for each service.
+ * The search equals the original one. A separate thread and engine run it while the service continues. At its end all inputs are done
+ * and job->trace is set.
  *   RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
 rill_status request_trace_start(service *s, job *j);
 
-/* The part of LibreTranslate's API that its clients need for translation: POST /translate and GET /languages. POST /detect is refused
- * with the reason.
+/* LibreTranslate's API for translation: POST /translate and GET /languages. POST /detect is refused. Source: libretranslate.com/docs,
+ * version 1.6.
  *
- * A model serves the language pair in its name: "de-en" translates "de" to "en". A multilingual model whose inputs name their languages
- * serves all of its pairs. Without a model for a pair, two models are chained through a common language. Languages are not detected:
- * source "auto" works only if a single model with a single source writes the target language.
- * Source: libretranslate.com/docs, version 1.6. */
+ * Model "de-en" translates "de" to "en"; a multilingual model serves all its pairs. Two models are chained if none serves a pair. Source
+ * "auto" works only if a single source is possible. */
 int libre_begin_translate(api_request *r);
 int libre_end_translate(api_request *r);
 int libre_detect(api_request *r);
@@ -135,8 +129,8 @@ int libre_languages(api_request *r);
 /* Convert an error to LibreTranslate's form, {"error": TEXT}. */
 void libre_error(api_answer *refused);
 
-/* Write the English name of the language of a code such as "zho_Hans" or "zh". with_script: 1: with the script, "Chinese (Simplified)"; 0:
- * "Chinese". If the language has no name, its code is written: the whole code with_script, else the part before "_" or "-". */
+/* Write the English name of the language of a code such as "zho_Hans". with_script 1: "Chinese (Simplified)"; 0: "Chinese". Without a
+ * name, writes the code; for 0 only the part before "_" or "-". */
 void language_name(const char *code, int with_script, char *out, size_t size);
 
 /* Metrics for Prometheus. Any thread. */

@@ -58,8 +58,7 @@ static watched_connection *find_connection(const watch *w, int fd)
     return fd < w->capacity && w->connections[fd].is_open ? &w->connections[fd] : NULL;
 }
 
-/* Return the argument of on_gone to which an event belongs. NULL: the event is stale, because its connection has ended and another one now
- * has the same descriptor. */
+/* Return the argument of on_gone of an event. NULL: another connection now has the descriptor. */
 static void *event_target(const watch *w, uint64_t name)
 {
     const watched_connection *c = find_connection(w, (int)(uint32_t)name);
@@ -75,8 +74,7 @@ static void drop_expired(watch *w)
             shutdown(fd, SHUT_RDWR);
 }
 
-/* Whether to drop connection `a` rather than `b`: the one whose address has more connections; if equal, the one to which no response is
- * being sent; if equal again, the one that has waited longer. */
+/* Whether to drop connection `a` rather than `b`. Order: crowded address, no response being sent, longer wait. */
 static int is_dropped_before(const watch *w, const watched_connection *a, const watched_connection *b)
 {
     const int crowd = w->n_by_address[a->address_hash], other = w->n_by_address[b->address_hash];

@@ -89,9 +89,7 @@ static int is_letter_or_digit(int32_t c)
     return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) || kind == UTF8PROC_CATEGORY_ND;
 }
 
-/* Whether a character is a letter or digit of a script that has spaces between words. Scripts without spaces have no visible word
- * boundaries, so each of their characters counts as a boundary: kana, and the blocks of letters with Unicode's property Ideographic (Han,
- * Tangut, Nushu). */
+/* Whether a character is a letter or digit of a script with spaces between words. Kana and ideographs count as word boundaries. */
 static int is_word_character(int32_t c)
 {
     static const int32_t blocks[][2] = {{0x3006, 0x3006},   {0x3040, 0x30FF},   {0x3400, 0x9FFF},  {0xF900, 0xFAFF},
@@ -127,8 +125,7 @@ static int is_inside_word(const char *text, size_t n, size_t pos)
     return is_word_character(prev_char) && is_word_character(next_char);
 }
 
-/* After a match inside a word, the search continues after that word. A long word that repeats `what` therefore does not take longer than
- * short words. */
+/* After a match inside a word, skip the word: a long word that repeats `what` takes no longer. */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin)
 {
     if (n > INT32_MAX || m == 0) return 0;
@@ -151,8 +148,7 @@ static int is_word_edge(const char *text, size_t n, size_t pos, int ends)
     return is_letter_or_digit(word_char) && !(is_word_character(prev_char) && is_word_character(next_char));
 }
 
-/* Find the beginning (ends = 0) or the end (1) of a word that is nearest to byte `pos`. Returns the text's length n if there is none
- * nearby. */
+/* Find a word's beginning (ends = 0) or end (1) nearest to byte `pos`. Returns n if none is nearby. */
 static size_t words_edge(const char *text, size_t n, size_t pos, int ends)
 {
     enum { NEARBY = 200 };
@@ -219,8 +215,8 @@ static void place_by_proportion(const document *d, joined_sentence *s)
         *offset = words_edge(s->text, s->n, (size_t)((double)tag->offset / source_length * (double)s->n + 0.5),
                              !tag->is_opening && !tag->is_standalone);
     }
-    /* Keep the order of the tags: first, going backwards, lower each offset to that of the next tag that was placed by its text; then,
-     * going forwards, raise each offset to that of the tag before. */
+    /* Keep the order of the tags: backwards, lower each offset to the next tag placed by its text; then forwards, raise each to the tag
+     * before. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;

@@ -1,11 +1,9 @@
-/* Documents: texts that are split into sentences, decoded, and joined. A text that is decoded alone is a *part*: a sentence, or the text of
- * an inline tag.
+/* Documents: texts that are split into sentences, decoded, and joined. A text that is decoded alone is a *part*: a sentence, or the text
+ * of an inline tag. Threads: one at a time for each document.
  *
- * A document is plain text or a page with simple HTML markup. Models decode it sentence by sentence (domains/text/sentence_splitter.h).
- * Text between the sentences is kept byte by byte: white space, line ends, block tags. Tags within a sentence (bold, links) move to the
- * translation of their text. For that, the text of a tag is decoded separately and searched in the sentence's output. If it is not found,
- * the tag is placed in proportion to its place in the source. Each tag occurs once, in the original order.
- * Threads: one at a time for each document. */
+ * A document is plain text or simple HTML. Text between sentences is kept byte by byte. Tags within a sentence move to the translation
+ * of their text, which is decoded separately and searched in the sentence's output. If it is not found, the tag is placed in proportion.
+ * Each tag occurs once, in the original order. */
 #ifndef CLI_SERVE_DOCUMENT_H
 #define CLI_SERVE_DOCUMENT_H
 
@@ -23,7 +21,7 @@ typedef struct document document;
 /* Split a text into parts (texts to decode).
  *   text: [length] UTF-8; invalid UTF-8 becomes a part that the model refuses
  *   language: as for rill_sentences_split()
- *   max_parts: if the text has more, splitting stops after max_parts + 1 or a few more parts, and the document cannot be joined
+ *   max_parts: splitting stops a few parts beyond, and the document cannot be joined
  * NULL: out of memory. */
 document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t max_parts);
 void document_close(document *d); /* NULL is allowed */
@@ -34,8 +32,8 @@ const char *document_part(const document *d, int32_t i, size_t *length);
 /* Whether the part is a sentence (1), or the text of a tag in a sentence (0). */
 int document_is_sentence(const document *d, int32_t i);
 
-/* Join the outputs of the parts (decoded texts).
- *   outputs: [n_parts] text of each part without markup; NULL: the part itself is used
+/* Join the outputs of the parts.
+ *   outputs: [n_parts] text without markup; NULL: the part itself
  * Returns a text that the caller frees. NULL: out of memory. */
 char *document_join(const document *d, const char *const *outputs);
 
@@ -45,9 +43,9 @@ char *document_join(const document *d, const char *const *outputs);
 
 /* Copy a text with A to Z in lower case and a final NUL; the caller frees it. NULL: out of memory. */
 char *words_fold(const char *text, size_t n);
-/* Find `what` as whole words, from byte `from` on.
- *   in, what: [n], [m] UTF-8, both from words_fold(), or neither
- *   *begin: position of the match. 0: no match */
+/* Find `what` as whole words, from byte `from`. Returns 0 without a match.
+ *   in, what: [n], [m] UTF-8, both folded with words_fold() or neither
+ *   *begin: position of the match */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin);
 
 /* --- inside a document ------------------------------------------------------------------------------------------------- */
@@ -63,8 +61,7 @@ typedef struct buffer {
 
 void buffer_add(buffer *b, const char *text, size_t length);
 
-/* A document is a list of pieces of these kinds: text to keep as it is, a sentence, a tag within the sentence before it, or the text of
- * such a tag. */
+/* A document is a list of pieces: text to keep, a sentence, a tag in the sentence before, or the tag's text. */
 typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGED } piece_kind;
 
 typedef struct piece {

@@ -1,8 +1,7 @@
 /* Splitting of texts, and of pages with simple HTML markup, into lists of pieces; see document.h.
  *
- * This is not a full HTML parser. It distinguishes tags, comments and entities from text, and inline elements from blocks. An unknown
- * element counts as a block, and markup of blocks is kept byte by byte. Source of the names: html.spec.whatwg.org, sections 4.4 to 4.8
- * and 13.2.5.
+ * This is no full HTML parser: it separates text from tags, comments and entities, and inline elements from blocks. Unknown elements are
+ * blocks; block markup is kept byte by byte. Source of the names: html.spec.whatwg.org, 4.4 to 4.8 and 13.2.5.
  *
  * Sections: sentences · entities · tags · paragraphs · pages · splitting. */
 #include "document.h"
@@ -256,8 +255,8 @@ typedef struct mark {
     int is_opening, is_standalone;
 } mark;
 
-/* A paragraph that is being read: its plain text, in which entities are decoded and white space is collapsed, and its marks (inline
- * tags, comments and unknown entities). */
+/* A paragraph being read: plain text with decoded entities and collapsed white space, and marks (inline tags, comments, unknown
+ * entities). */
 typedef struct paragraph {
     document *d;
     const char *language, *end; /* end: end of the whole page */
@@ -308,8 +307,7 @@ static int is_before_space(const paragraph *p, const mark *m)
     return count_spaces(m->raw + m->length, p->end) > 0;
 }
 
-/* Append the plain text up to byte `to`, and the tags and unknown entities in it, to the document as text that is not decoded. They lie
- * between two sentences. A space between two tags is kept. */
+/* Append text and marks between two sentences, up to byte `to`, undecoded. Keeps a space between two tags. */
 static void keep_until(paragraph *p, size_t to)
 {
     buffer out = {0};
@@ -329,8 +327,7 @@ static void keep_until(paragraph *p, size_t to)
     free(out.data);
 }
 
-/* Append the text of a tag as a part of the document (a text to decode). It extends from byte `begin` to the next tag or the end of the
- * sentence. */
+/* Append a tag's text as a part, from byte `begin` to the next tag or the sentence's end. */
 static void add_tagged(paragraph *p, size_t begin, size_t sentence, size_t end)
 {
     if (p->n_used_marks < p->n && p->mark[p->n_used_marks].offset < end) end = p->mark[p->n_used_marks].offset;
@@ -419,7 +416,6 @@ static const char *read_markup(paragraph *p, const char *pos, tag *t)
     return !is_raw && !is_empty && !t->is_end_tag && has_name_in(t, title_names) ? read_title(p, t) : t->end;
 }
 
-/* Split an HTML page into a list of pieces. */
 static void read_page(document *d, const char *text, size_t length, const char *language)
 {
     const char *end = text + length;

@@ -1,5 +1,4 @@
-/* English names of languages and scripts, from language_names.json; see api.h. The file has the ISO 639 codes of two and of three letters
- * that models use, and the codes of scripts of ISO 15924. */
+/* English names of languages and scripts (ISO 639, ISO 15924), from language_names.json; see api.h. */
 #include "api.h"
 
 #include "trace.h"

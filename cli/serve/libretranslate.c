@@ -28,8 +28,7 @@ static const char *find_by_name(const service *s, const char *code, int with_scr
     return NULL;
 }
 
-/* Return a multilingual model's own code for a language. With NLLB's codes "zh-Hant" is zho_Hant, and "zh" is the first of zho_Hans and
- * zho_Hant. NULL: the model does not have the language. */
+/* Return a multilingual model's own code for a language: for "zh-Hant" zho_Hant, for "zh" its first script. NULL: unknown. */
 static const char *find_code(const service *s, const char *code)
 {
     const char *found = NULL;
@@ -69,8 +68,8 @@ static int serves_pair(const service *s, const char *from, const char *to, api_l
     return named->from != NULL;
 }
 
-/* Return the first model that translates `from` to `to`. *n: number of pairs that the models serve for this target; if `from` is NULL, a
- * multilingual model counts as two, because it has several sources. */
+/* Return the first model that translates `from` to `to`. *n: number of pairs for this target; without `from`, a multilingual model
+ * counts as two. */
 static service *find_direct(const models *a, const char *from, const char *to, api_languages *named, int *n)
 {
     service *found = NULL;
@@ -164,9 +163,8 @@ static int is_own_fault(rill_status status)
     return status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS;
 }
 
-/* Return the failed sentence for which the whole request fails. It is the first one whose failure was not due to its text, or, if all
- * sentences failed, the first one. NULL: the request succeeds. Sentences that failed then keep their source text, and tags are placed in
- * proportion. */
+/* Return the failed sentence that fails the request: one not due to its text, or the first if all failed. NULL: failed sentences keep
+ * their source text. */
 static const job_input *find_failure(const api_request *r)
 {
     const job_input *input = r->job->input, *first = NULL;
@@ -274,8 +272,8 @@ int libre_detect(api_request *r)
                       "the server does not detect languages: send the source language to POST /translate");
 }
 
-/* Add target languages, the keys of `targets`, to those of a language in `all`, {CODE: {TARGET: true}}. The languages of a multilingual
- * model share one object of targets, since NLLB-200 has 40,000 pairs. */
+/* Add target languages to those of a language in `all`, {CODE: {TARGET: true}}. A multilingual model's languages share one object: it
+ * may have 40,000 pairs. */
 static void add_targets(json_t *all, const char *code, json_t *targets)
 {
     json_t *present = json_object_get(all, code), *own = present ? json_copy(present) : json_incref(targets);

@@ -1,7 +1,7 @@
 /* The queue of a service: waiting jobs, running searches, and the cache; see serve.h.
  *
- * An input is looked up when its job is submitted and again when it leaves the queue. It gets a cached response, or waits for a
- * running search with the same key, or starts a search. It never waits for a search that is still in the queue.
+ * An input is looked up when submitted and when it leaves the queue. It gets a cached response, joins a running search, or starts one.
+ * It never waits for a queued search.
  *
  * Sections: keys · searches · the queue · cancellation · reader of the run · writer of the run. */
 #include <math.h>
@@ -25,15 +25,13 @@ static char *settings_key(const rill_settings *settings)
     return NULL;
 }
 
-/* Return the number of the input's stream of random samples: its place in its request, from 1. The same request thus gets the same samples
- * every time. 0: the input is not sampled. */
+/* Return the input's number in its request, from 1, so that equal requests get equal samples. 0: not sampled. */
 static int64_t sample_number(const job_input *input)
 {
     return input->job->settings.sample > 0 ? input - input->job->input + 1 : 0;
 }
 
-/* Make the input's cache key from everything on which its result depends: settings, whether it has tokens, sample number, domain options,
- * constraints and text. Returns 0 if out of memory. */
+/* Make the cache key from everything on which the input's result depends. Returns 0 if out of memory. */
 static int make_key(job_input *input, const char *settings)
 {
     const job *j = input->job;
@@ -84,7 +82,6 @@ static void join_decoding(decoding *d, job_input *input)
     job_retain(input->job);
 }
 
-/* Count an input whose result is set. */
 static void count_done(service *s, rill_status status)
 {
     s->counts.inputs++;
@@ -110,7 +107,7 @@ static int needs_no_search(const job_input *input)
     return input->decoding || input->result;
 }
 
-/* Serve an input from the cache, or let it wait for a running search with the same key. Returns 1 if it then needs no search of its own. */
+/* Serve an input from the cache, or join a search with its key. Returns 1 if it needs no own search. */
 static int answer_or_join(service *s, job_input *input)
 {
     const char *answer = input->key ? cache_find(s->cache, input->key, input->key_length) : NULL;
@@ -350,8 +347,7 @@ rill_status queue_read(void *user, int may_block, rill_request *request)
 
 /* --- writer of the run -------------------------------------------------------------------------------------------- */
 
-/* Finish a search and give its result, or a copy, to each input that waits for it. Requires the service's lock. Takes the reference to the
- * result. */
+/* Finish a search and give each waiting input a result. Requires the service's lock; takes the result's reference. */
 static void end_decoding(service *s, decoding *d, rill_status status, json_t *result)
 {
     decoding *other = s->in_flight[--s->counts.in_flight];

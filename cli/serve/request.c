@@ -152,8 +152,7 @@ static int check_inputs(api_request *r, const json_t *inputs)
     return 1;
 }
 
-/* Copy a text into an input. For a multilingual model, the source and target languages of the request are put before the text. Returns 0 if
- * out of memory. */
+/* Copy a text into an input. A multilingual model's input begins with the source and target languages. Returns 0 if out of memory. */
 static int set_text(job_input *input, const api_languages *languages, const json_t *text)
 {
     const size_t length = json_string_length(text);

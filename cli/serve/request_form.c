@@ -5,7 +5,7 @@
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-/* Add a field to the form; takes the reference to `value`. Returns 0 if the name or the value is not UTF-8, or out of memory. */
+/* Add a field; takes the reference to `value`. Returns 0 if out of memory or a text is not UTF-8. */
 static int add_field(json_t *form, const char *name, json_t *value)
 {
     json_t *previous = name ? json_object_get(form, name) : NULL;
@@ -47,8 +47,7 @@ int form_add_query(json_t *form, struct MHD_Connection *connection)
 
 /* --- application/x-www-form-urlencoded ---------------------------------------------------------------------------- */
 
-/* The format is that of the URL standard (url.spec.whatwg.org), section 5.1. Decode a name or a value in place, and return it as a JSON
- * string. */
+/* Decode a name or value in place into a JSON string. Format: url.spec.whatwg.org, section 5.1. */
 static json_t *decode(char *text)
 {
     for (char *plus = text; (plus = strchr(plus, '+'));) *plus = ' ';

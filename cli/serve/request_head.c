@@ -22,15 +22,13 @@ int head_has_type(struct MHD_Connection *connection, const char *type)
     return found && !strncasecmp(found, type, n) && strchr("; \t", found[n]);
 }
 
-/* Number of times that a request has each header field that determines where it ends or where it comes from. libmicrohttpd returns only the
- * first of equal fields. */
+/* How often a request has each field that determines its end or its source. libmicrohttpd returns only the first. */
 typedef struct fields {
     int length, encoding, host, origin;
     int bad_name, folded;
 } fields;
 
-/* Whether `name` is the field with more text after it. libmicrohttpd 0.9 appends the value of a header line that is folded after its colon
- * (RFC 9112, 5.2) to the name: Content-Length62. */
+/* Whether `name` is `field` with more text. libmicrohttpd 0.9 appends a folded value (RFC 9112, 5.2) to the name: Content-Length62. */
 static int is_folded(const char *name, const char *field)
 {
     const size_t n = strlen(field);
@@ -95,7 +93,6 @@ static int is_loopback(const struct sockaddr_storage *a)
     return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
 }
 
-/* Whether a connection comes from this machine. */
 static int comes_by_loopback(struct MHD_Connection *connection)
 {
     struct sockaddr_storage own;
@@ -125,7 +122,6 @@ static int is_loopback_address(const char *name)
     return inet_pton(AF_INET6, name, &((struct sockaddr_in6 *)(void *)&a)->sin6_addr) == 1 && is_loopback(&a);
 }
 
-/* Whether a Host header names this machine. */
 static int is_this_machine(const char *host, const serve_options *options)
 {
     static const char local[] = ".localhost";
@@ -151,8 +147,7 @@ static int is_own_origin(const char *origin, const char *host)
     return host && is_web && !strcasecmp(after_scheme(origin), host);
 }
 
-/* Whether an Origin header is that of an allowed origin; or whether a Host header (is_host) has the host of one, because a proxy may pass
- * on the host that its clients use. If all origins are allowed ("*"), any origin and any host are. */
+/* Whether an Origin header, or a Host header (is_host), is listed. Proxies may pass on the host that clients use. "*" lists all. */
 static int is_listed(const char *value, int is_host, const serve_options *options)
 {
     for (int i = 0; i < options->n_origins; i++) {

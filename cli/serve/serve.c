@@ -1,7 +1,4 @@
-/* rill serve: serve models over HTTP.
- *
- * Each model is opened with the command line, of whose models only this one is kept. So all model and search options of `rill decode`
- * work.
+/* rill serve: serve models over HTTP. Each model is opened with the command line, of whose models only this one is kept.
  *
  * Sections: options · models · API key · reloading · the command. */
 #include <poll.h>
@@ -133,9 +130,8 @@ static void drop_models(models *all, int now)
     free(all);
 }
 
-/* Open all models of the command line. `old`, if not NULL, is the set that the new set replaces. Its services that have not failed then
- * belong to both sets.
- *   *out: freed by drop_models(), NULL on failure; *helped: help was printed, nothing else to do
+/* Open all models of the command line. `old`: NULL, or the set to replace, whose working services both sets then share.
+ *   *out: freed by drop_models(), NULL on failure; *helped: help was printed
  *   CLI_OK, or another exit code after a message */
 static int open_models(models **out, const serve *s, models *old, int starts, int *helped)
 {

@@ -10,7 +10,6 @@
 
 enum { SERVE_ORIGINS_MAX = 64 };
 
-/* Options of the server. */
 typedef struct serve_options {
     const char *host;                       /* listen address: a host name, an IP address, or "*" for all */
     const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] origins whose web pages may send requests, "*": all */
@@ -27,9 +26,8 @@ typedef struct serve_options {
 
 /* --- the cache --------------------------------------------------------------------------------------------------------- */
 
-/* Cache of responses. The key is everything that a result depends on, as bytes; the value is the response text. Results do not depend
- * on other requests, so a cached response is exact. The least recently used entries are dropped when keys, values and their
- * bookkeeping exceed a number of bytes. Threads: one at a time. */
+/* Cache of responses, with the least recently used dropped first. The key is everything that a result depends on, so a cached response
+ * is exact. The limit in bytes includes keys and bookkeeping. Threads: one at a time. */
 
 typedef struct cache cache;
 
@@ -47,15 +45,13 @@ size_t cache_n_bytes(const cache *c);
 
 /* --- jobs -------------------------------------------------------------------------------------------------------------- */
 
-/* A job: the inputs of a request while they are decoded, their settings and their results.
+/* A job: the inputs of a request, their settings and their results.
  *
- * The progress of a stream is sent as server-sent events (html.spec.whatwg.org, section 9.2): `final`, the text that all possible
- * outputs of an input begin with; `draft`, the best hypothesis; `result`, the result of an input; `end`. A slow client gets fewer
- * `final` and `draft` events, each of which includes the earlier ones.
+ * A stream sends server-sent events (html.spec.whatwg.org, section 9.2): `final`, the certain beginning of an output; `draft`, the best
+ * hypothesis; `result`; `end`. A slow client gets fewer `final` and `draft` events; each includes the earlier text.
  *
- * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one to
- * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, events, `notify`.
- * Threads: see each function. */
+ * Ownership: the connection and the service each hold a reference; the last frees the job. The job's lock protects the counts, the
+ * events and `notify`. Threads: see each function. */
 
 typedef struct job job;
 struct decoding;
@@ -120,14 +116,12 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* A service: one served model. A thread decodes the inputs of all jobs in one endless run.
  *
- * Inputs can join the run at any timestep. The reader of the run (rill/run.h) takes one input of each job in turn, so that a small
- * request does not wait for a large one. For the same reason, the engine gets only as many inputs as can be in flight, and a few more.
- * Results are delivered in order of completion. Responses are cached, and identical inputs in flight are decoded once; random samples
- * are not shared. A cancelled job leaves the queue, and its searches are cancelled before the next timestep unless other jobs share
- * them.
+ * The run reads one input of each job in turn, and the engine holds few inputs in advance. So a small request does not wait for a large
+ * one. Results come in order of completion. Responses are cached. Identical inputs in flight share a search, unless they are sampled. A
+ * cancelled job leaves the queue; its unshared searches end before the next timestep.
  *
- * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors
- * before the start print a message on stderr. Later errors fail the jobs, and service_failure() returns the reason. */
+ * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors before
+ * the start are printed; later errors fail the jobs, see service_failure(). */
 
 typedef struct service service;
 
@@ -144,9 +138,9 @@ typedef struct service_counts {
 
 /* Open a model of a command line with `rill decode`'s options.
  *   command: the command whose options they are
- *   index: number of the model among those of the command line, from 0; *n_models: how many there are
- *   *out: closed by the caller, NULL on failure; with the option --openapi its model is not opened
- *   *helped: help was printed, nothing else to do
+ *   index: the model's number on the command line, from 0; *n_models: how many there are
+ *   *out: closed by the caller; NULL on failure; without an open model after --openapi
+ *   *helped: help was printed
  *   CLI_OK, or another exit code after a message */
 int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
                  int *helped);
@@ -155,20 +149,17 @@ int service_start(service *s); /* start the service's thread; does nothing if it
 void service_end(service *s, int now);
 void service_close(service *s); /* service_end() must have been called; NULL is allowed */
 
-/* Put a job in the queue.
- *   RILL_OK · RILL_AGAIN (the queue is full) · RILL_ERR_STOPPED (the service is draining or has failed). On an error it keeps no
- *     reference */
+/* Put a job in the queue. Keeps no reference on an error.
+ *   RILL_OK · RILL_AGAIN (the queue is full) · RILL_ERR_STOPPED (the service is draining or has failed) */
 rill_status service_submit(service *s, job *j);
 /* Cancel a job. Its unfinished inputs get the status RILL_ERR_CANCELLED. */
 void service_cancel(service *s, job *j);
 
 /* Return why the service has failed; "" while it works. */
 const char *service_failure(service *s);
-/* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
- * Options are search settings, and domain options that inputs may set.
- *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY, with the error in
- *     s->request_ctx
- * Threads: one at a time. */
+/* Apply a request's options to its job, over those of the server and the model. Options are search settings, and domain options for
+ * inputs. Set the job's texts first. Threads: one at a time.
+ *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond limits) · RILL_ERR_MEMORY; the error is in s->request_ctx */
 rill_status service_read_settings(service *s, const json_t *options, job *j);
 /* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be
  * FROM-TO. */
@@ -177,8 +168,7 @@ void service_get_counts(service *s, service_counts *out);
 
 /* --- inside a service -------------------------------------------------------------------------------------------------- */
 
-/* Locks: the service's lock protects the queue, running searches and counters. A job's lock is taken while the service's lock is held,
- * never the other way round. */
+/* Locks: the service's lock protects queue, searches and counters. Take a job's lock after it, never before. */
 
 /* One running search. All inputs with the same cache key wait for it. */
 typedef struct decoding {
@@ -234,8 +224,7 @@ void queue_end(service *s, rill_status status);
 
 /* --- models ------------------------------------------------------------------------------------------------------------ */
 
-/* A set of served models. Each model is opened with the same command line except for its name. After a reload, the old set stays open
- * until its last request is answered. */
+/* The served models, opened with one command line except for the name. After a reload, the old set lives until its last response. */
 
 enum { MODELS_MAX = CLI_MODELS_MAX + 1 };
 

@@ -1,8 +1,8 @@
 /* Connections; see server.h.
  *
- * An exchange is one request and its response. It is created when the head of the request has arrived, and freed when the response is
- * sent or the connection is closed. While the job is decoded, the connection is suspended. The thread that finishes the job resumes
- * it, with the job's lock held, so that it cannot be resumed before it is suspended. Lock order: watch, service, job.
+ * An exchange is one request and its response. It lives from the request's head until the response is sent or the connection closed. The
+ * thread that finishes the job resumes the suspended connection under the job's lock, so never too early. Lock order: watch, service,
+ * job.
  *
  * Sections: responses · waiting · streams · requests · libmicrohttpd callbacks · starting and stopping. */
 #include "server.h"
@@ -17,8 +17,8 @@
  * responses. */
 enum { SPARE_CONNECTIONS = 16 };
 
-/* Maximum size of a request's head in bytes. libmicrohttpd reserves twice as much memory per connection, so a somewhat larger head is read
- * and refused in JSON; to a still larger one the library responds with a page of its own. */
+/* Maximum size of a request's head in bytes. libmicrohttpd reserves twice as much, so only much larger heads get its own error page
+ * instead of JSON. */
 enum { MAX_HEAD_BYTES = 32 << 10 };
 
 struct server {
@@ -124,8 +124,7 @@ static void client_gone(void *user)
     service_cancel(x->request.service, x->request.job);
 }
 
-/* Connect the exchange with its job, and suspend the connection until the job is done, unless it is a stream. Returns 0 if it is not
- * suspended. */
+/* Connect the exchange with its job. Suspends it until the job is done, except for streams. Returns 0 if not suspended. */
 static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
@@ -185,8 +184,7 @@ static enum MHD_Result start_stream(exchange *x)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Whether the client's key is the server's API key. They are compared in constant time, so that the time does not show how much of the key
- * is right. */
+/* Whether the client sent the API key. Constant time, so that the time reveals no part of the key. */
 static int same_token(const char *client_token, const char *token)
 {
     const size_t n = strlen(client_token), m = strlen(token);
@@ -226,8 +224,7 @@ static int check_key(exchange *x)
     return x->lacks_key ? 1 : refuse_key(x);
 }
 
-/* Set the route of a method and a path, which occurs once in api_routes. Returns the method that the path takes; NULL: the path is
- * unknown. */
+/* Set the route of a method and a path. Returns the method that the path takes; NULL: the path is unknown. */
 static const char *find_route(exchange *x, const char *method, const char *path)
 {
     const api_route *r = api_routes;
@@ -269,8 +266,7 @@ static int refuse_large(exchange *x)
                       x->lacks_key ? " without the API key in the head or the query" : "");
 }
 
-/* Check the type of a body. curl labels any body as a form, so a body that begins like JSON is parsed as JSON. This does not apply to
- * requests of browsers, whose pages may send forms to any server. */
+/* Check the type of a body. curl labels any body as a form, so a form may be JSON. From browsers it may not: any page can send forms. */
 static int check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -410,8 +406,8 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     return x;
 }
 
-/* Whether the client sends a body without waiting for "100 Continue". If the server responds and closes before such a body has arrived,
- * most clients report a broken connection instead of the response. */
+/* Whether the client sends a body without waiting for "100 Continue". To most of these clients, an early response looks like a broken
+ * connection. */
 static int sends_body(struct MHD_Connection *connection)
 {
     const char *length = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),

@@ -1,7 +1,7 @@
 /* HTTP over libmicrohttpd: connections, bodies and responses; api.h interprets them.
  *
- * One thread of libmicrohttpd handles all connections. A connection that waits for a job is suspended and costs only a socket and
- * memory. Functions must be called on the main thread. Failures print a message on stderr. */
+ * One libmicrohttpd thread handles all connections and suspends those that wait for a job. Call functions on the main thread. Failures
+ * print a message on stderr. */
 #ifndef CLI_SERVE_SERVER_H
 #define CLI_SERVE_SERVER_H
 
@@ -11,8 +11,8 @@
 
 typedef struct server server;
 
-/* Start the server with these models, which it borrows.
- *   token: the API key that clients send in "Authorization: Bearer KEY"; NULL: no key is required
+/* Start the server with borrowed models.
+ *   token: the API key in "Authorization: Bearer KEY"; NULL: no key is required
  *   CLI_OK or CLI_FAILED */
 int server_open(server **out, const serve_options *options, models *now, const char *token);
 /* Use other models and another API key for new requests. Requests that have begun keep their models. The old key is not used after the
@@ -27,15 +27,13 @@ void server_close(server *s); /* NULL is allowed */
 
 /* --- heads of requests ------------------------------------------------------------------------------------------------- */
 
-/* Checks of request heads before anything else is parsed: whether the end of the request is unambiguous, and whether a web page may
- * send it.
+/* Checks of request heads before parsing: whether the request's end is unambiguous, and whether a web page may send it.
  *
- * A browser lets any page send requests to servers on the same machine. So a page of another origin is refused unless the origin is
- * allowed. A request over loopback must name this machine in its Host header, because a page whose domain resolves to 127.0.0.1 (DNS
- * rebinding) sends the page's host. */
+ * Pages of other origins are refused unless allowed. Over loopback, the Host header must name this machine, against pages whose domain
+ * resolves to 127.0.0.1 (DNS rebinding). */
 
-/* Whether the end of the request is unambiguous (RFC 9112, 3.2, 5.1, 6.1 and 6.3). 0: the request is refused, and the connection must be
- * closed, because a proxy might see a different request (request smuggling). */
+/* Whether the request's end is unambiguous (RFC 9112, 3.2, 5.1, 6.1 and 6.3). 0: refused; close the connection, against request
+ * smuggling. */
 int head_check_framing(api_request *r, struct MHD_Connection *connection, const char *version);
 /* Whether the source of the request is allowed. 0: the request is refused. */
 int head_check_source(api_request *r, struct MHD_Connection *connection, const serve_options *options);
@@ -47,8 +45,7 @@ const char *head_value(struct MHD_Connection *connection, const char *name);
 
 /* --- forms ------------------------------------------------------------------------------------------------------------- */
 
-/* Each function adds fields to an object {NAME: TEXT}, in which a repeated name gets a list of texts, and returns 0 if a field is
- * malformed or not UTF-8, or out of memory. */
+/* Add fields to an object {NAME: TEXT}; a repeated name gets a list. Return 0 if out of memory, malformed or not UTF-8. */
 
 /* Add the fields of the URL's query. */
 int form_add_query(json_t *form, struct MHD_Connection *connection);
@@ -59,16 +56,15 @@ int form_add_multipart(json_t *form, struct MHD_Connection *connection, const ch
 
 /* --- watching connections ---------------------------------------------------------------------------------------------- */
 
-/* Detect clients that have disconnected, and clients that send their requests too slowly.
+/* Detect disconnected clients and slow requests, which libmicrohttpd does not. Any thread.
  *
- * libmicrohttpd does not poll a connection while its request is decoded, and does not limit the time for sending a request. A thread
- * does both here. If a client closes its connection, or its sending side, while it waits for a response, the request is cancelled. A
- * connection whose request is not complete in time is shut down. Any thread. */
+ * A thread cancels the request of a client that closes its connection or sending side while it waits. It shuts down connections whose
+ * request is late. */
 
 typedef struct watch watch;
 
 /* Start the thread.
- *   timeout: seconds for a request to arrive, including idle time of the connection
+ *   timeout: seconds for a request to arrive, idle time included
  *   gone: called once on the watching thread, with the argument of watch_wait()
  *   *out: closed by the caller
  * Returns 0 on failure. */
@@ -79,9 +75,8 @@ void watch_close(watch *w); /* NULL is allowed */
  * socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
-/* If max_connections are open, shut one down. Prefers the address with the most connections, and the connection that has waited
- * longest for its request. Never drops `fd`, which is new, nor a connection with a request in work. Returns 0 if `fd` is then still one
- * too many. */
+/* If max_connections are open, shut one down: from the address with most connections, with the longest wait. Never `fd`, nor a
+ * connection with a request in work. Returns 0 if `fd` is still too many. */
 int watch_limit(watch *w, int fd, int max_connections);
 /* Note that the response of a connection is being sent: `gone` is not called for it any more. */
 void watch_answering(watch *w, int fd);

@@ -88,8 +88,7 @@
     return [least - more, most + more].map(value => (log ? Math.pow(10, value) : value));
   }
 
-  /* A label near (x, y) where there is room: nearer places first, and those off the front's line, which leads from the lower left to the
-   * upper right. Without room there is none. */
+  /* Put a label near (x, y), in the nearest free place off the front's line. Without room there is no label. */
   function putLabel(plot, content, x, y, taken) {
     const text = V.make(plot.svg, "text", { "text-anchor": "middle", class: "front-label" }, content), size = 12;
     const width = text.getComputedTextLength() + 4;

@@ -70,8 +70,7 @@
     }
   }
 
-  /* Axes from 0, or from o.xLeast and o.yLeast; o.log: x is logarithmic; o.bare: there are no numbers at y. Returns {svg, x(value), y(value),
-   * left, right, top, bottom}. */
+  /* Draw axes from 0, or o.xLeast and o.yLeast. o.log: logarithmic x; o.bare: no numbers at y. Returns the plot. */
   function axes(box, o) {
     const width = Math.max(280, Math.floor(box.clientWidth || 800)), height = o.height || 220;
     const room = { left: o.bare ? 14 : 60, right: width - 14, top: 10, bottom: height - (o.under || 0) - 42 };
@@ -85,7 +84,7 @@
       make(svg, "path", { d: "M" + room.left + " " + plot.y(value).toFixed(1) + "H" + room.right, class: "grid" });
       make(svg, "text", { x: room.left - 6, y: plot.y(value) + 4, "text-anchor": "end" }, short(value, 6));
     }
-    /* A bar from the values x to x + wide, and from y to y + high, both > 0; the number of the column at a place, of n columns. */
+    /* bar(): draw a bar from x to x + wide and y to y + high, both > 0. column(): return the column at a place, of n columns. */
     plot.bar = (x, wide, y, high, kind) => {
       const left = plot.x(x), right = plot.x(x + wide), gap = right - left > 6 ? 1.5 : 0;
       return make(svg, "rect", { x: (left + gap / 2).toFixed(1), width: Math.max(0.6, right - left - gap).toFixed(1),

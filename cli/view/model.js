@@ -1,5 +1,5 @@
-/* What a trace says, put together from its events (`rill decode --trace`), one after the other: for a whole file as for a run that goes
- * on; or what `rill bench` or `rill tune` tell in one event. No network, no libraries, no build step; ASCII, for the command carries it as data.
+/* The content of a trace, built from its events one by one, or the one event of `rill bench` or `rill tune`. ASCII without libraries,
+ * because the command carries this file as data.
  *
  *   const model = rillView.model();
  *   model.add(event);                        // an object of the trace

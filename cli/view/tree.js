@@ -1,6 +1,6 @@
-/* One input: its widths over time, and the tree of its hypotheses where the trace has them.
+/* One input: its widths over time, and the tree of its hypotheses if the trace has them.
  *
- * A column of the tree is a timestep's phase, a node a candidate; its parent is the node that has the parent's rank in the column before. */
+ * A column is a phase of a timestep, and a node is a candidate. */
 "use strict";
 (function () {
   const V = rillView, MOST = 24, WIDE = 118, HIGH = 22, HEAD = 30;

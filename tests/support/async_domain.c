@@ -1,6 +1,4 @@
-/* See async_domain.h.
- *
- * Invariant: queued calls run in order of submission, and all of them run before any synchronous call.
+/* See async_domain.h. Invariant: queued calls run in order of submission, before any synchronous call.
  *
  * Sections: the queue · asynchronous calls · collecting · synchronous calls · opening and closing. */
 #include "support/async_domain.h"

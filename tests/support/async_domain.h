@@ -1,8 +1,8 @@
-/* Makes any domain asynchronous: its step and score calls are queued, and only collect() returns results. Until then
- * the engine's result arrays are poisoned, and the rows and requests it passed must not change.
+/* Makes any domain asynchronous: step and score calls are queued, and only collect() returns results. Until then the engine's result
+ * arrays are poisoned, and its rows and requests must not change.
  *
- * Order of use: async_make(&table, "toy-late", &toy_domain, 4), rill_register_domain(ctx, &table.domain); the table
- * outlives the context. The contract is that of asynchronous domains in rill/domain.h. */
+ * Order of use: async_make(&table, "toy-late", &toy_domain, 4), rill_register_domain(ctx, &table.domain); the table outlives the
+ * context. */
 #ifndef TEST_ASYNC_DOMAIN_H
 #define TEST_ASYNC_DOMAIN_H
 
@@ -12,8 +12,8 @@ typedef struct async_table {
     rill_domain domain; /* first member, so that methods that get the table find this struct */
     const rill_domain *inner;
     int32_t group_rows;
-    /* Totals over all runs. submitted: calls; max_queued: most calls queued by one runner at once; forced_early: score calls that had to
-     * run because a synchronous call came; encoded: encode calls; encoded_during: encode calls that came while score calls were queued. */
+    /* Totals over all runs. submitted: calls; max_queued: most queued calls of a runner; forced_early: score calls run for a synchronous
+     * call; encoded: encode calls; encoded_during: those while score calls were queued. */
     _Atomic int64_t submitted, max_queued, forced_early, encoded, encoded_during;
     int32_t fail_collect; /* number of the collect call that fails, from 1; 0: none fails */
     _Atomic int32_t collected;

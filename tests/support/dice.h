@@ -1,6 +1,4 @@
-/* Random decisions of tests, drawn from a seed or from a fuzzer's bytes.
- *
- * When the bytes run out, every draw is its lower bound, so a short input is a small problem. */
+/* Random decisions of tests, from a seed or a fuzzer's bytes. After the last byte, draws are lower bounds. */
 #ifndef TEST_DICE_H
 #define TEST_DICE_H
 
@@ -57,7 +55,6 @@ static inline int dice_chance(dice *d, int32_t percent)
     return dice_range(d, 0, 99) >= 100 - percent;
 }
 
-/* Draw one of the n values. */
 static inline int32_t dice_pick(dice *d, int32_t n, const int32_t *values)
 {
     return values[dice_range(d, 0, n - 1)];

@@ -1,7 +1,6 @@
-/* Runs the engine on a problem and copies everything it returns; see problem.h.
+/* Runs the engine on a problem and copies its borrowed results; see problem.h.
  *
- * The loop is that of rill/engine.h or, on request, rill_run(). Results are borrowed from the engine, so they are copied.
- * The copies come from malloc() and not from the test's allocator, which may refuse requests. */
+ * Copies come from malloc(), because the test's allocator may refuse requests. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

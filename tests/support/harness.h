@@ -1,8 +1,7 @@
-/* Common to all test programs: cmocka, and the options --seed N, --iterations N, --only PATTERN, and --late G, which
- * decodes random problems with an asynchronous domain of group_rows G (async_domain.h).
+/* Common to all test programs: cmocka, and the options --seed N, --iterations N, --only PATTERN, and --late G (decode with an
+ * asynchronous domain of group_rows G).
  *
- * A property test runs `harness_iterations(default)` random problems from consecutive seeds and reports the seed of a
- * failure, so `--seed S --iterations 1` repeats it. */
+ * Property tests run `harness_iterations(default)` problems and report the seed of a failure; `--seed S --iterations 1` repeats it. */
 #ifndef TEST_HARNESS_H
 #define TEST_HARNESS_H
 
@@ -21,12 +20,11 @@ int harness_options(int argc, char **argv);
 /* Number of random problems, and first seed: from the command line, or else the argument. */
 int64_t harness_iterations(int64_t otherwise);
 uint64_t harness_seed(uint64_t otherwise);
-/* Return the number of the allocation that a test lets fail after it has let the n-th fail: usually n + 1. With sanitizers each block of
- * Lua is an allocation of its own, so the test skips some: the more, the larger n is. */
+/* Return the next allocation to fail after the n-th: usually n + 1. With sanitizers, steps grow with n, because Lua's blocks are
+ * allocations. */
 int64_t harness_next_request(int64_t n);
 
-/* Check random problems with consecutive seeds, one after the other, in one context: `otherwise` of them if --iterations is not given.
- * Returns how many were checked. */
+/* Check random problems with consecutive seeds in one context: `otherwise` many without --iterations. Returns their number. */
 int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uint64_t seed));
 
 /* Assert that the random problems together covered a case; otherwise the test would show little. Skipped when fewer
@@ -44,8 +42,8 @@ int64_t harness_async(void);
  * error. */
 rill_context *harness_context(const rill_context_options *options);
 
-/* An allocator that counts and can fail. Set `failing_request` to n >= 1 to fail the n-th allocation, and `persistent` to fail
- * all later ones, too. Checks the sizes passed to free, and that nothing is freed twice. */
+/* An allocator that counts, checks frees, and can fail. failing_request n >= 1 fails the n-th allocation; `persistent` fails all later
+ * ones, too. */
 typedef struct harness_memory {
     int64_t requests, failing_request, refused;
     int persistent;
@@ -56,8 +54,8 @@ typedef struct harness_memory {
 
 rill_context_options harness_memory_options(harness_memory *memory);
 
-/* harness_begin(): make a context as harness_context() does, count memory from zero, and reset the toy's report. harness_end(): fail the
- * test unless all memory was freed, with correct sizes, and the toy saw no violation. */
+/* harness_begin(): make a context, count memory from zero, reset the toy's report. harness_end(): fail on unfreed memory, wrong sizes or
+ * violations. */
 rill_context *harness_begin(harness_memory *memory);
 void harness_end(rill_context *ctx, const harness_memory *memory);
 

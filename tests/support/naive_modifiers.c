@@ -35,9 +35,8 @@ void naive_ban_runs(const naive_problem *p, const naive_hypothesis *h, uint8_t b
     }
 }
 
-/* Merge the modifiers of the scorer chain. Additions and rewards add up, bans unite, allowed sets intersect, and the
- * smallest limit holds. The end rules are or-ed: if one scorer forbids the end (1) and another requires it (2), no
- * action is left (3). A minimum length bans only the end action (4). */
+/* Merge the scorers' modifiers. End rules are or-ed: forbidden (1) and required (2) leave no action (3). A minimum length bans only the
+ * end action (4). */
 naive_modifiers naive_merge_modifiers(const naive_problem *p, int32_t timestep, int32_t phase, int32_t rank,
                                       const naive_hypothesis *parent)
 {

@@ -1,21 +1,18 @@
-/* See naive_search.h. Functions are numbered by the seven steps of "One timestep of one item, exactly" in docs/algorithms.md.
- *
- * Decisions that those steps leave open:
- *   - for an ended candidate, "the last action's own" log-probability is that of its terminal action;
- *   - length counts timesteps, without the end action, and 0 counts as 1 in divisions;
- *   - outputs of an item when it stops: with `stop_after` outputs reached, no further ones; without live candidates, the ended
- *     ones of its beam in rank order; at max_length, the live ones end at no cost and all are output in rank order; when a
- *     heuristic stops it, the ended ones, and the live ones only if there is none;
- *   - steps 4 and 7 come after the last phase of a timestep only;
- *   - in a phase that max_candidates does not apply to, its default (k or 2k) does;
- *   - an action's score is a float, log-probability + additions + reward in that order; sums of scores are doubles. */
+/* See naive_search.h. Functions are numbered by the seven steps of "One timestep of one item, exactly" in docs/algorithms.md. Decisions
+ * that those steps leave open:
+ *   - an ended candidate's last log-probability is that of its terminal action;
+ *   - length counts timesteps, without the end action; divisions use at least 1;
+ *   - outputs at the stop: after `stop_after` outputs, no more; without live candidates, ended ones in rank order; at max_length, live
+ *     ones end at no cost and all are output in rank order; after a heuristic's stop, ended ones, or else live ones;
+ *   - steps 4 and 7 follow only the last phase of a timestep;
+ *   - a phase without max_candidates has its default (k or 2k);
+ *   - an action's float score adds log-probability, additions and reward in that order; sums are doubles. */
 #include "support/naive_search.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A growing list of hypotheses. */
 typedef struct list {
     naive_hypothesis *items;
     int32_t n, capacity;
@@ -29,8 +26,8 @@ typedef struct search {
     double best_output;
     int stop;      /* 1: a heuristic has stopped the item */
     int top_ended; /* 1: in some timestep so far the best candidate was an ended one */
-    /* For at_limit 4. ended: the candidates that ended in this timestep; dropped: the best ended candidate that left the beam without
-     * becoming an output; best_ended: the best candidate that ended while there were no outputs. */
+    /* For at_limit 4. ended: candidates ended in this timestep; dropped: the best ended one that left the beam without an output;
+     * best_ended: the best ended candidate before any output. */
     list ended;
     naive_output dropped, best_ended;
     int has_dropped, has_best_ended;
@@ -119,8 +116,8 @@ static void note_ended(search *s, list *children)
     }
 }
 
-/* Return the best children of a parent. Scores come from the state and modifiers of `from`: with cube pruning it may be another hypothesis.
- * taken: consider only these children; NULL: all. noting: record all ended children here, before limits apply; NULL: record none. */
+/* Return the best children of a parent, scored with the state and modifiers of `from`. taken: only these children, or NULL; noting:
+ * receives all ended children before limits, or NULL. */
 static list expand_parent(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
                           const naive_hypothesis *from, int32_t from_rank, const list *taken, search *noting,
                           int32_t timestep, int32_t phase, int32_t *banks)
@@ -176,8 +173,7 @@ static int32_t representative(const search *s, int32_t rank)
     return rank;
 }
 
-/* Naive cube pruning: compute the scores of the children in `taken` again, with their own parents' states, and drop those that are illegal
- * there. Ended hypotheses always take part, because their scores are exact. */
+/* Naive cube pruning: score `taken` again with the children's own parents, and drop illegal children. Ended ones are exact already. */
 static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
 {
     list exact = {0};
@@ -214,8 +210,8 @@ static int32_t free_places(const search *s)
     return taken < s->p->k ? s->p->k - taken : 0;
 }
 
-/* Divide the beam's k entries among constraint banks: an equal share each, and the remainder for the last. A bank with fewer candidates
- * than entries passes entries on, one at a time, to the bank before it; the first bank passes them to the last. */
+/* Divide the beam's k entries equally among constraint banks; the last gets the remainder. Unused entries pass one at a time to the bank
+ * before, from the first to the last. */
 static void divide_among_banks(list *all, int32_t banks, int64_t places)
 {
     int32_t *want = calloc((size_t)banks, sizeof *want), *available = calloc((size_t)banks, sizeof *available), n = 0;

@@ -1,8 +1,7 @@
-/* The reference: beam search for one input, written directly from "One timestep of one item, exactly" in the
- * description of the algorithms. It is meant to be obviously correct. It keeps whole hypotheses by value, looks at
- * every legal action, sorts everything, and knows nothing of batches, rows or schedules.
+/* The reference: beam search for one input, written directly from "One timestep of one item, exactly" in the description of the
+ * algorithms. It keeps whole hypotheses, sorts everything, and shares no code with the engine.
  *
- * Order of use: fill a naive_problem, naive_search(), compare, naive_result_free(). It shares no code with the engine. */
+ * Order of use: fill a naive_problem, naive_search(), compare, naive_result_free(). */
 #ifndef TEST_NAIVE_SEARCH_H
 #define TEST_NAIVE_SEARCH_H
 
@@ -40,8 +39,8 @@ typedef struct naive_hypothesis {
     double group_score; /* diverse beam search: the score by which its group ranks it */
 } naive_hypothesis;
 
-/* Modifiers that one scorer sets for the children of one hypothesis. All are 0 before the call. Bits of `rule`: 1: the end is forbidden; 2:
- * the end is required; 4: the end action is banned, for a minimum length. */
+/* One scorer's modifiers for the children of one hypothesis; zero before the call. Bits of `rule`: 1: end forbidden; 2: end required; 4:
+ * end action banned, for a minimum length. */
 typedef struct naive_modifiers {
     float add[NAIVE_MAX_ACTIONS];
     uint8_t ban[NAIVE_MAX_ACTIONS];
@@ -102,20 +101,17 @@ typedef struct naive_problem {
     int32_t min_length, max_length;
     double length_penalty, word_penalty;
     int keep; /* which outputs are kept once there are stop_after: 0: all; 1: the first ones; 2: the best ones */
-    /* When the search stops. 0: when stop_after outputs were found. 1, 2: only when, in addition, no live hypothesis can become one of the
-     * best outputs, with its score normalised by its current length (1) or by max_length (2). 3: when the best candidate of some timestep
-     * has ended. */
+    /* When the search stops. 0: after stop_after outputs. 1, 2: in addition, no live hypothesis can enter the outputs, normalised by its
+     * current length (1) or max_length (2). 3: when the best candidate of a timestep has ended. */
     int stop;
-    /* Live hypotheses at max_length. 0: they are output as they are. 1: only those among the best k are output. 2: their last
-     * action must be an end. 3: they end at no cost. 4: as 0, but if no ended hypothesis became an output, the best ended one
-     * that was dropped is output. */
+    /* Live hypotheses at max_length. 0: output as they are. 1: only the best k. 2: must end by an action. 3: end at no cost. 4: as 0,
+     * but without ended outputs, the best dropped ended hypothesis is output. */
     int at_limit;
     int count_end;     /* 1: lengths in penalties count the end action */
     int32_t min_width; /* heuristics leave at least this many candidates; outputs count as candidates here */
     int require_end;   /* 1: hypotheses that are truncated at max_length are not output */
     int cube;          /* 0: no cube pruning; 1: naive cube pruning; 2: accelerated */
-    /* Equivalence class of a hypothesis for cube pruning, given its last action (-1: it has no action). NULL: hypotheses with the same last
-     * action are equivalent. */
+    /* Equivalence class for cube pruning, given the last action (-1: none). NULL: the last action itself. */
     int64_t (*cube_key)(int32_t last_action);
     int ignore_limits; /* 1: ignore the limits that scorers set, for enumeration */
     int32_t unknown;
@@ -187,8 +183,8 @@ int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam,
  * heuristics. */
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
 
-/* Number of hypotheses in the whole space that could be output and score above `rank`: ended ones and, if the problem outputs
- * them, truncated ones. Limits that scorers set are ignored. */
+/* Number of possible outputs above `rank` in the whole space, truncated ones included if the problem outputs them. Scorers' limits are
+ * ignored. */
 int64_t naive_count_above(const naive_problem *problem, double rank);
 
 #endif

@@ -16,8 +16,7 @@ static int by_actions(const void *a, const void *b)
     return memcmp(x->hypothesis->action, y->hypothesis->action, (size_t)x->n * sizeof *x->hypothesis->action);
 }
 
-/* A beam keeps the states of all proper prefixes of its candidates. A candidate's own state is not counted: it is made when the candidate
- * is expanded. */
+/* A beam keeps the states of its candidates' proper prefixes. A candidate's own state is made when it is expanded. */
 int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
                            const naive_output *output, int32_t n_outputs, const naive_output *seen)
 {

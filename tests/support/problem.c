@@ -480,8 +480,8 @@ static int compare_result(words *w, const problem *p, const schedule *s, int32_t
     return 0;
 }
 
-/* Maximum number of nodes (states) for which all workers together may reserve memory. Each worker starts with a share of the memory for at
- * least 8 nodes, which grows by half. At different times, each worker may have had the whole memory limit. */
+/* Maximum number of states for which all workers may reserve memory. A worker's share, at least 8 nodes, grows by half up to the whole
+ * limit. */
 static int64_t max_node_capacity(const schedule *s)
 {
     if (s->workers <= 1) return s->bound > 8 ? s->bound : 8;

@@ -1,8 +1,7 @@
 /* A random search problem, and its results by the naive search and by the engine under any schedule.
  *
- * Order of use: problem_draw(), problem_solve() once, then per schedule: engine_run(), problem_compare(),
- * engine_record_clear(); problem_clear() at the end. problem_describe() prints everything, so a failure can be repeated
- * from its seed. */
+ * Order of use: problem_draw(), problem_solve(), then per schedule engine_run(), problem_compare(), engine_record_clear(); at the end
+ * problem_clear(). */
 #ifndef TEST_PROBLEM_H
 #define TEST_PROBLEM_H
 
@@ -74,7 +73,7 @@ void problem_clear(problem *p);
 /* Whether input i is searched: it is neither invalid nor blank. */
 int problem_is_searched(const problem *p, int32_t i);
 
-/* Compute the best score of input i over its whole space. Returns 0 if there is no complete output, or the input is invalid or blank. */
+/* Compute input i's best score over its whole space. Returns 0 without a complete output, or for an invalid or blank input. */
 int problem_optimum(const problem *p, int32_t i, double *score);
 
 /* As naive_count_above(), for input i, which must be neither invalid nor blank. */
@@ -85,7 +84,6 @@ typedef struct engine_record engine_record;
 /* A function that cancels an input of `runner`, an engine or workers. */
 typedef rill_status (*test_cancel)(void *runner, int64_t id);
 
-/* Callbacks of a test in a run. */
 typedef struct hooks {
     void *user;
     rill_clock_fn clock;
@@ -130,7 +128,6 @@ typedef struct schedule {
 
 void schedule_draw(schedule *s, problem_group group, dice *d);
 
-/* A copy of one output. */
 typedef struct record_output {
     char *text;
     int32_t *action;
@@ -203,8 +200,7 @@ int record_differ(const record_result *a, const record_result *b, char *where, s
 /* 0 if the record matches the naive search, the pool is empty and the contract was kept; else 1 with a message. */
 int problem_compare(const problem *p, const schedule *s, const engine_record *record, char *message, size_t size);
 
-/* Draw a problem, and a schedule for the loop of rill/engine.h that sometimes limits the number of states. *baseline receives the results
- * of a run in which the test does not interfere, to compare with. */
+/* Draw a problem and a schedule for rill/engine.h's loop, sometimes with few states. *baseline: results of an undisturbed run. */
 void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *baseline);
 
 /* Write one line from which the problem can be repeated. */
@@ -220,8 +216,8 @@ void problem_expect(const problem *p, const schedule *s, uint64_t seed, const en
 void problem_expect_same(const problem *p, const schedule *s, uint64_t seed, int32_t input, const record_result *found,
                          const record_result *expected);
 
-/* Run the engine under one schedule. Returns 1 if problem_compare() finds a difference and, unless `quiet`, prints all
- * that is needed to repeat it to standard error. *stats receives the run's counters; it may be NULL. */
+/* Run one schedule. Returns 1 if problem_compare() finds a difference, and prints how to repeat it unless `quiet`. *stats: the run's
+ * counters, or NULL. */
 int problem_differs(const problem *p, const schedule *s, uint64_t seed, int quiet, rill_stats *stats);
 
 #endif

@@ -1,5 +1,4 @@
-/* How many of n random rounds to run. If the environment variable RILL_TEST_SHARE is S, as in builds with sanitizers, one
- * round in S is run. */
+/* Number of n random rounds to run: one in S, with the environment variable RILL_TEST_SHARE=S. */
 #ifndef TEST_SHARE_H
 #define TEST_SHARE_H
 

@@ -1,9 +1,6 @@
-/* Initialisers for the tables of a test's own heuristics, scorers and schedulers: the name and the members that the
- * test sets:
+/* Initialisers for tables of a test's own heuristics, scorers and schedulers:
  *
- *     static const rill_scorer adder = TEST_SCORER("adder", .score = add);
- *
- * tests/framework/plugins/ and examples/ show complete tables. */
+ *     static const rill_scorer adder = TEST_SCORER("adder", .score = add); */
 #ifndef TEST_TABLES_H
 #define TEST_TABLES_H
 

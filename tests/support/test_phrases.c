@@ -43,8 +43,7 @@ static int same(const int32_t *a, const int32_t *b, int32_t n)
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* Return how many actions of phrase i are matched: all if the hypothesis contains the phrase, else the length of its longest prefix with
- * which the hypothesis ends. */
+/* Return how many actions of phrase i are matched: all, or the longest prefix that ends the hypothesis. */
 static int32_t matched_length(const test_phrases *c, int32_t i, const int32_t *history, int32_t n)
 {
     for (int32_t pos = 0; pos + c->length[i] <= n; pos++)

@@ -157,8 +157,7 @@ static rill_status apply_counting(void *self, rill_candidates *b)
 
 enum { REMEMBERED = 64 };
 
-/* The heuristic test-remembering cuts an item's beam to 1 candidate if it has not seen the item's first timestep. Otherwise its decision
- * does not depend on the number of calls or on other items. */
+/* test-remembering cuts an item's beam to 1 candidate if it has not seen the item's first timestep. */
 static rill_status apply_remembering(void *self, rill_candidates *b)
 {
     test_random *r = self;

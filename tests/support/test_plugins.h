@@ -1,7 +1,7 @@
 /* Heuristics, scorers and schedulers for tests: random ones that keep the contract, and ones that break it.
  *
- * A random plugin's decision is a hash of what it sees of one item or row. It is written once, with the naive search's
- * types; the engine's tables are thin wrappers, so both searches get the same decisions.
+ * A random plugin's decision is a hash of one item or row. The engine's tables wrap functions with the naive search's
+ * types, so both searches get the same decisions.
  *
  *   heuristic  test-random:SEED,PERCENT   drops, narrows and stops at random, per item
  *              test-mixing:KIND           invalid: what it narrows (0), drops (1) or stops (2) depends on the number of

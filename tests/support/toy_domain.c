@@ -1,15 +1,12 @@
 /* See toy_domain.h.
  *
- * Invariant: a node is made by exactly one step() and ended by exactly one free(); while it is alive, the same item
- * uses its slot. Every node gets a serial number, and a child stores its parent's. So an id recycled too early is
- * noticed even if it is in use again.
+ * Invariant: one step() makes a node and one free() ends it; meanwhile its item uses its slot. A child stores its parent's serial
+ * number, so an id recycled too early is noticed.
  *
- * With state=parent a node keeps the hash of its whole hypothesis, as a recurrent network keeps its state vector. With
- * state=path it keeps only its action, and the hash is computed from all ancestors at each use, as attention reads
- * their keys. That detects ancestors freed too early.
+ * With state=parent a node keeps the hash of its hypothesis, as recurrent networks do. With state=path the hash is computed from all
+ * ancestors, which detects ancestors freed too early.
  *
- * open() makes an object that can decode without a runner, so a copy of the table without start and stop is a domain
- * without runners.
+ * A copy of the table without start and stop is a domain without runners.
  *
  * Sections: violations · opening · encode · states · step · score · finalize · names · closing · table. */
 #include "support/toy_domain.h"

@@ -1,8 +1,7 @@
 /* A toy domain with a known optimum, which checks the engine's calls.
  *
- * Order of use: rill_register_domain(ctx, &toy_domain), rill_model_open(&model, ctx, "toy", options) with the arguments
- * of toy_model.h, decode, close, then read toy_report_get(). Each violation of rill/domain.h's contract is counted, and
- * fails the running or the next call with a message. Outputs are the actions as numbers separated by spaces. */
+ * Order of use: rill_register_domain(ctx, &toy_domain), rill_model_open(&model, ctx, "toy", options), decode, close, toy_report_get().
+ * Violations of rill/domain.h's contract are counted and fail a call. Outputs are actions as numbers separated by spaces. */
 #ifndef TEST_TOY_DOMAIN_H
 #define TEST_TOY_DOMAIN_H
 

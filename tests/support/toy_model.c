@@ -1,12 +1,11 @@
 /* See toy_model.h. The shapes a state can have:
  *
- *   one phase, terminal=end    some ordinary actions are legal, RILL_END sometimes; at the input's depth only RILL_END
- *   one phase, terminal=last   ordinary actions, some of which finish early; at the input's last timestep all finish
- *   several phases             structure phases with two to three choices or a single forced one that costs 0, then a
- *                              label; only the last timestep's labels finish, so all hypotheses have equal length
+ *   one phase, terminal=end    some actions are legal, sometimes RILL_END; at the input's depth only RILL_END
+ *   one phase, terminal=last   some actions finish early; at the input's last timestep all finish
+ *   several phases             structure phases with two or three choices or a forced one of cost 0, then a label; all
+ *                              hypotheses have equal length
  *
- * Continuous log-probabilities are a log-softmax over the legal actions; tied ones are small multiples of 1/4, whose
- * sums are exact and therefore really equal. */
+ * Continuous log-probabilities are a log-softmax over legal actions; tied ones are multiples of 1/4, whose sums are exact. */
 #include "support/toy_model.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* The toy's model: which actions are legal after a sequence of actions, and their log-probabilities.
  *
- * Everything is a hash of (seed, input text, actions so far). So the toy domain can evaluate it row by row, and the
- * naive search hypothesis by hypothesis. This file knows nothing of nodes, rows or beams. */
+ * Everything is a hash of (seed, input text, actions so far), for the toy domain and the naive search alike. */
 #ifndef TEST_TOY_MODEL_H
 #define TEST_TOY_MODEL_H
 
