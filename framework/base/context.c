@@ -300,8 +300,8 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
-/* Returns 1 if `rest`, the text after an incomplete UTF-8 character, is empty or begins with "..." or punctuation: a message was cut there.
- * In a file name of another encoding, characters of names follow instead. */
+/* Returns 1 if a message was cut inside the UTF-8 character before `rest`: `rest` is empty or begins with "..." or punctuation. In file
+ * names of other encodings, characters of names follow. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];

@@ -85,8 +85,8 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
 rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
                                     const char *why, const rill_option_near *near, const char *hint);
 
-/* Read the next pair of "NAME=VALUE NAME=VALUE". `name` gets a copy of the pair, cut at the "="; *value points into it, or is NULL after
- * the last pair. *text moves past the pair.
+/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. `name` gets a copy cut at the "="; *value points into it; NULL: no
+ * pair is left.
  *   RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
@@ -110,8 +110,8 @@ int32_t rill__quota_processors(const char *root);
 
 /* Copy a caller's settings as rill_copy_struct() does. RILL_OK · RILL_ERR_ABI */
 rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from);
-/* A contradiction between settings, as bit sets of rows of rill_setting_table(). named: in the error message; involved: these and others
- * that caused it, such as a preset. */
+/* A contradiction, as bit sets of rows of rill_setting_table(). named: settings in the error message; involved: also those that caused
+ * it. */
 typedef struct rill__contradiction {
     uint64_t named, involved;
 } rill__contradiction;

@@ -1,13 +1,12 @@
 /* The default allocator: each large block is its own mapping (mmap), small blocks come from the C library.
  *
- * A freed large block returns to the system. The C library would keep it, and waste up to a huge page per aligned block. Measured:
- * less memory.
+ * A freed large block returns to the system; the C library would keep it, and waste up to a huge page per aligned block.
  *
- * Large blocks request huge pages (madvise), since state tables are read at random by row. A partial last huge page consists of small
- * pages, so it wastes nothing.
+ * Large blocks request huge pages (madvise), since state tables are read at random. A partial last huge page consists of small pages, so it
+ * wastes nothing.
  *
- * A growing block keeps its pages (mremap), which saves copying and first touches. Measured: faster. A block under a huge page is copied
- * when it grows: moved by mremap, its small pages would stay small.
+ * A growing block keeps its pages (mremap). Measured: faster than copying. A block under a huge page is copied: moved by mremap, its small
+ * pages would stay small.
  *
  * Under sanitizers all blocks come from the C library. */
 #include <stdint.h>

@@ -203,8 +203,7 @@ static number real_number(double value)
     return (number){value, fabs(value) < 0x1p63 ? (int64_t)value : 0};
 }
 
-/* Returns the text after the number; NULL: there is none. Digits alone are also read as an integer, since doubles are exact only to
- * 2^53. */
+/* Returns the text after the number; NULL: none. Digits are also read as an integer, since doubles are exact only to 2^53. */
 static const char *read_number(const char *text, number *out)
 {
     char *end, *digits_end;
@@ -216,8 +215,7 @@ static const char *read_number(const char *text, number *out)
     return end;
 }
 
-/* Parse a number. REAL also accepts a fraction "1/6", BYTES a unit K, M, G or T (powers of 1,024). Less than one byte is refused: 0 means
- * no limit. */
+/* Parse a number. REAL accepts "1/6", BYTES a unit K, M, G or T (powers of 1,024). Less than one byte is refused: 0 means no limit. */
 static int parse_number(const rill_option *option, const char *text, number *out)
 {
     static const char units[] = "KkMmGgTt";

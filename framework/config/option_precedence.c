@@ -170,8 +170,8 @@ typedef struct chain_option {
     rill_chain chain;
     /* name: the plugin that is added, with arguments `prefix` + the option's value; NULL: the value is "NAME:ARGS" */
     const char *name, *prefix;
-    /* 0: each value adds a list entry. Otherwise a source has one value: a second is an error unless equal when compared as this type (2.5
-     * and 2.50 are equal numbers) */
+    /* 0: each value adds a list entry. Else a second value is refused unless equal to the first as this type (2.5 and 2.50 are equal
+     * numbers) */
     rill_option_type compared;
 } chain_option;
 
@@ -428,8 +428,8 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
         c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
-/* Choose scorers, scheduler and user functions from the first source that sets each. A scheduler is dropped if a higher source sets the
- * method, which has its own. */
+/* Choose scorers, scheduler and user functions from the first source that sets each. A method has its own scheduler, so a source that
+ * sets the method hides schedulers of lower precedence. */
 static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
@@ -468,8 +468,8 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* If settings contradict each other, choose one of the bit set `candidates` to leave out: a setting that the contradiction names, else one
- * that caused it. The table's last wins. Returns its bit; 0: none. */
+/* Choose one of the bit set `candidates` to leave out if settings contradict each other: one that the contradiction names, else one that
+ * caused it; the last in the table. Returns its bit; 0: none. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;

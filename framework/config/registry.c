@@ -133,8 +133,8 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
     return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "setting", name, why, &near, "");
 }
 
-/* Returns why a domain's option may not have this name or alias; NULL: it may. The name is a command-line option and a key of
- * configurations. Domains may share an option of the same name and type. */
+/* Returns why a domain's option may not have this name or alias, on command lines and in configurations; NULL: it may. Domains may share an
+ * option of the same name and type. */
 static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
                                      const char *name)
 {

@@ -127,8 +127,7 @@ rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *r
     return RILL_OK;
 }
 
-/* Tokenize the arguments at the first call. If that fails, refuse the inputs of all rows. *active: 1 if there are phrases to apply, else
- * 0. */
+/* Tokenize the arguments at the first call; on failure refuse the inputs of all rows. *active: 1 if there are phrases, else 0. */
 static rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active)
 {
     if (!c->is_read) RILL__TRY(constraint_read(c, rows->model, c->arguments));

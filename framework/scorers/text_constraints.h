@@ -44,8 +44,7 @@ rill_status constraint_refuse(constraint *c, const char *format, ...) __attribut
 /* Refuse the inputs of all rows if a refusal is recorded in the constraint. *active: 1: no refusal is recorded; 0: one is. */
 rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 
-/* Position in the output at which the phrases begin: 1 after a forced first action `first`, 0 if there is none (`first` < 0) or if the
- * phrases begin with it themselves. */
+/* Position in the output at which the phrases begin: 1 after a forced first action `first`; 0 without one, or if the phrases include it. */
 static inline size_t constraint_start(const constraint *c, int32_t first)
 {
     return first >= 0 && (c->n_actions == 0 || c->action[0] != first);

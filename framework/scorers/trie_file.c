@@ -301,8 +301,8 @@ static rill_status create_trie(const rill_scorer *table, rill_context *ctx, cons
     return status;
 }
 
-/* Returns the row's forced first action (rill_domain.first_action) if the hypothesis has at most one action and no sequence begins with the
- * forced action; else RILL_NO_ACTION. */
+/* Returns the forced first action (rill_domain.first_action) if the row is at most one action long and no sequence begins with it; else
+ * RILL_NO_ACTION. */
 static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
 {
     if (rows->timestep[row] > 1) return RILL_NO_ACTION;
@@ -312,8 +312,7 @@ static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows
     return first;
 }
 
-/* Restrict each row to the children of its trie node. Only another scorer's end rule takes a hypothesis out of the trie; then it may not
- * continue. */
+/* Restrict each row to the children of its trie node. A hypothesis that another scorer's end rule took out of the trie may not continue. */
 static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     const trie_scorer *s = self;

@@ -22,8 +22,8 @@ static void compare_ended(const item *it, int32_t rank, topk_choice choice, ende
         *best = (ended_hypothesis){output, rank, choice};
 }
 
-/* Compare *best with the row's best choices that end the hypothesis at `rank`. topk.h keeps two of them apart. Only naive cube pruning
- * reads all choices. Among equal final scores the first compared stays. */
+/* Compare *best with the row's choices that end the hypothesis at `rank`. topk.h keeps two of them apart; naive cube pruning reads all. Of
+ * equals the first compared stays. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_hypothesis *best)
 {
     topk_choice c;
@@ -54,8 +54,7 @@ static void keep_ended(rill_engine *e, item *it, const ended_hypothesis *best)
                                       c.logp, c.score, 0);
 }
 
-/* Update the item's best ended hypothesis from its rows. rows: [width] row of each beam entry; NULL: the rows of the live entries begin at
- * `row`. */
+/* Update the item's best ended hypothesis from its rows. rows: [width] row of each beam entry; NULL: consecutive rows from `row` on. */
 static void read_choices(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
     ended_hypothesis best = {.output = it->best_ended, .rank = -1};

@@ -52,8 +52,8 @@ typedef struct bonus {
     double action, end;
 } bonus;
 
-/* Returns an upper bound on the final score at length `final`. Of negative bonuses fewer are counted: `score` may include this timestep's,
- * and the end action may count in the length. */
+/* Returns an upper bound on the final score at length `final`. `score` may include this timestep's bonus, and the length the end action:
+ * fewer negative bonuses are counted. */
 static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
@@ -62,8 +62,7 @@ static double score_at_length(const item *it, const bonus *a, double score, int3
     return rill_settings_final_score(s, score + a->end + (more > 0 ? a->action * more : 0), final);
 }
 
-/* Returns the maximum of score_at_length() over the lengths that the hypothesis can still reach. The bound (c + d l) / l^alpha has at most
- * one extremum. */
+/* Returns the highest score_at_length() that the hypothesis can still reach. (c + d l) / l^alpha has at most one extremum. */
 static double max_reachable(const item *it, const bonus *a, double score)
 {
     const rill_settings *s = it->settings;

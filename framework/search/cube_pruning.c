@@ -136,7 +136,7 @@ static size_t hash(int64_t key, int64_t legal)
     return (size_t)(h ^ h >> 32);
 }
 
-/* Returns the entry of class_table for the class of live hypothesis i; its value is -1 if the class is new. `size`: a power of two. */
+/* Returns the class_table entry of live hypothesis i; its value is -1 if the class is new. `size`: a power of two. */
 static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
 {
     size_t index = hash(c->key[i], c->legal_class[i]) & (size - 1);
@@ -146,8 +146,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of item `index` the row of its class's representative. Representatives' rows move to the indexes from *to on,
- * over rows no longer needed. `base`: the item's first beam entry; `from`: its first row. */
+/* Give each live beam entry of item `index` its representative's row. Representatives' rows move to *to and on. `base`: the item's first
+ * beam entry; `from`: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;
@@ -199,8 +199,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item: a representative keeps the choices that n_taken counts. Any other hypothesis with counted children gets a
- * row in the second scoring pass. *next: row of the item's next representative. */
+/* Naive cube pruning of one item: n_taken counts each hypothesis's best children. A representative keeps only these choices.
+ * Another hypothesis with such children gets a row in the second scoring pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;

@@ -110,8 +110,8 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Append the group's best children to the chosen ones. A row's choices are sorted, so its loop ends at the first that cannot beat the worst
- * child in the heap. */
+/* Append the group's best children to the chosen ones. A row's choices are sorted: the first that cannot beat the worst in the heap ends
+ * it. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;

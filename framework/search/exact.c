@@ -67,8 +67,7 @@ struct exact_search {
     size_t n_heaps, n_heaps_allocated, heaps_capacity;
     size_t n_entries; /* number of entries in all heaps */
     exact_kind kind;  /* kind of the entries in `batch` */
-    /* [n_batch] frontier entries that form the item's beam. While an entry's choices are processed, `hyp` is a copy of its hypothesis,
-     * which may return to the frontier; else -1 */
+    /* [n_batch] frontier entries that form the item's beam. `hyp` is a copy of the hypothesis while its choices are processed, else -1 */
     exact_entry *batch;
     size_t batch_capacity;
     int32_t n_batch;
@@ -224,8 +223,7 @@ static void drop_output(rill_engine *e, item *it, const item_output *output)
     hyp_pool_release(&e->hyps, &it->arena, output->hyp);
 }
 
-/* Add the ended child of `parent` by choice c to the sorted outputs if it is above the threshold. At max_outputs the worst output
- * leaves. */
+/* Add the ended child of `parent` to the sorted outputs if it is above the threshold. At max_outputs the worst leaves. */
 static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const topk_choice *c, item_output *output)
 {
     if (!(output->final_score > threshold(it))) {
@@ -370,8 +368,7 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* Returns the heap whose best entry is expanded next; NULL: none. `phase`: only entries of this phase; < 0: all. `deepest`: 1: only the
- * greatest depth. */
+/* Returns the heap to expand next; NULL: none. `phase`: only entries of this phase; < 0: all. `deepest`: 1: only the greatest depth. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
@@ -384,8 +381,8 @@ static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deep
     return best;
 }
 
-/* Returns 1 if the deepest entries are expanded first, else 0. A worker's share of the limit would make the order depend on the number of
- * workers, so all workers' limit is used. */
+/* Returns 1 if the deepest entries are expanded first, else 0. The limit is that of all workers, so that the order does not depend on their
+ * number. */
 static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
     const size_t states = (size_t)e->memory_limit.total_nodes / 4;
@@ -423,8 +420,7 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
-/* End the exact search. The frontier's bounds enter B, the item's bound for certificates. B of the beam search stays valid, so the smaller
- * applies. */
+/* End the exact search. The frontier's bounds enter B. B of the beam search stays valid, so the smaller applies. */
 static void finish_search(item *it)
 {
     exact_search *x = it->exact;

@@ -35,8 +35,7 @@ static double uniform_random(const timestep *t, const item *it, int32_t rank, in
     return (double)(x >> 11) * 0x1p-53;
 }
 
-/* Write the softmax weights of the row's choices to weight[top_k], and their sum to *mass. Returns the number of choices that top_k and
- * top_p leave. */
+/* Write the softmax weights of the row's choices to weight[top_k], their sum to *mass. Returns the number that top_k and top_p leave. */
 static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *weight, double *mass)
 {
     double all = 0, best = 0;
