@@ -13,7 +13,8 @@
  *                 const rill_array columns[] = {RILL_ARRAY(table->id), RILL_ARRAY(table->size)};
  *                 status = rill_columns_grow(ctx, &table->memory, need, columns, 2, "the table");
  *
- * Threads: as for the context. Stability: stable within a major version. */
+ * Threads: as for the context.
+ * Stability: stable within a major version. */
 #ifndef RILL_CARVE_H
 #define RILL_CARVE_H
 

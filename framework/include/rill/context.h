@@ -1,8 +1,9 @@
 /* The context: allocator, log callback and error record, shared by everything one caller creates.
  *
- * Order of use: rill_context_create(); engines, models and registrations that take the context; their destructors; rill_context_destroy().
- * A context and everything made from it belong to one thread at a time. Two contexts share nothing. To share a model between threads, use
- * worker contexts (rill/workers.h). There is no global state. Stability: stable within a major version. */
+ * Order of use: rill_context_create(); engines, models and registrations that take the context; their destructors;
+ * rill_context_destroy(). A context and everything made from it belong to one thread at a time. Two contexts share nothing. To share a
+ * model between threads, use worker contexts (rill/workers.h). There is no global state.
+ * Stability: stable within a major version. */
 #ifndef RILL_CONTEXT_H
 #define RILL_CONTEXT_H
 
@@ -50,7 +51,8 @@ RILL_API void rill_context_destroy(rill_context *ctx);
 RILL_API rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *user);
 
 /* Returns the last failure in one sentence that names the file, line, tensor or option and what was expected; "" if none. A script's
- * traceback follows on further lines. Borrowed: valid until the next failing call on this context. */
+ * traceback follows on further lines.
+ * Borrowed: valid until the next failing call on this context. */
 RILL_API const char *rill_error(const rill_context *ctx);
 
 /* Return the status that was recorded together with the message of rill_error(). */

@@ -14,12 +14,14 @@
  *   action  an integer in [0, info.actions): a token, a parser transition. RILL_ACTION_START (-1) is the action of an item's first node,
  *           whose parent is RILL_NO_NODE (-1)
  *
- * Life of a model: open, any mix of the calls below, close. Life of a runner: start, any mix of the decoding calls, stop; before the model
- * is closed. A domain without start and stop is its own runner: the model decodes, for one engine at a time. Life of an item: encode(slot)
- * · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a memory limit an item may lose its
- * nodes, or its slot too, and restart from a first node, or from encode() by any worker. Life of a node: step makes it · score reads it,
- * perhaps several times · step reads it as state_parent of its children · free ends it. The engine frees it under RILL_STATE_PARENT as soon
- * as its children were stepped or pruned, under RILL_STATE_PATH as soon as no live or unfinished hypothesis passes through it.
+ * Life of a model: open, any mix of the calls below, close.
+ * Life of a runner: start, any mix of the decoding calls, stop; before the model is closed. A domain without start and stop is its own
+ * runner: the model decodes, for one engine at a time.
+ * Life of an item: encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a
+ * memory limit an item may lose its nodes, or its slot too, and restart from a first node, or from encode() by any worker.
+ * Life of a node: step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it.
+ * The engine frees it under RILL_STATE_PARENT as soon as its children were stepped or pruned, under RILL_STATE_PATH as soon as no live
+ * or unfinished hypothesis passes through it.
  *
  * Self and threads: `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
  * get the model as their first argument. All other methods get the runner. With `start` the model is const from open to close: runners
@@ -35,9 +37,9 @@
  * for that call. A micro-batch has at most one submitted call. Every submitted call is collected before the runner is stopped. step may
  * always return before its work is done.
  *
- * A method keeps no pointer after it returns, except those of a submitted call. A method that fails returns a negative status after
- * rill_fail(); the run then ends, except where noted. A row's result must depend on that row alone: not on the other rows of the call,
- * their number or order.
+ * A method keeps no pointer after it returns, except those of a submitted call.
+ * A method that fails returns a negative status after rill_fail(); the run then ends, except where noted.
+ * A row's result must depend on that row alone: not on the other rows of the call, their number or order.
  *
  * Stability: members are only appended; RILL_ABI_VERSION and struct_size guard the rest. */
 #ifndef RILL_DOMAIN_H

@@ -19,8 +19,8 @@
  *     rill_evidence_writer_finish(writer);
  *
  * A file is a header, a record per input, and an index at the end for random access; docs/algorithms.md documents the bytes. Files are
- * read, not mapped into memory. An object may be used by one thread at a time. Stability: structs are only appended to, and so are versions
- * of the file. */
+ * read, not mapped into memory. An object may be used by one thread at a time.
+ * Stability: structs are only appended to, and so are versions of the file. */
 #ifndef RILL_EVIDENCE_H
 #define RILL_EVIDENCE_H
 

@@ -1,9 +1,11 @@
 /* Reading files: every file of a model, script or list is opened here.
  *
- * A path may name a pipe without a writer, an endless device, or more data than memory holds. So only regular files are accepted unless the
- * caller passes another rill_file_kind, and reading a whole file has a limit. Files are never mapped: reading a mapped page of a truncated
- * file kills the process. The context remembers the latest 256 regular files opened, so that a program can refuse to overwrite its inputs.
- * Every error names the file. One thread at a time per context. Stability: stable within a major version. */
+ * A path may name a pipe without a writer, an endless device, or more data than memory holds. So only regular files are accepted unless
+ * the caller passes another rill_file_kind, and reading a whole file has a limit. Files are never mapped: reading a mapped page of a
+ * truncated file kills the process.
+ * The context remembers the latest 256 regular files opened, so that a program can refuse to overwrite its inputs.
+ * Every error names the file. One thread at a time per context.
+ * Stability: stable within a major version. */
 #ifndef RILL_FILE_H
 #define RILL_FILE_H
 
@@ -30,8 +32,9 @@ typedef struct rill_file {
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO (any other failure) */
 RILL_API rill_status rill_file_open(rill_file *out, rill_context *ctx, const char *path, rill_file_kind kind);
 
-/* Open the regular file `name` inside a folder: components separated by single slashes, none of them ".." or a symbolic link. Messages call
- * the file by `name`, which must stay valid until close. Returns as rill_file_open(); RILL_ERR_ARGUMENT (invalid name) */
+/* Open the regular file `name` inside a folder: components separated by single slashes, none of them ".." or a symbolic link. Messages
+ * call the file by `name`, which must stay valid until close.
+ * Returns as rill_file_open(); RILL_ERR_ARGUMENT (invalid name) */
 RILL_API rill_status rill_file_open_inside(rill_file *out, rill_context *ctx, const char *folder, const char *name);
 
 /* Read `n` bytes at offset `offset` of a regular file. A file that has become too short is an error.

@@ -3,11 +3,12 @@
  *     "rill": {"domain": "semparse", "example": "what is the capital of texas",
  *              "options": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
  *
- * "example" is an input that the model can decode; the page of `rill serve` shows it. Keys of "options" are options of
- * rill_option_source_set(), with "-" or "_". absolute, relative and relative_local make up the list of heuristics, in this file's order,
- * and "heuristics" adds others. All options are defaults. Options of rill_output_table() are refused: they are the user's choice. Paths
- * (RILL_OPTION_PATH) are relative to the directory. Without a domain name, the domain that supports the "model_type" reads the directory
- * (rill_domain.model_types). Stability: structs are only appended to. */
+ * "example" is an input that the model can decode; the page of `rill serve` shows it.
+ * Keys of "options" are options of rill_option_source_set(), with "-" or "_". absolute, relative and relative_local make up the list of
+ * heuristics, in this file's order, and "heuristics" adds others. All options are defaults. Options of rill_output_table() are refused:
+ * they are the user's choice. Paths (RILL_OPTION_PATH) are relative to the directory. Without a domain name, the domain that supports
+ * the "model_type" reads the directory (rill_domain.model_types).
+ * Stability: structs are only appended to. */
 #ifndef RILL_FOLDER_H
 #define RILL_FOLDER_H
 

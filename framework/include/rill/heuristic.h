@@ -5,8 +5,9 @@
  * stops items. Heuristics are applied in order; each sees the candidates that the previous ones kept.
  *
  * The marks for an item must depend on that item's entries alone, without state from item to item. The setting `check` also calls the
- * heuristic for every item alone, and fails the run if the results differ. Sources: absolute and relative pruning, Freitag and Al-Onaizan
- * 2017 and Yang et al. 2020; see builtin_heuristics.c. Stability: members are only appended. */
+ * heuristic for every item alone, and fails the run if the results differ.
+ * Sources: absolute and relative pruning, Freitag and Al-Onaizan 2017 and Yang et al. 2020; see builtin_heuristics.c.
+ * Stability: members are only appended. */
 #ifndef RILL_HEURISTIC_H
 #define RILL_HEURISTIC_H
 

@@ -1,7 +1,8 @@
 /* Named options: one row per option, used by command lines, scripts, configuration files, reports and servers.
  *
  * rill_setting_table() has the search settings (settings.h), rill_chain_table() the options that name heuristics, scorers and schedulers
- * (search_config.h), rill_domain.options a domain's own. Stability: rows are only appended to. */
+ * (search_config.h), rill_domain.options a domain's own.
+ * Stability: rows are only appended to. */
 #ifndef RILL_OPTION_H
 #define RILL_OPTION_H
 

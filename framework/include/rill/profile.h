@@ -1,7 +1,8 @@
 /* Profiles: the measured cost of each operation of a model, and the peak performance of the machine.
  *
- * A domain that runs graphs on a device (device.h) reports them through its members `profile` and `profile_row`; a caller asks the engine.
- * Profiling reads the clock per operation and block, so it is off by default. Stability: structs are only appended to. */
+ * A domain that runs graphs on a device (device.h) reports them through its members `profile` and `profile_row`; a caller asks the
+ * engine. Profiling reads the clock per operation and block, so it is off by default.
+ * Stability: structs are only appended to. */
 #ifndef RILL_PROFILE_H
 #define RILL_PROFILE_H
 

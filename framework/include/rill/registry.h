@@ -1,7 +1,8 @@
 /* The registry of a context: domains, heuristics, scorers and schedulers by name, plugins, and contexts of workers.
  *
  * A table's abi_version, struct_size and mandatory members are checked; a mismatch is refused with both numbers. Tables must outlive the
- * context; a plugin stays loaded until rill_context_destroy(). To write tables, see plugin.h. Stability: stable within a major version. */
+ * context; a plugin stays loaded until rill_context_destroy(). To write tables, see plugin.h.
+ * Stability: stable within a major version. */
 #ifndef RILL_REGISTRY_H
 #define RILL_REGISTRY_H
 

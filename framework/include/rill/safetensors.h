@@ -7,10 +7,12 @@
  * matches its files. Reading needs no further checks. model.bin is checked in the same way (docs/mt.md): an alias is a tensor that shares
  * the bytes of another, and quantised integers are multiplied by their scales.
  *
- * Order of use: rill_tensor_file_open(), then for each tensor rill_tensor_file_read(), then rill_tensor_file_close(). Element types: the
- * file may have any type of the format; F32, F16 and BF16 can be read and are converted to fp32. Every error names the file and the tensor,
- * what was expected and what was found. Memory: each tensor is read into the caller's memory; header entries come from the context, the
- * header's document from malloc(). One thread at a time. Stability: stable within a major version. */
+ * Order of use: rill_tensor_file_open(), then for each tensor rill_tensor_file_read(), then rill_tensor_file_close().
+ * Element types: the file may have any type of the format; F32, F16 and BF16 can be read and are converted to fp32.
+ * Every error names the file and the tensor, what was expected and what was found.
+ * Memory: each tensor is read into the caller's memory; header entries come from the context, the header's document from malloc(). One
+ * thread at a time.
+ * Stability: stable within a major version. */
 #ifndef RILL_SAFETENSORS_H
 #define RILL_SAFETENSORS_H
 

@@ -1,10 +1,11 @@
 /* Scorers add bonuses to the scores of actions before selection, and forbid actions.
  *
  * A scorer is called once per timestep and phase, before the domain scores, with all rows (live hypotheses) that will be expanded. It
- * changes scores through rill_modifiers_*(): an action with a bonus is found wherever the model ranks it, and a banned action never enters
- * the beam. With several scorers bonuses and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect, and the
- * smallest limit on children applies. A scorer's modifiers for an item must depend on that item's rows alone. Stability: members are only
- * appended. */
+ * changes scores through rill_modifiers_*(): an action with a bonus is found wherever the model ranks it, and a banned action never
+ * enters the beam.
+ * With several scorers bonuses and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect, and the smallest
+ * limit on children applies. A scorer's modifiers for an item must depend on that item's rows alone.
+ * Stability: members are only appended. */
 #ifndef RILL_SCORER_H
 #define RILL_SCORER_H
 

@@ -7,10 +7,11 @@
  * list of heuristics or scorers, is taken as a whole from the first source that has it. A preset (`like`) overrides the search settings of
  * sources with lower precedence.
  *
- * Order of use: rill_option_source_create(), rill_option_source_set() and similar, rill_search_config_make(), an engine from config->setup,
- * rill_search_config_free(), rill_option_source_free(). Sources must outlive the configurations made from them, and domains' tables the
- * sources that set their options. One thread at a time; sources are used with the context that made them. Stability: structs are only
- * appended to. */
+ * Order of use: rill_option_source_create(), rill_option_source_set() and similar, rill_search_config_make(), an engine from
+ * config->setup, rill_search_config_free(), rill_option_source_free(). Sources must outlive the configurations made from them, and
+ * domains' tables the sources that set their options.
+ * One thread at a time; sources are used with the context that made them.
+ * Stability: structs are only appended to. */
 #ifndef RILL_SEARCH_CONFIG_H
 #define RILL_SEARCH_CONFIG_H
 

@@ -1,8 +1,8 @@
 /* Search settings: one struct, and one table with the name, help and range of every field.
  *
- * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies presets, replaces
- * 0 by defaults and refuses contradictions. rill_engine_create() resolves a copy itself. Stability: fields are only appended, unset at 0.
- * Functions read and write the shorter struct of an older program as far as it goes. */
+ * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies presets,
+ * replaces 0 by defaults and refuses contradictions. rill_engine_create() resolves a copy itself.
+ * Stability: fields are only appended, unset at 0. Functions read and write the shorter struct of an older program as far as it goes. */
 #ifndef RILL_SETTINGS_H
 #define RILL_SETTINGS_H
 

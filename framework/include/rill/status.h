@@ -1,7 +1,8 @@
 /* Status codes, which every function that can fail returns.
  *
- * The numbers never change. 0 is success, positive values are not failures, negative values are failures, whose message is in the context
- * (rill_error(), context.h). Stability: codes are only added. */
+ * The numbers never change. 0 is success, positive values are not failures, negative values are failures, whose message is in the
+ * context (rill_error(), context.h).
+ * Stability: codes are only added. */
 #ifndef RILL_STATUS_H
 #define RILL_STATUS_H
 

@@ -4,8 +4,9 @@
  * Optional members are appended without a change: `struct_size` tells which members a plugin has.
  *
  * Structs grow only at the end. A program's structs store their size in struct_size. Members that an older program lacks take their
- * defaults (rill_copy_struct()). A struct of a newer header is refused with RILL_ERR_ABI. The library's own structs are reached by pointers
- * and functions, never by an index into an array. Stability: the names in this header never change. */
+ * defaults (rill_copy_struct()). A struct of a newer header is refused with RILL_ERR_ABI. The library's own structs are reached by
+ * pointers and functions, never by an index into an array.
+ * Stability: the names in this header never change. */
 #ifndef RILL_VERSION_H
 #define RILL_VERSION_H
 
