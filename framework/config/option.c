@@ -160,7 +160,6 @@ static const char *write_size(double bytes, char out[RILL_OPTION_MAX])
     return out;
 }
 
-/* Describe the values of an option. */
 static const char *describe_values(const rill_option *option, char out[96])
 {
     static const char *const types[] = {[RILL_OPTION_REAL] = "a number",
@@ -347,7 +346,6 @@ rill_status rill_option_text(rill_context *ctx, const rill_option *option, const
     return RILL_OK;
 }
 
-/* Whether two words are anagrams of each other. */
 static int same_letters(const char *a, const char *b)
 {
     int count[128] = {0}, differs = 0;

@@ -349,7 +349,6 @@ rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_opti
 
 /* --- what is left out --------------------------------------------------------------------------------------------- */
 
-/* Append to the list of options that were left out. */
 static void append_ignored(search_config *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void append_ignored(search_config *c, const char *format, ...)
 {

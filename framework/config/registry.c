@@ -288,7 +288,7 @@ static rill_plugin_fn find_entry(void *library)
     return entry;
 }
 
-/* Return 1 if the path is a regular file and so may be a plugin, else 0. Loading it checks the rest. */
+/* Returns 1 if the path exists and is no folder, else 0. Loading it checks the rest. */
 static int is_plugin_file(const char *path)
 {
     struct stat info;

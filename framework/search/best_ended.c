@@ -37,7 +37,6 @@ static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, e
     compare_ended(it, rank, last_first ? by_end : by_last, best);
 }
 
-/* Forget the item's best ended hypothesis, and release it. */
 static void drop(rill_engine *e, item *it)
 {
     if (it->best_ended.hyp >= 0) hyp_pool_release(&e->hyps, &it->arena, it->best_ended.hyp);

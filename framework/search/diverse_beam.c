@@ -45,7 +45,6 @@ static void count_choice(const group_chooser *c, int32_t action)
     ++*counter;
 }
 
-/* Returns the child's path score minus the diversity penalty. */
 static double penalized_score(const group_chooser *c, int32_t rank, const topk_choice *child)
 {
     return c->it->beam[rank].path_score + (double)child->score -

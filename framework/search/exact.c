@@ -51,7 +51,6 @@ typedef struct exact_heap {
     size_t n, capacity;
 } exact_heap;
 
-/* An item's exact search. */
 struct exact_search {
     uint8_t done; /* 1: the search is complete or was stopped */
     /* 1: the item's outputs were truncated by a heuristic's stop, so any other output replaces them */
@@ -107,7 +106,6 @@ static int ranks_before(const exact_entry *a, const exact_entry *b)
     return a->bound > b->bound || (a->bound == b->bound && a->serial < b->serial);
 }
 
-/* Remove the best entry from a heap of the frontier, and return it. */
 static exact_entry pop_best(exact_search *x, exact_heap *h)
 {
     const exact_entry top = h->entry[0], last = h->entry[--h->n];
@@ -323,7 +321,6 @@ static rill_status expand_row(rill_engine *e, timestep *t, item *it, const exact
     return requeue_rest(e, t, it, from, i);
 }
 
-/* Add the children of all rows of exact search to their items' outputs and frontiers. */
 static rill_status before_merge(rill_engine *e, timestep *t, int last)
 {
     const row_table *r = &t->rows;
