@@ -193,9 +193,10 @@ static inline int rill_score_request_allows(const rill_score_request *request, i
     return (int)(set[action / 64] >> (action % 64) & 1);
 }
 
-/* Write a row's result: its best M choices, sorted, and its picks, selected from all of the row's legal actions, in any order, without
- * duplicates. terminal: [n] a rill_terminal for each action, which makes the row RILL_ENDS_BY_FLAG; NULL leaves the row's `ends` unchanged.
- * Actions with log-probability NaN or RILL_SCORE_DEAD are dropped. Takes time n log M, less for sorted actions. No shared state. */
+/* Write a row's result: its best M choices, sorted, and its picks, selected from all of the row's legal actions: [n], in any order,
+ * without duplicates. terminal: [n] a rill_terminal for each action, which makes the row RILL_ENDS_BY_FLAG; NULL leaves the row's `ends`
+ * unchanged. Actions with log-probability NaN or RILL_SCORE_DEAD are dropped. Takes time n log M, less for sorted actions. No shared
+ * state. */
 RILL_API void rill_score_result_fill(const rill_score_request *request, int32_t row, int32_t n, const int32_t *action,
                                      const float *logp, const uint8_t *terminal, rill_score_result *out);
 
