@@ -1,10 +1,10 @@
 /* The context: memory with accounting, the error record, the log, and text buffers.
  *
- * Invariant: `used` is the sum of the sizes allocated and not yet freed, by this context and its workers' contexts, so used == 0 when a
- * context is destroyed after all objects made from it. Callers always pass the size of a block, so blocks have no headers.
+ * Invariant: `used` is the sum of the bytes allocated by this context and its workers' contexts and not yet freed. Callers pass a block's
+ * size, so blocks have no headers.
  *
- * Several threads use a context and its workers' contexts at once. They share the sums of bytes, which are atomic, and the user's functions
- * `allocate` and `log`, which are called under the root context's lock. The C library's allocator needs no lock.
+ * Threads: the sums of bytes are atomic. The user's functions `allocate` and `log` are called under the root context's lock. The C
+ * library's allocator needs no lock.
  *
  * Sections: allocation · several arrays in one block · numbers · errors and log · texts. */
 #include <dlfcn.h>
@@ -18,8 +18,7 @@
 
 /* --- allocation --------------------------------------------------------------------------------------------------- */
 
-/* Add new_size - old_size to the bytes in use of the context and of its parents, and update their peaks. The counters are relaxed atomics,
- * since no other memory depends on their order. */
+/* Add new_size - old_size to the bytes in use of the context and its parents. Relaxed order: no other memory depends on the counters. */
 static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size)
 {
     for (size_t more = new_size - old_size; ctx != NULL; ctx = ctx->parent) {
@@ -206,8 +205,7 @@ rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity
     return RILL_OK;
 }
 
-/* Set *bytes to the total size of n arrays of `capacity` elements each, with each array rounded up to a cache line. Returns 1, or 0 on
- * overflow. */
+/* Set *bytes to the size of n arrays of `capacity` elements, each rounded up to a cache line. Returns 1; 0 on overflow. */
 static int count_bytes(const rill_array *columns, size_t n, size_t capacity, size_t *bytes)
 {
     *bytes = 0;
@@ -256,8 +254,7 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* Switch the calling thread to the "C" locale, and return the previous locale. If there was no memory to create the "C" locale, the host
- * program's locale stays in force. */
+/* Switch the calling thread to the "C" locale, if it could be created. Returns the previous locale. */
 void *rill_enter_plain_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -303,9 +300,8 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
-/* Return 1 if `rest`, the text after an incomplete UTF-8 character, shows that a message was cut inside this character: `rest` is empty or
- * begins with "..." or punctuation. A file name in another encoding also has bytes that look like incomplete characters, but letters or
- * other characters of names follow them. */
+/* Returns 1 if a message was cut inside the UTF-8 character before `rest`: `rest` is empty or begins with "..." or punctuation. In file
+ * names of other encodings, characters of names follow. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];

@@ -28,8 +28,7 @@ static const char *kind_name(mode_t mode)
     return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* RILL_FILE_PIPED accepts anonymous pipes too, such as the /dev/fd/63 that a shell makes for <(command). These are on the kernel's
- * pipefs. */
+/* RILL_FILE_PIPED accepts anonymous pipes (pipefs) too, such as the /dev/fd/63 of <(command). */
 static int is_accepted_kind(int descriptor, mode_t mode, rill_file_kind kind)
 {
     struct statfs system;
@@ -80,8 +79,7 @@ static rill_status open_descriptor(rill_file *out, rill_context *ctx, const char
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Callers add O_NONBLOCK, except for RILL_FILE_STREAM: without it, opening a pipe that is then refused would block until the pipe has a
- * writer. For regular files the flag has no effect. */
+/* Callers add O_NONBLOCK, except for RILL_FILE_STREAM: otherwise opening a pipe would block until it has a writer. */
 enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY };
 
 rill_status rill_file_open(rill_file *out, rill_context *ctx, const char *path, rill_file_kind kind)
@@ -101,8 +99,7 @@ void rill_file_close(rill_file *file)
 
 enum { MAX_PART_BYTES = 255 };
 
-/* Open one component of a path inside `folder`, a descriptor. `more`: the component is not the last, so it must be a folder. Returns a
- * descriptor, or -1 with the error recorded. */
+/* Open one component of a path inside `folder`. `more`: 1: it must be a folder. Returns a descriptor, or -1 with the error recorded. */
 static int open_part(rill_context *ctx, int folder, const char *part, int more)
 {
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
@@ -185,7 +182,7 @@ static rill_status read_to_end(const rill_file *file, rill_text *out, size_t lim
     return out->length < file->size ? fail_shrunk(file) : RILL_OK;
 }
 
-/* Remove a UTF-8 byte order mark. Files that are not texts are read whole too, but none of their formats begins with these bytes. */
+/* Remove a UTF-8 byte order mark. No format of other files begins with these bytes. */
 static void drop_bom(rill_text *text)
 {
     if (text->length < 3 || memcmp(text->data, "\xef\xbb\xbf", 3) != 0) return;

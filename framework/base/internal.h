@@ -81,13 +81,12 @@ double rill__option_number(const rill_option *option, const void *from);
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
 rill_status rill__find_option(rill_context *ctx, const char *name, int also_others, const rill_option **out);
 
-/* Record the error "unknown WHAT NAME". The message goes on with `why` if that is not NULL, else with the nearest known name if there is
- * one, else with `hint`. Returns `status`. */
+/* Record the error "unknown WHAT NAME", followed by `why`, else the nearest known name, else `hint`. Returns `status`. */
 rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
                                     const char *why, const rill_option_near *near, const char *hint);
 
-/* Read the next pair of a text "NAME=VALUE NAME=VALUE". The pair is copied to `name`, cut at the "="; *value points to its value, and *text
- * moves past the pair. *value is NULL if no pair is left.
+/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. `name` gets a copy cut at the "="; *value points into it; NULL: no
+ * pair is left.
  *   RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
@@ -106,38 +105,35 @@ static inline rill_status rill__check_text(rill_context *ctx, const char *text, 
     return rill_fail(ctx, RILL_ERR_ARGUMENT, "the text is NULL, with a length of %zu bytes", length);
 }
 
-/* Return the number of processors that this process's cgroup quotas allow; 0: no quota. `root` is put before the paths /proc and /sys, for
- * tests. */
+/* Returns the number of processors that cgroup quotas allow; 0: no quota. `root`: put before /proc and /sys, for tests. */
 int32_t rill__quota_processors(const char *root);
 
 /* Copy a caller's settings as rill_copy_struct() does. RILL_OK · RILL_ERR_ABI */
 rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from);
-/* A contradiction between settings. Each member is a bit set of rows of rill_setting_table(). named: the settings that the error message
- * names; involved: these and other settings that caused it, such as a preset that set one of them. */
+/* A contradiction, as bit sets of rows of rill_setting_table(). named: settings in the error message; involved: also those that caused
+ * it. */
 typedef struct rill__contradiction {
     uint64_t named, involved;
 } rill__contradiction;
-/* rill_settings_resolve() for a run. budgeted: 1 if a user's function sets the budget of each timestep. *found: the settings that
- * contradict each other; NULL: not wanted. */
+/* rill_settings_resolve() for a run. budgeted: 1 if a user's function sets each timestep's budget. *found: the contradicting settings;
+ * NULL: not wanted. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted,
                                    rill__contradiction *found);
 
-/* Apply the settings in `text`, NAME=VALUE separated by spaces, except settings that already have a value. Under the method greedy, `text`
- * does not change beam-size, finish, keep and stop.
+/* Apply the settings "NAME=VALUE NAME=VALUE" that have no value yet. Under the method greedy, beam-size, finish, keep and stop stay.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
-/* Call this before settings are resolved. With the method "fixed", set the setting `finish` to the value that the domain prefers
- * (RILL_FIXED_AS_FAIRSEQ), unless `finish` is already set or follows from a preset, sampling or beam groups. domain NULL changes
- * nothing. */
+/* Before settings are resolved: with the method "fixed", set an unset `finish` to the domain's preference (RILL_FIXED_AS_FAIRSEQ). A
+ * preset, sampling or beam groups keep their own. domain NULL: no change. */
 void rill__settings_use_domain(rill_settings *settings, const rill_domain *domain);
 
-/* Defined in rill_model.c. Calls rill__settings_use_domain(). If settings->like names a preset of another decoder, also fills unset
- * settings with the values that the model's makers recommend for that decoder. */
+/* rill_model.c: call rill__settings_use_domain(). If settings->like names another decoder, also fill unset settings with the values that
+ * the model's makers recommend for it. */
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 
-/* Defined in registry.c. If a plugin's function failed without recording an error message, record one. `what`: kind of the plugin, such as
- * "domain" or "scheduler". Returns `status`. */
+/* registry.c: if a plugin's function failed without a message, record one. `what`: kind of the plugin, such as "domain". Returns
+ * `status`. */
 rill_status rill__method_status(rill_context *ctx, rill_status status, const char *what, const char *name,
                                 const char *method);
 static inline rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status,
@@ -152,8 +148,7 @@ const rill_method_info *rill__find_method(const char *name);
 /* Maximum number of children that merging considers, per parent and per item: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
-/* Return the capacity to which an array grows to hold `need` elements: the current capacity if it suffices; else at least 8, and at least
- * half more than the current capacity. */
+/* Returns the new capacity of an array for `need` elements: if it must grow, by at least half and to at least 8. */
 static inline size_t rill__grown(size_t capacity, size_t need)
 {
     if (need <= capacity) return capacity;
@@ -183,20 +178,19 @@ enum {
     DEVICE_NAME_MAX = 48 /* bytes for the name of one entry, with its NUL */
 };
 
-/* The parsed option `device`. Workers are assigned to the entries round-robin, and a worker's model is opened on its one device. */
+/* The parsed option `device`. Workers take entries round-robin, one device each. */
 typedef struct devices {
     int32_t n; /* number of entries of the list, at least 1 */
     struct {
         char name[DEVICE_NAME_MAX];
         int32_t first; /* index of the first entry that means the same device; "cuda" means "cuda:0" */
     } entry[DEVICES_MAX];
-    /* Copy of the options for opening a model; devices_options() sets its device. `values`, its domain options, is allocated from the
-     * context. */
+    /* Copy of the options for opening a model. `values`, its domain options, is allocated from the context. */
     rill_open_options open;
     rill_pair *values;
 } devices;
 
-/* Parse the option `device`, "cuda:0,cuda:1". Without a comma the list has one entry, and the options are unchanged.
+/* Parse the option `device`, "cuda:0,cuda:1". Without a comma there is one entry.
  *   RILL_OK · RILL_ERR_OPTION (an empty entry, several kinds, too many) · RILL_ERR_ABI · RILL_ERR_MEMORY */
 rill_status devices_read(devices *out, rill_context *ctx, const rill_open_options *open);
 void devices_clear(devices *list, rill_context *ctx);

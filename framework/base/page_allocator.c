@@ -1,18 +1,12 @@
-/* The default allocator: each large block is a mapping of its own (mmap), small blocks come from the C library.
+/* The default allocator: each large block is its own mapping (mmap), small blocks come from the C library.
  *
- * A large block returns to the system when it is freed. The C library would keep freed memory, such as a loader's temporary tables, and
- * waste up to a huge page for each block that is aligned to one. A process with a model of 600 million parameters in int8 takes 2.12 GB if
- * its large blocks are mappings, and 2.54 GB if they come from the C library.
+ * A freed large block returns to the system; the C library would keep it, and waste up to a huge page per aligned block.
  *
- * Large blocks request huge pages (madvise): state tables are read row by row at random, and on a virtual machine the first
- * touch of each small page costs microseconds. The request is only a hint. A partially filled last huge page consists of
- * small pages, so a block of just over 2 MB does not take 4 MB.
+ * Large blocks request huge pages (madvise), since state tables are read at random. A partial last huge page consists of small pages, so it
+ * wastes nothing.
  *
- * A growing block keeps its pages (mremap). Copying it would touch 15 pages for each initial page of a table that doubles four times, and
- * would write pages that were never written. On a virtual machine whose host allocates memory on first touch, mremap halves the time of
- * encoding 35 inputs with a model of that size: 0.4 s instead of 0.8 s. A block of less than a huge page is copied when it grows. If mremap
- * moved it, its small pages would stay small even when the block comes to fill a huge page. When the hypothesis tree was spread over some
- * 500 small pages, these cost a tenth of the time for making new beams.
+ * A growing block keeps its pages (mremap). Measured: faster than copying. A block under a huge page is copied: moved by mremap, its small
+ * pages would stay small.
  *
  * Under sanitizers all blocks come from the C library. */
 #include <stdint.h>
@@ -61,8 +55,7 @@ static void *map_pages(size_t size, int access)
     return block;
 }
 
-/* Request huge pages for the whole block, not only for its aligned part: the block then stays one mapping, and mremap can only move a
- * single mapping. */
+/* Request huge pages for the whole block, aligned or not: mremap can only move a single mapping. */
 static void *advise_huge_pages(void *block, size_t size)
 {
 #if defined(MADV_HUGEPAGE)
@@ -71,8 +64,7 @@ static void *advise_huge_pages(void *block, size_t size)
     return block;
 }
 
-/* Resize a block from `pages` to `wanted` bytes, in place or by moving it. Both sizes are whole pages. NULL: the system
- * refused, and the block is unchanged. */
+/* Resize a block from `pages` to `wanted` bytes, both whole pages; it may move. NULL: refused, block unchanged. */
 static void *remap_pages(void *block, size_t pages, size_t wanted)
 {
 #if defined(MREMAP_FIXED)
@@ -94,8 +86,7 @@ static void free_block(void *block, size_t size)
         free(block);
 }
 
-/* Resizes a block by copying it, unless both sizes are large enough for remap_pages(). realloc() is not used, because it does not keep
- * the alignment. */
+/* Copies unless both sizes are large enough for remap_pages(). realloc() does not keep the alignment. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     (void)user;

@@ -1,9 +1,7 @@
-/* Number of processors that this process may use.
+/* Number of processors that this process may use: its affinity mask, and the cgroup quotas of its group and all enclosing groups.
  *
- * taskset and containers with fixed processors set the affinity mask. Containers that may use a fraction of the processors' time have a
- * cgroup quota: microseconds of processor time per period, in `cpu.max` (version 2) or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version
- * 1). A group's quota applies to all groups inside it too, so the quotas of all enclosing groups are read. In a container the path of the
- * process's group may be its path on the host. Then only the root of that path exists in the container. */
+ * A quota is processor time per period, in microseconds: `cpu.max` (version 2), or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1).
+ * A container may see its group's path on the host, of which only the root exists inside. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +40,7 @@ static int32_t quota_v1(const char *group)
     return rill__read_start(path, period, sizeof period) ? whole_processors(atoll(quota), atoll(period)) : 0;
 }
 
-/* The smallest quota, in processors, of the group at `mount` + `path` and of all groups that enclose it; 0: no quota. */
+/* Returns the smallest quota, in processors, of the group `mount` + `path` and its enclosing groups; 0: none. */
 static int32_t min_quota(const char *mount, const char *path, int32_t (*quota_fn)(const char *group))
 {
     char group[PATH_BYTES];
@@ -66,8 +64,8 @@ static int lists_cpu(const char *list, size_t length)
     return 0;
 }
 
-/* The quota, in processors, of the group on a line of /proc/self/cgroup; 0: no quota. The line is "0::/path" in version 2,
- * "4:cpu,cpuacct:/path" in version 1. */
+/* Returns the quota, in processors, of the group on a line of /proc/self/cgroup: "0::/path" (version 2) or "4:cpu,cpuacct:/path" (version
+ * 1). 0: none. */
 static int32_t line_quota(const char *root, const char *line)
 {
     char mount[PATH_BYTES];

@@ -57,8 +57,7 @@ static char fold_char(char c)
     return c == '_' ? '-' : c;
 }
 
-/* Levenshtein distance of two names, ignoring case and with "-" equal to "_". Keeps one row of the dynamic-programming table. Names longer
- * than MAX_NAME match nothing. */
+/* Returns the Levenshtein distance of two names, ignoring case and "-" against "_". Names over MAX_NAME match nothing. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
@@ -85,8 +84,7 @@ static int is_prefix(const char *name, const char *candidate)
     return *name == '\0';
 }
 
-/* Return the smallest edit distance at which another name is no longer suggested, since the suggestion would confuse. For a name of one
- * letter it is 1, because another letter has nothing in common with it. */
+/* Returns the edit distance from which a name is no longer suggested. One letter gets 1: another letter has nothing in common with it. */
 static size_t max_distance(const char *name)
 {
     size_t n = strlen(name);
@@ -162,7 +160,6 @@ static const char *write_size(double bytes, char out[RILL_OPTION_MAX])
     return out;
 }
 
-/* Describe the values of an option. */
 static const char *describe_values(const rill_option *option, char out[96])
 {
     static const char *const types[] = {[RILL_OPTION_REAL] = "a number",
@@ -184,8 +181,7 @@ static const char *describe_values(const rill_option *option, char out[96])
     return out;
 }
 
-/* Fail because the option does not accept `value`. quote: the quotation mark printed around `value`; "" if `value` is a JSON value such as
- * null, or a noun such as "a list". */
+/* Fail because the option does not accept `value`. quote: printed around `value`; "" for a JSON value or a noun. */
 static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
 {
     char label[RILL_OPTION_MAX], wanted[96];
@@ -195,7 +191,7 @@ static rill_status fail_value(rill_context *ctx, const rill_option *option, cons
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* A parsed value. real: a number. whole: the number cut to an integer; for a switch 0 or 1; for a word its index in the list of words. */
+/* A parsed value. whole: `real` cut to an integer, a switch as 0 or 1, or a word's index in the list of words. */
 typedef struct number {
     double real;
     int64_t whole;
@@ -206,8 +202,7 @@ static number real_number(double value)
     return (number){value, fabs(value) < 0x1p63 ? (int64_t)value : 0};
 }
 
-/* Read a number and return the text after it; NULL: there is none. Digits alone are read as an integer too, since doubles leave out some
- * from 2^53 on. */
+/* Returns the text after the number; NULL: none. Digits are also read as an integer, since doubles are exact only to 2^53. */
 static const char *read_number(const char *text, number *out)
 {
     char *end, *digits_end;
@@ -219,8 +214,7 @@ static const char *read_number(const char *text, number *out)
     return end;
 }
 
-/* Parse a number. An option of type REAL also accepts a fraction such as "1/6", and one of type BYTES a unit K, M, G or T (powers of
- * 1,024). A number of bytes below one is refused: it would become 0, which means no limit. */
+/* Parse a number. REAL accepts "1/6", BYTES a unit K, M, G or T (powers of 1,024). Less than one byte is refused: 0 means no limit. */
 static int parse_number(const rill_option *option, const char *text, number *out)
 {
     static const char units[] = "KkMmGgTt";
@@ -267,8 +261,7 @@ static const char *own_value(const rill_option *option, const char *value)
     return value;
 }
 
-/* Parse a value of the option's type. Options whose values are texts or paths accept any value, and *out stays zero. Returns 1 if the
- * option accepts the value, else 0. */
+/* Parse a value of the option's type; *out stays zero for texts and paths. Returns 1 if the option accepts it, else 0. */
 static int parse(const rill_option *option, const char *value, number *out)
 {
     *out = (number){0};
@@ -353,7 +346,6 @@ rill_status rill_option_text(rill_context *ctx, const rill_option *option, const
     return RILL_OK;
 }
 
-/* Whether two words are anagrams of each other. */
 static int same_letters(const char *a, const char *b)
 {
     int count[128] = {0}, differs = 0;

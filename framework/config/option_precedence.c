@@ -1,9 +1,8 @@
-/* Option sources, and the search configuration that results from several; see rill/search_config.h for the rules.
+/* Option sources, and the search configuration that results from several (rules: rill/search_config.h).
  *
- * A source keeps the text of each option that it sets. Sources are combined in order of precedence: each setting has the value of the first
- * source that sets it. If the values contradict each other, one of the options that the contradiction names is left out, the one from the
- * source of lowest precedence; if all of them come from firm sources, which are not defaults (rill/search_config.h), the contradiction is
- * an error. settings.c alone knows what contradicts what.
+ * Each setting has the value of the source of highest precedence that sets it. If values contradict each other, the contradicting option
+ * from the lowest source is left out. If all come from firm sources, which are not defaults, the contradiction is an error. settings.c
+ * finds contradictions.
  *
  * Sections: creation and destruction · setting options · reading a source · what is left out · precedence · the whole. */
 #include <limits.h>
@@ -33,8 +32,8 @@ typedef struct option_value {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    /* [n_values] values set by name: of search settings, of output options, of domain options, and of chain options (heuristics, scorers,
-     * scheduler) that allow only one value */
+    /* [n_values] values set by name: settings, output and domain options, and chain options (heuristics, scorers, scheduler) of one
+     * value */
     option_value *value;
     size_t n_values, values_capacity;
     chain chain[RILL_CHAINS];
@@ -55,11 +54,11 @@ typedef struct search_config {
     rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    /* the sources, highest precedence first: a request's own source, if any; the required source; sources of defaults. The first n_firm of
-     * them are firm: none of their options may be left out. NULL is a source that sets nothing */
+    /* highest precedence first: a request's own source, the required source, sources of defaults. The first n_firm may lose no option. NULL
+     * sets nothing */
     const rill_option_source *source[MAX_DEFAULTS + 2];
     int n, n_firm;
-    /* NULL, or an owned list of scorers: those of one source, then n_added scorers from rill_search_config_add_scorer() */
+    /* NULL, or an owned list: one source's scorers, then n_added from rill_search_config_add_scorer() */
     rill_chain_entry *scorers;
     size_t scorers_capacity;
     int32_t n_added;
@@ -135,8 +134,7 @@ static rill_status store_value(rill_option_source *source, const rill_option *ro
     return RILL_OK;
 }
 
-/* Add an entry to the source's list of heuristics or scorers, or replace the source's scheduler. The entry's arguments are `prefix`
- * followed by `arguments`. */
+/* Append an entry to the source's heuristics or scorers, or replace its scheduler. Its arguments are `prefix` + `arguments`. */
 static rill_status add_entry(rill_option_source *source, rill_chain which, const char *name, size_t length,
                              const char *prefix, const char *arguments)
 {
@@ -172,9 +170,8 @@ typedef struct chain_option {
     rill_chain chain;
     /* name: the plugin that is added, with arguments `prefix` + the option's value; NULL: the value is "NAME:ARGS" */
     const char *name, *prefix;
-    /* 0: the option may be given repeatedly, and each value adds an entry to the list of heuristics or scorers. Otherwise an option source
-     * (such as the command line or config.json) has one value of the option: giving a second one is an error unless it equals the first.
-     * This is the type as which the two are compared: 2.5 and 2.50 are equal numbers, but different texts */
+    /* 0: each value adds a list entry. Else a second value is refused unless equal to the first as this type (2.5 and 2.50 are equal
+     * numbers) */
     rill_option_type compared;
 } chain_option;
 
@@ -203,8 +200,7 @@ static rill_status add_value(rill_option_source *source, const chain_option *opt
     return add_entry(source, option->chain, value, length, "", value[length] != '\0' ? value + length + 1 : "");
 }
 
-/* Check a value of an option, without regard to other options. If several domains have the option, at least one of them must accept the
- * value. */
+/* Check an option's value alone. At least one of the domains that have the option must accept it. */
 static rill_status check_value(rill_context *ctx, const rill_option *row, const char *value)
 {
     rill_settings trial;
@@ -219,7 +215,7 @@ static rill_status check_value(rill_context *ctx, const rill_option *row, const 
     return rill_option_read(ctx, row, value, NULL);
 }
 
-/* A second, different value of an option is refused, even under an alias, since one of the two values would be lost. */
+/* A second, different value of an option is refused, even under an alias. */
 static rill_status set_option(rill_option_source *source, const char *name, const char *value)
 {
     rill_context *ctx = source->ctx;
@@ -353,7 +349,6 @@ rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_opti
 
 /* --- what is left out --------------------------------------------------------------------------------------------- */
 
-/* Append to the list of options that were left out. */
 static void append_ignored(search_config *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void append_ignored(search_config *c, const char *format, ...)
 {
@@ -393,7 +388,7 @@ static const rill_option *setting_row(const char *name)
     return rill_option_find(rill_setting_table(), name);
 }
 
-/* The value of a setting in the first of the n sources with highest precedence that sets it; NULL: none does. */
+/* Returns the setting's value in the first of n sources that sets it; NULL: none does. */
 static const char *first_value(const search_config *c, int n, const rill_option *row)
 {
     const char *value = NULL;
@@ -401,8 +396,8 @@ static const char *first_value(const search_config *c, int n, const rill_option 
     return value;
 }
 
-/* Whether the default source at `index` is overridden by a preset (`like`) of a source with higher precedence. A preset overrides search
- * settings, but not settings of the schedule. */
+/* Whether a source of higher precedence overrides the default source at `index` with a preset (`like`). A preset overrides no settings of
+ * the schedule. */
 static int is_overridden_by_preset(const search_config *c, int index)
 {
     return index >= c->n_firm && first_value(c, index, setting_row("like")) != NULL;
@@ -416,7 +411,7 @@ static int first_with_chain(const search_config *c, rill_chain which)
     return i;
 }
 
-/* Choose the list of heuristics. A default list is dropped if the method does not prune, or if sampling or beam groups are on. */
+/* Choose the heuristics. Defaults are dropped if the method does not prune, or with sampling or beam groups. */
 static void select_heuristics(search_config *c, const rill_method_info *method)
 {
     const char *const sample = first_value(c, c->n, setting_row("num-samples")), *const groups = first_value(
@@ -432,8 +427,8 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
         c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
-/* Choose scorers, scheduler and user functions, each from the first source that sets them. A source's scheduler is dropped if a source with
- * higher precedence sets the method, because each method has its own scheduler. */
+/* Choose scorers, scheduler and user functions from the first source that sets each. A method has its own scheduler, so a source that
+ * sets the method hides schedulers of lower precedence. */
 static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
@@ -459,8 +454,7 @@ static void select_others(search_config *c)
     }
 }
 
-/* Whether a source sets `finish` together with a method that is not the method in use. Such a `finish` is left out: "top" meant for the
- * method var-stream must not change the search of the method fixed. */
+/* Whether a source sets `finish` for another method than the one in use: that `finish` is left out. */
 static int is_for_other_method(const search_config *c, const rill_option_source *source, const rill_option *row)
 {
     const char *own = find_value(source, setting_row("method"));
@@ -473,9 +467,8 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* If the settings contradict each other, choose one setting of the bit set `candidates` to leave out: a setting that the contradiction
- * names, else one that it also depends on. Of several, the last in rill_setting_table() is chosen. Returns its bit; 0: there is nothing to
- * leave out. */
+/* Choose one of the bit set `candidates` to leave out if settings contradict each other: one that the contradiction names, else one that
+ * caused it; the last in the table. Returns its bit; 0: none. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
@@ -486,8 +479,7 @@ static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candi
     return involved != 0 ? UINT64_C(1) << (63 - __builtin_clzll(involved)) : 0;
 }
 
-/* Apply the settings of a source, except those that a source with higher precedence sets. If the source has defaults, its settings that
- * cause contradictions are left out, one at a time. */
+/* Apply a source's settings that no higher source sets. Defaults that cause contradictions are left out, one at a time. */
 static rill_status apply_source(search_config *c, int index)
 {
     const rill_option_source *source = c->source[index];
@@ -534,8 +526,7 @@ static rill_status combine(search_config *c)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Combine `first` and the n sources after it, highest precedence first. The first n_firm of all these sources are firm: none of their
- * options may be left out. */
+/* Combine `first` and n other sources, highest precedence first. The first n_firm of all may lose no option. */
 static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *first,
                         const rill_option_source *const *others, int n, int n_firm)
 {
@@ -589,8 +580,7 @@ static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_ent
     return n == m;
 }
 
-/* Refuse a request that changes the run's heuristics, which all inputs share. Sampling and beam groups are allowed, since with them
- * heuristics do nothing. */
+/* Refuse a request with heuristics of its own, since all inputs share the run's. With sampling and beam groups heuristics do nothing. */
 static rill_status check_heuristics(const rill_engine_setup *run, const search_config *c)
 {
     const rill_engine_setup *own = &c->setup;

@@ -1,5 +1,5 @@
-/* All options except those that domains define: settings of the search, options that name heuristics, scorers and schedulers, and options
- * of outputs. Command line, help, configuration files, reports and messages are derived from these rows. */
+/* All options except those of domains: search settings, options that name heuristics, scorers and schedulers, and output options. Command
+ * line, help, configuration files, reports and messages use these rows. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -148,8 +148,7 @@ const rill_option *rill_output_table(void)
     return OUTPUT_OPTIONS;
 }
 
-/* Option names of other toolkits or of earlier versions of rill, with a hint which option replaces each. `what`: the parameter of
- * rill_refused_option(). */
+/* Options of other toolkits or earlier versions, and what replaces each. `what`: as for rill_refused_option(). */
 static const struct {
     const char *what, *name, *instead;
 } refused[] = {

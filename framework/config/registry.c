@@ -1,7 +1,7 @@
 /* The registry: the tables of domains, heuristics, scorers and schedulers by name, and plugins from shared objects.
  *
- * Invariant: every table in a list has the right abi_version, a struct_size that covers the mandatory members, and those members are set;
- * so the engine never checks again. Lists are short, so lookup is a linear scan.
+ * Invariant: every registered table has the right abi_version, a sufficient struct_size, and its mandatory members set. The engine does not
+ * check again.
  *
  * Sections: lists · checks · options of domains · registration and lookup · plugins. */
 #include <dlfcn.h>
@@ -52,8 +52,7 @@ static const table_member
 static const struct {
     const char *word;
     const table_member *members;
-    /* the smallest struct_size that is accepted: the size of the table when this ABI version began. Members appended since then are
-     * optional */
+    /* smallest accepted struct_size: the table's size when this ABI version began. Later members are optional */
     size_t min_size;
 } kinds[RILL__TABLE_KINDS] = {
     [RILL__DOMAIN] = {"domain", domain_members, sizeof(rill_domain)},
@@ -70,8 +69,7 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
                          abi > RILL_ABI_VERSION ? "this rill's headers, or take its own rill"
                                                 : "this rill's headers, after renaming in its sources what "
                                                   "docs/renamed.md lists (templates: examples/)");
-    /* A table with a larger struct_size comes from a newer header. Its additional members are optional, and this librill does not read
-     * them. */
+    /* A larger table comes from a newer header: its additional members are not read. */
     if (size < known)
         return rill_fail(ctx, RILL_ERR_ABI, "%s has a table of %u bytes, this rill needs %zu bytes: rebuild it", what,
                          (unsigned)size, known);
@@ -106,8 +104,7 @@ static rill_status check_table(rill_context *ctx, rill__table_kind kind, const v
 
 enum { OWN_TABLES = 3 };
 
-/* Get table number i of all tables of options, which may be NULL: first the library's own tables, then one for each registered domain.
- * Returns 0 if there is no such table. */
+/* Get table of options number i, which may be NULL: the library's own tables, then one per domain. Returns 0 past the end. */
 static int get_options(const rill_context *ctx, size_t i, const rill_option **out)
 {
     const rill_option *const own[OWN_TABLES] = {rill_setting_table(), rill_chain_table(), rill_output_table()};
@@ -136,9 +133,8 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
     return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "setting", name, why, &near, "");
 }
 
-/* Return why an option of a domain may not have this name or alias; NULL: it may. The name is used on command lines ("--turns") and as a
- * key of configurations ("turns"). Domains may share an option if its name and type are the same. The command and run files check for
- * conflicts with their own names. */
+/* Returns why a domain's option may not have this name or alias, on command lines and in configurations; NULL: it may. Domains may share an
+ * option of the same name and type. */
 static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
                                      const char *name)
 {
@@ -283,7 +279,7 @@ static rill_status register_plugin(rill_context *ctx, const rill_plugin_table *p
     return RILL_OK;
 }
 
-/* dlsym() returns an object pointer. ISO C defines no cast from it to a function pointer, so its bytes are copied. */
+/* ISO C has no cast from dlsym()'s object pointer to a function pointer, so bytes are copied. */
 static rill_plugin_fn find_entry(void *library)
 {
     void *symbol = dlsym(library, "rill_plugin");
@@ -292,7 +288,7 @@ static rill_plugin_fn find_entry(void *library)
     return entry;
 }
 
-/* Return 1 if the path is a regular file and so may be a plugin, else 0. Loading it checks the rest. */
+/* Returns 1 if the path exists and is no folder, else 0. Loading it checks the rest. */
 static int is_plugin_file(const char *path)
 {
     struct stat info;

@@ -1,6 +1,6 @@
-/* Search settings: values as texts, methods and presets, contradictions, and resolving them. option_tables.c has their table. A method is a
- * preset: a scheduler and some fixed settings. Settings that contradict the method or each other are refused here, so that the engine only
- * sees consistent settings. option_precedence.c leaves out defaults that a contradiction names.
+/* Search settings: values as texts, methods and presets, contradictions, and resolving them. A method is a preset: a scheduler and fixed
+ * settings. Contradictory settings are refused here, so the engine sees only consistent settings. option_precedence.c leaves out defaults
+ * that a contradiction names.
  *
  * Sections: methods · values · presets · resolving. */
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-/* The smallest rill_settings that callers may pass; it ends with the member `given`. Members added later are unset if they are 0. */
+/* The smallest rill_settings that callers may pass. In later members 0 means unset. */
 enum { MIN_SETTINGS = offsetof(rill_settings, given) + sizeof(uint64_t) };
 
 void rill_settings_init(rill_settings *settings, size_t size)
@@ -180,8 +180,8 @@ static const struct preset {
          "stop=top"},
 };
 
-/* Fill unset settings for sampling and beam groups. Both use a beam of fixed size, in which the place of a finished hypothesis stays empty.
- * Presets do not change this. */
+/* Fill unset settings for sampling and beam groups, before presets. Their beam has a fixed size: a finished hypothesis's place stays
+ * empty. */
 static void fill_fixed_beam(rill_settings *s)
 {
     if (s->sample == 0 && s->groups <= 1) return;
@@ -211,7 +211,7 @@ static int is_set(const rill_settings *settings, const rill_option *option)
     return rill__option_number(option, settings) != rill__option_number(option, &defaults);
 }
 
-/* Whether a setting is part of plain greedy search, which is a beam of one hypothesis that stops at its first end action. */
+/* Whether a setting is part of greedy search: a beam of one hypothesis that stops at its first end action. */
 static int is_greedy_setting(const rill_option *option)
 {
     return option->offset == offsetof(rill_settings, k) || option->offset == offsetof(rill_settings, finish) ||
@@ -245,8 +245,7 @@ void rill__settings_use_domain(rill_settings *s, const rill_domain *domain)
         s->finish = RILL_FINISH_IMMEDIATE;
 }
 
-/* Check the range of each setting, since fields may have been set without rill_settings_set(). 0 means the
- * default, and so does a refill below 0. */
+/* Check the ranges, since fields may be set without rill_settings_set(). 0, or a refill below 0, means the default. */
 static rill_status check_ranges(rill_context *ctx, const rill_settings *settings)
 {
     for (const rill_option *o = rill_setting_table(); o->name != NULL; o++) {
@@ -275,8 +274,7 @@ static int has_bound(const rill_settings *s)
     return s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX;
 }
 
-/* Fill unset settings: for sampling and beam groups, then from the preset, then from the method and with defaults. Settings that have a
- * value do not change, so filling twice has no further effect. */
+/* Fill unset settings: for a fixed beam, from the preset, from the method, with defaults. Filling twice has no further effect. */
 static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_info *m, int budgeted)
 {
     fill_fixed_beam(s);
@@ -310,9 +308,8 @@ static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_i
     return RILL_OK;
 }
 
-/* Return the message of the first contradiction in settings that were filled; NULL: none. `set`: the settings before they were filled.
- * In messages "@NAME" stands for an option's name, "#NAME" for its value, and "@*" for the option that needs a beam of fixed size. After
- * "|" are the names of other settings that the contradiction depends on. */
+/* Returns the message of the first contradiction in filled settings; NULL: none. `set`: the settings before filling. In messages "@NAME" is
+ * an option's name, "#NAME" its value, "@*" the option that needs a fixed beam. After "|": other settings involved. */
 static const char *find_contradiction(const rill_settings *s, const rill_settings *set, const rill_method_info *m,
                                       int has_heuristics)
 {

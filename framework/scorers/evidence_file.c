@@ -1,13 +1,13 @@
 /* Evidence files: writing, reading, and checking that they fit a model.
  *
- * All numbers are little-endian, as on the machines that rill supports:
+ * Numbers are little-endian:
  *
  *     header   "rill-ngm" · uint32 version, orders, actions, phases · int32 end action (-1: none) · uint32 0 · uint64 names
  *     records  one per input, ids ascending: the words of a table (ngrams.h)
  *     index    per input: int64 id, uint64 offset of its record
  *     footer   uint64 offset of the index, inputs · "rill-end"
  *
- * The index is searched on disk and not read into memory, so a reader's memory does not grow with the file.
+ * The index is searched on disk, so a reader's memory does not grow with the file.
  *
  * Sections: kinds · writing · opening · reading. */
 #include <stdio.h>
@@ -255,11 +255,11 @@ static rill_status read_index_entry(const rill_evidence *e, int64_t index, index
     return rill_file_get(&e->file, e->index + (uint64_t)index * sizeof *out, sizeof *out, out);
 }
 
-/* Find input `id`: *index is its position in the index, or e->inputs if the file has no evidence for it. */
+/* Find input `id`. *index: its position, or e->inputs if it has no evidence. */
 static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index, index_entry *out)
 {
     int64_t begin = 0, end = e->inputs;
-    /* Usually every input has evidence, and an input's position is its id. If some inputs have none, the position is lower. */
+    /* If every input has evidence, an input's position is its id. */
     for (int64_t guess = id; begin < end; guess = begin + (end - begin) / 2) {
         *index = guess >= begin && guess < end ? guess : begin + (end - begin) / 2;
         RILL__TRY(read_index_entry(e, *index, out));

@@ -1,11 +1,10 @@
-/* Forced decoding: the beam may take only the path of a given output, so its score is the one a search would give it.
+/* Forced decoding: the beam may take only the path of a given output, which gets the score that a search would give it.
  *
  *   given:text TEXT   the output is the actions of TEXT and the end action
- *   given:ids 5 7 2   the output is these actions; an output that ends with the end action lists it too
+ *   given:ids 5 7 2   the output is these actions; an end action is listed too
  *
- * A forced first action of the model (a language token) precedes them. Each timestep has one allowed action, so the engine requests only
- * that action's log-probability from the domain (topk.c). If the model cannot write an action, or gives it probability 0, there is no
- * output. To score an output without an end action, as a truncated one, callers set the item's length limit to the output's length.
+ * A forced first action of the model precedes them. If the model gives an action probability 0, there is no output. To score an output
+ * without an end action, callers set the item's length limit to its length.
  *
  * Sections: the scorer · the option source. */
 #include "internal.h"
@@ -21,8 +20,7 @@ static rill_status create_forced(const rill_scorer *table, rill_context *ctx, co
     return constraint_create(table, ctx, arguments, sizeof(constraint), self);
 }
 
-/* Read the forced output's actions. A text may have several phrases, separated by " ||| "; here their boundaries are ignored, and the
- * actions of all phrases form one output. */
+/* Read the forced output's actions. The phrases of a text form one output. */
 static rill_status read_output(constraint *c, const rill_scorer_rows *rows)
 {
     const int as_ids = c->arguments[0] == 'i';

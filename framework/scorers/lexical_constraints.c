@@ -1,25 +1,23 @@
-/* Lexically constrained decoding with dynamic beam allocation (Post and Vilar 2018): required phrases.
+/* Lexically constrained decoding with dynamic beam allocation (Post and Vilar 2018).
  *
  *   require:TEXT[ ||| TEXT]   outputs contain each of the phrases, in any order
  *
- * A hypothesis's constraint bank (Post and Vilar 2018) is the number of phrase actions that it has generated, including those of partially
- * matched phrases. The beam is divided among these banks (constraint_banks.c), an action that advances a phrase is a candidate wherever the
- * model ranks it, and a hypothesis may end once it contains all phrases. Each phrase is matched by its own automaton (Knuth, Morris and
- * Pratt 1977): phrases may overlap, and a failed match falls back to the longest prefix that still matches. */
+ * A hypothesis's constraint bank is the number of phrase actions that it has, partial matches included. constraint_banks.c divides the beam
+ * among banks. An action that advances a phrase is a candidate at any rank, and a hypothesis may end once it contains all phrases. An
+ * automaton per phrase (Knuth, Morris and Pratt 1977) allows overlaps. */
 #include "internal.h"
 #include "text_constraints.h"
 
 enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };
 
-/* Progress of a hypothesis: for each phrase, the number of its first actions that the hypothesis now ends with; the length of the whole
- * phrase once the hypothesis contains it. */
+/* Per phrase, the number of its first actions that the hypothesis ends with. It stays at the phrase's length once all were matched. */
 typedef struct phrase_progress {
     uint8_t n_matched[MAX_PHRASES];
 } phrase_progress;
 
 typedef struct required_phrases {
     constraint constraint; /* must be first, so that a pointer to this struct is a pointer to a constraint */
-    /* KMP failure function: for the first i + 1 actions of a phrase, length of the longest proper prefix that is also a suffix */
+    /* KMP failure function: of a phrase's first i + 1 actions, the longest proper prefix that is also a suffix */
     uint8_t fallback[MAX_REQUIRED];
     int32_t n_distinct;
     int32_t distinct[MAX_REQUIRED]; /* distinct actions of all phrases */
@@ -69,8 +67,7 @@ static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *row
     return RILL_OK;
 }
 
-/* Return the constraint bank of a hypothesis after `action`: its number of phrase actions. RILL_NO_ACTION stands for any action that is in
- * no phrase. */
+/* Returns the constraint bank of a hypothesis after `action`; RILL_NO_ACTION: any action in no phrase. */
 static int32_t bank_after(const required_phrases *r, const phrase_progress *now, int32_t action)
 {
     int32_t bank = 0;

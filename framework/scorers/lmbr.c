@@ -1,15 +1,14 @@
 /* The built-in scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR
  * Posteriors for Deployment").
  *
- * The evidence of an input is a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of the
- * evidence that it completes, where m = 1 to 4 is the n-gram's length. Every action, the end action included, also gains theta_0. The paper
- * multiplies the model's log-probability by lambda; here the thetas are divided by lambda instead. That gives the same order and keeps
- * scores, thresholds of heuristics and penalties in the model's unit.
+ * An input's evidence is a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1
+ * to 4, that it completes. Every action, the end action included, also gains theta_0. The paper multiplies log-probabilities by lambda.
+ * Here the thetas are divided by lambda, which keeps scores in the model's unit and their order.
  *
- * For each m the n-grams that begin with the last m - 1 actions of a row's hypothesis are one range of a level of the table (ngrams.h),
- * ascending by last action. The four ranges are merged, so the work per row is proportional to the number of n-grams found.
+ * For each m the extensions of a row's last m - 1 actions are one range of the table (ngrams.h). The four ranges are merged, so the work is
+ * proportional to the n-grams found.
  *
- * With self=N an input is decoded twice: the first search has no evidence, and its best N outputs are the evidence of the second.
+ * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second.
  *
  * Sections: evidence of inputs · arguments · scoring · the table. */
 #include <math.h>
@@ -247,8 +246,7 @@ static rill_status create(const rill_scorer *table, rill_context *ctx, const cha
 
 /* --- scoring ---------------------------------------------------------------------------------------------------------- */
 
-/* Write the last actions, at most 3, that the row's hypothesis has in the current phase, oldest first and right-aligned in out[0, 3);
- * returns their number. */
+/* Write the row's last actions of the current phase, at most 3, right-aligned to out[0, 3), oldest first. Returns their number. */
 static int32_t get_last_actions(const rill_scorer_rows *rows, int32_t row, int32_t phases, int32_t *out)
 {
     int32_t n = 0, back = phases;
@@ -297,8 +295,7 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
     return RILL_OK;
 }
 
-/* Return an upper bound on the bonus of an action: theta_0 plus all positive thetas, since a posterior is at most 1. 1e-5 covers the
- * rounding of float sums. */
+/* Returns theta_0 plus all positive thetas, since a posterior is at most 1. 1e-5 covers rounding. */
 static double max_bonus(const void *self, double *end)
 {
     const lmbr *l = self;

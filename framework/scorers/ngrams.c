@@ -1,10 +1,9 @@
 /* Tables of n-grams (ngrams.h), and the exact posteriors of the n-grams of n-best lists and lattices.
  *
- * Lattices: a backward pass first converts edge scores to conditional probabilities, so that a path's probability is the product of its
- * edges'. Then a forward pass runs for each n-gram, of m actions. For each node and each j < m it computes a mass: the total probability of
- * the paths to the node that end with the n-gram's first j actions (matched length j) and do not contain the whole n-gram. The mass of
- * paths that complete the n-gram is added to its posterior and is not carried on. Nodes are processed in numeric order, since edges lead to
- * higher nodes. In a domain of several phases, edges of another phase than the n-gram's do not change the matched length.
+ * Lattices: a backward pass converts edge scores to conditional probabilities, whose product is a path's probability. A forward pass then
+ * runs for each n-gram of m actions. The mass of a node and of j < m is the probability of the paths to the node that end with the n-gram's
+ * first j actions and do not contain the whole n-gram. The mass of paths that complete the n-gram becomes its posterior. Edges lead to
+ * higher nodes, so nodes are processed in numeric order. Edges of another phase than the n-gram's keep j.
  *
  * Sections: creation · occurrences · lattices · masses in a lattice · layout · posteriors · checking · lookup. */
 #include "ngrams.h"
@@ -134,8 +133,7 @@ static int compare_occurrences(const void *left, const void *right)
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
-/* Sort the occurrences by n-gram, and merge equal n-grams into one. Its mass is the sum of the probabilities of the n-best outputs that
- * contain it. */
+/* Sort the occurrences by n-gram, merge equal n-grams and add their masses: once for each n-best output. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
@@ -169,8 +167,7 @@ typedef struct lattice {
     int32_t *phase; /* [nodes] phase of the edges that leave the node; -1: the node is unreachable */
 } lattice;
 
-/* Compare two edges for qsort(). No two different edges are equal, so that sums over sorted edges do not depend on the sorting
- * algorithm. */
+/* Compare edges for qsort(). Different edges are never equal, so sums over sorted edges do not depend on the sorting algorithm. */
 static int compare_edges(const void *left, const void *right)
 {
     const ngram_edge *a = left, *b = right;
@@ -200,7 +197,7 @@ static double log_sum(double a, double b)
     return isinf(larger_term) ? larger_term : larger_term + log1p(exp(smaller_term - larger_term));
 }
 
-/* Convert each edge's score to the probability that a path takes the edge, given that it reaches the edge's start node. */
+/* Convert each edge's score to its probability, given that the path reaches its start node. */
 static rill_status normalize_edges(lattice *l, double scale)
 {
     ngram_edge *edge = l->g->edge;
@@ -241,7 +238,7 @@ static rill_status find_phases(lattice *l)
     return RILL_OK;
 }
 
-/* Record the n-grams that begin with gram[0, m) and continue with one more action or several, along paths that start at the node. */
+/* Record the n-grams that extend gram[0, m) along paths from the node. */
 static rill_status add_path_ngrams(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
 {
     rill_ngrams *g = l->g;
@@ -256,8 +253,7 @@ static rill_status add_path_ngrams(lattice *l, int32_t node, int32_t phase, int3
     return RILL_OK;
 }
 
-/* Record all n-grams of the lattice. Duplicates are merged from time to time: paths with common parts produce the same n-grams over and
- * over. */
+/* Record all n-grams of the lattice. Paths with common parts repeat n-grams, so duplicates are merged from time to time. */
 static rill_status add_all_ngrams(lattice *l)
 {
     enum { MERGE_EVERY = 1 << 16 };
@@ -280,8 +276,7 @@ static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_
 {
     for (int32_t length = held + 1; length > 0; length--) {
         if (gram[length - 1] != action || length > m) continue;
-        /* A match of `length` actions is possible if the last length - 1 of the actions matched so far are the n-gram's first length - 1
-         * actions. */
+        /* A match of `length` needs the last length - 1 matched actions to be the n-gram's first. */
         if (memcmp(gram, gram + held - (length - 1), (size_t)(length - 1) * sizeof *gram) == 0) return length;
     }
     return 0;
@@ -344,7 +339,7 @@ static size_t level_words(int level, size_t n)
     return 2 * n + (level + 1 < RILL_NGRAM_MAX ? n + 1 : 0);
 }
 
-/* Writes one level of the table in g->word: pointers to the level's arrays, and the number n of n-grams written so far. */
+/* Write positions in one level of g->word: the level's arrays, and the number of n-grams written. */
 typedef struct level_writer {
     uint32_t *action, *posterior, *first;
     uint32_t n;

@@ -1,12 +1,10 @@
-/* Posteriors of the n-grams in one input's evidence (outputs with known scores; Tromble et al. 2008): a trie per phase, stored level by
- * level.
+/* Posteriors of the n-grams in one input's evidence (Tromble et al. 2008): a trie per phase, stored level by level.
  *
- * Level m has the n-grams of m + 1 actions in lexicographic order, so the extensions of an n-gram of level m - 1 form one range, ascending
- * by their last action. A table is one block of 32-bit words, stored in files as is:
+ * Level m has the n-grams of m + 1 actions in lexicographic order. A table is one block of 32-bit words, stored in files as is:
  *
  *     count[phase][level]   then for each phase and level: action[n] · posterior[n] · first[n + 1] (the last level has no `first`)
  *
- * The extensions of n-gram i of a level are n-grams first[i] to first[i + 1] - 1 of the next level. */
+ * The extensions of n-gram i are n-grams first[i] to first[i + 1] - 1 of the next level, ascending by last action. */
 #ifndef RILL_NGRAMS_H
 #define RILL_NGRAMS_H
 
@@ -23,7 +21,7 @@ typedef struct ngram_level {
     const int32_t *first;
 } ngram_level;
 
-/* An n-gram that occurs in output number `entry` of an n-best list. After the n-gram's last action, `action` is filled with -1. */
+/* An n-gram of n-best output number `entry`. `action` is filled up with -1. */
 typedef struct ngram_occurrence {
     int32_t phase, action[RILL_NGRAM_MAX];
     int32_t entry;

@@ -1,11 +1,10 @@
-/* Constraints given as texts: functions that all constraint scorers use (text_constraints.h), the scorers prefix, ban and allow, and the
- * parser of constraint lines (rill/constraints.h).
+/* Functions of all constraint scorers (text_constraints.h), the scorers prefix, ban and allow, and the parser of constraint lines
+ * (rill/constraints.h).
  *
  *   prefix:TEXT             outputs begin with the text
  *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: an action that would complete one is banned
  *   allow:TEXT[ ||| TEXT]   outputs consist of the actions of these texts, and of the end action
- * Without arguments they do nothing, so a run can list them without arguments, and single inputs set their own. If outputs have a forced
- * first action (rill_domain.first_action), the texts follow it. Bans apply before selection, so a banned action takes no place in a beam.
+ * Without arguments a scorer does nothing until an input sets them. The texts follow a forced first action (rill_domain.first_action).
  *
  * Sections: reading phrases · instances · rows · prefix, ban and allow · constraint lines. */
 #include "text_constraints.h"
@@ -33,8 +32,7 @@ rill_status constraint_refuse(constraint *c, const char *format, ...)
     return rill_text_printf(&c->fail_reason, "%s: %s", c->name, text);
 }
 
-/* Make a phrase of the n actions that were written to c->action after its first n_actions elements. If n is 0, there is no phrase to
- * append. */
+/* Make a phrase of the n actions written after c->action's first n_actions; none if n is 0. */
 static rill_status add_phrase(constraint *c, int32_t n)
 {
     if (n == 0) return RILL_OK;
@@ -129,8 +127,7 @@ rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *r
     return RILL_OK;
 }
 
-/* At the scorer's first call, tokenize its arguments. If they cannot be tokenized, refuse the inputs of all rows. *active: 1: there are
- * phrases to apply; 0: there are none. */
+/* Tokenize the arguments at the first call; on failure refuse the inputs of all rows. *active: 1 if there are phrases, else 0. */
 static rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active)
 {
     if (!c->is_read) RILL__TRY(constraint_read(c, rows->model, c->arguments));
@@ -277,8 +274,7 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
         if (c->arguments[i] != NULL)
             RILL__TRY(rill_text_append(&c->scorer[i].text, PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
         RILL__TRY(rill_text_append(&c->scorer[i].text, part + skip, length - skip));
-        /* marks the scorer as named in this line. The pointer to its arguments is set after the line's last part, because the text may move
-         * while it grows */
+        /* marks the scorer as named; the pointer is set after the line's last part, since the text may move while it grows */
         c->arguments[i] = "";
         return RILL_OK;
     }

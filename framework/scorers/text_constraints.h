@@ -1,9 +1,9 @@
-/* Constraints on outputs, given as texts. Declares types and functions that the scorers prefix, ban and allow (text_constraints.c),
- * require (lexical_constraints.c) and given (forced_decode.c) use, and tries in memory (trie_file.c).
+/* Constraints given as texts: types and functions of the scorers prefix, ban and allow (text_constraints.c), require
+ * (lexical_constraints.c) and given (forced_decode.c), and tries (trie_file.c).
  *
- * A text has one or more phrases, separated by " ||| ". A scorer is created before it sees a model, so phrases are tokenized at the
- * scorer's first call. If a phrase cannot be tokenized, the run does not fail: the inputs that use the constraint are refused, with a
- * message that names it. If the domain can neither tokenize nor name actions, phrases are action ids separated by spaces. */
+ * A text has phrases separated by " ||| ". A scorer first sees the model at its first call, and tokenizes its phrases then. If that fails,
+ * the run goes on: inputs that use the constraint are refused. If the domain can neither tokenize nor name actions, phrases are action ids
+ * separated by spaces. */
 #ifndef RILL_TEXT_CONSTRAINTS_H
 #define RILL_TEXT_CONSTRAINTS_H
 
@@ -44,9 +44,7 @@ rill_status constraint_refuse(constraint *c, const char *format, ...) __attribut
 /* Refuse the inputs of all rows if a refusal is recorded in the constraint. *active: 1: no refusal is recorded; 0: one is. */
 rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 
-/* Position in the output at which the phrases begin: 1 if all outputs begin with the forced action `first` (a language
- * token), 0 if there is no such action (`first` < 0). It is also 0 if the phrases begin with `first` themselves, as a
- * prefix copied from an earlier output does. */
+/* Position in the output at which the phrases begin: 1 after a forced first action `first`; 0 without one, or if the phrases include it. */
 static inline size_t constraint_start(const constraint *c, int32_t first)
 {
     return first >= 0 && (c->n_actions == 0 || c->action[0] != first);
@@ -90,7 +88,7 @@ typedef struct trie {
 } trie;
 
 /* Get the trie of a file; read it if it is not loaded. Release with trie_release().
- *   RILL_OK · a failure of rill_file_open() · RILL_ERR_FORMAT (recorded) · RILL_ERR_MEMORY */
+ *   RILL_OK · a failure of rill_file_open() · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status trie_acquire(trie **out, rill_context *ctx, const char *path);
 void trie_release(rill_context *ctx, trie *t); /* stop using a trie; NULL is allowed */
 

@@ -2,11 +2,11 @@
  *
  *   trie:FILE   outputs are sequences of the set in the file
  *
- * Sequences are sorted before they are written, so that each node corresponds to a range of sequences: the ones that begin with the
- * node's path. Ranges are split by the next action, level by level, which is the order of nodes in the file.
+ * The writer sorts the sequences, so each node is a range of them: those that begin with its path. Ranges are split by next action, level
+ * by level, in the file's order of nodes.
  *
- * A file is validated when it is read, so walking it needs no checks: children follow their parent and are within the file, their actions
- * ascend and belong to the model. Files are little-endian, like the machines that rill supports.
+ * The reader validates a file, so walking it needs no checks: children follow their parent within the file, and their actions ascend and
+ * belong to the model. Files are little-endian.
  *
  * Sections: writing · reading · sharing · the scorer. */
 #include <stdlib.h>
@@ -28,8 +28,7 @@ struct rill_trie {
     size_t n;
     const int32_t **sequence; /* [n] pointers to the sequences in `store`, in sorted order */
     size_t sequences_capacity;
-    /* Columns of nodes, [nodes]. first: a node's first child; action: the action that leads to the node; low: the first
-     * sequence of the node's range. */
+    /* Columns of nodes, [nodes]. first: first child; action: the action that leads to the node; low: first sequence of its range. */
     uint32_t *first;
     int32_t *action, *depth;
     size_t *low;
@@ -302,8 +301,8 @@ static rill_status create_trie(const rill_scorer *table, rill_context *ctx, cons
     return status;
 }
 
-/* Return the row's forced first action (rill_domain.first_action, such as a language token) if the trie's sequences do not include it: the
- * hypothesis has at most one action, and no sequence begins with the forced action. Otherwise return RILL_NO_ACTION. */
+/* Returns the forced first action (rill_domain.first_action) if the row is at most one action long and no sequence begins with it; else
+ * RILL_NO_ACTION. */
 static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
 {
     if (rows->timestep[row] > 1) return RILL_NO_ACTION;
@@ -313,8 +312,7 @@ static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows
     return first;
 }
 
-/* Restrict each row to the children of its trie node, which is the scorer's state of the row's hypothesis. The empty hypothesis is at the
- * root. Only another scorer's end rule can take a hypothesis out of the trie; such a hypothesis may not continue. */
+/* Restrict each row to the children of its trie node. A hypothesis that another scorer's end rule took out of the trie may not continue. */
 static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     const trie_scorer *s = self;

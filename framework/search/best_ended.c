@@ -1,10 +1,7 @@
-/* Implements at-limit "best-ended": if an input's search reaches the length limit without outputs, its output is the best hypothesis that
- * ever ended.
+/* Implements at-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
  *
- * Since no hypothesis became an output, all ended hypotheses were dropped: by beam size, by heuristics, by trimming, as choices that
- * merging did not reach, or because their actions were not among the row's best (topk.h keeps those apart). So the best dropped hypothesis
- * is the best of all that ended, and each ended choice is compared once, when it appears. Ended hypotheses are ordered by final score, then
- * by timestep (earlier first), by the rank of the parent, and by the rank of the choice. */
+ * Without outputs, every ended hypothesis was dropped, so each is compared once, when its choice appears. The order is by final score, then
+ * by timestep, rank of the parent and rank of the choice, earlier and lower first. */
 #include "engine_internal.h"
 #include "variants.h"
 
@@ -15,8 +12,8 @@ typedef struct ended_hypothesis {
     topk_choice choice;
 } ended_hypothesis;
 
-/* Compare *best with the hypothesis that `choice` makes of the beam entry at `rank`, if `choice` ends it. *best becomes the one with the
- * higher final score. */
+/* Replace *best by the hypothesis that `choice` makes of the beam entry at `rank`, if that hypothesis has ended with a higher final
+ * score. */
 static void compare_ended(const item *it, int32_t rank, topk_choice choice, ended_hypothesis *best)
 {
     if (choice.terminal == RILL_LIVE) return;
@@ -25,9 +22,8 @@ static void compare_ended(const item *it, int32_t rank, topk_choice choice, ende
         *best = (ended_hypothesis){output, rank, choice};
 }
 
-/* Compare *best with the row's best choices that end the hypothesis at `rank`. topk.h keeps two of them apart from the row's best, except
- * with naive cube pruning, where the row's choices are read. Of the two the higher-ranking one is compared first, because of equal
- * hypotheses the first one stays. */
+/* Compare *best with the row's choices that end the hypothesis at `rank`. topk.h keeps two of them apart; naive cube pruning reads all. Of
+ * equals the first compared stays. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_hypothesis *best)
 {
     topk_choice c;
@@ -41,7 +37,6 @@ static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, e
     compare_ended(it, rank, last_first ? by_end : by_last, best);
 }
 
-/* Forget the item's best ended hypothesis, and release it. */
 static void drop(rill_engine *e, item *it)
 {
     if (it->best_ended.hyp >= 0) hyp_pool_release(&e->hyps, &it->arena, it->best_ended.hyp);
@@ -58,8 +53,7 @@ static void keep_ended(rill_engine *e, item *it, const ended_hypothesis *best)
                                       c.logp, c.score, 0);
 }
 
-/* Compare all choices of the item's rows with the item's best ended hypothesis so far. rows: [width] row of each beam entry; NULL: the live
- * entries have the rows from `row` on, in order. */
+/* Update the item's best ended hypothesis from its rows. rows: [width] row of each beam entry; NULL: consecutive rows from `row` on. */
 static void read_choices(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
     ended_hypothesis best = {.output = it->best_ended, .rank = -1};

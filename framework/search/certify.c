@@ -1,28 +1,25 @@
-/* Makes certificates: proves that outputs of an input are the model's best. A certified output of rank j is the j-th best, in the final
- * order, of all outputs that the model could have produced for the input, including outputs that the search pruned.
+/* Makes certificates: proofs that outputs are the model's best. A certified output of rank j is the input's j-th best output of all that
+ * the model could produce, including those that the search pruned.
  *
- * The proof: everything that the search gives up (abandons) has an upper bound U on the final score that it could have reached. For each
- * item B is the maximum of these U. An output whose final score is at least B is certified. Abandoned are
+ * The search abandons hypotheses. Each has an upper bound U on the final score that it could have reached. The item's B is the maximum of
+ * these U, and an output with a final score of at least B is certified. Abandoned are
  *
- *   - the choices of each row that the domain did not return, or that the row's limit on choices cut. Such a child scores at most its
- *     parent's score plus the smaller of the last returned log-probability and log(1 - the sum of the returned probabilities)
- *   - candidates cut in any phase by beam size or heuristics, and candidates that are live when the item stops
- *   - ended candidates that were dropped: U is the candidate's own final score
+ *   - choices that the domain did not return, or that the row's limit cut. Their child scores at most its parent's score plus the smaller
+ *     of the last returned log-probability and log(1 - the sum of the returned probabilities)
+ *   - candidates that beam size or heuristics cut, and candidates that are live when the item stops
+ *   - ended candidates that were dropped: U is their own final score
  *
- * For a live hypothesis, U is the maximum over the final lengths l that it can still reach of (s + A(l) - W l) / l^alpha. Here s is its
- * path score, A(l) bounds the sum of bonuses that scorers may still add, W is the word penalty, and log-probabilities are at most 0. U
- * grows with s, so the greatest s of a phase suffices. Children that rules forbid do not count as abandoned: a certified output is the
- * best legal output. Under at-limit "open", prefixes of the maximum length are outputs, and the certified output is the best within that
- * length. Sums are rounded up by more than the float error.
+ * For a live hypothesis, U is the maximum of (s + A(l) - W l) / l^alpha over the final lengths l that it can still reach. s is its path
+ * score, A(l) bounds the bonuses that scorers may still add, and W is the word penalty. Log-probabilities are at most 0. U grows with s,
+ * so the greatest s of a phase suffices. Children that rules forbid are not abandoned. Under at-limit "open", prefixes of the maximum
+ * length are outputs. Bounds are rounded up by more than the float error.
  *
- * Sources: best-first search (Meister, Vieira and Cotterell 2020) for the argument; the bound by the sum of unreturned probabilities is
- * ours. */
+ * Source: best-first search (Meister, Vieira and Cotterell 2020). The bound by the sum of unreturned probabilities is ours. */
 #include <math.h>
 
 #include "variants.h"
 
-/* Fail if certificates are impossible: with cube pruning, a negative unknown-penalty, scorers without max_bonus, or a model whose scores
- * are no normalised log-probabilities. */
+/* Fail if the settings, scorers or model make certificates impossible. */
 static rill_status check(rill_context *ctx, const chain *c, const rill_settings *settings, const rill_domain_info *info)
 {
     const char *const what = settings->exact ? "exact" : "certify";
@@ -50,15 +47,13 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
 
 /* --- upper bounds ------------------------------------------------------------------------------------------------- */
 
-/* Upper bounds on the sum of all scorers' bonuses: `action`: for one action, negative if they penalise every action; `end`: for the end
- * action. */
+/* Upper bounds on the sum of all scorers' bonuses. `action`: of one action, negative if all are penalised; `end`: of the end action. */
 typedef struct bonus {
     double action, end;
 } bonus;
 
-/* Return an upper bound on the final score at length `final`, of a hypothesis with path score `score` in the item's timestep. If bonuses
- * are negative, fewer are counted: `score` may include the one of this timestep already, and the last action counted in the length may be
- * the end action. */
+/* Returns an upper bound on the final score at length `final`. `score` may include this timestep's bonus, and the length the end action:
+ * fewer negative bonuses are counted. */
 static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
@@ -67,8 +62,7 @@ static double score_at_length(const item *it, const bonus *a, double score, int3
     return rill_settings_final_score(s, score + a->end + (more > 0 ? a->action * more : 0), final);
 }
 
-/* Return the maximum of score_at_length() over the lengths that the hypothesis can still reach. The bound has the form (c + d l) / l^alpha,
- * with at most one extremum, so its maximum is at this extremum or at the smallest or largest length. */
+/* Returns the highest score_at_length() that the hypothesis can still reach. (c + d l) / l^alpha has at most one extremum. */
 static double max_reachable(const item *it, const bonus *a, double score)
 {
     const rill_settings *s = it->settings;
@@ -78,8 +72,7 @@ static double max_reachable(const item *it, const bonus *a, double score)
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
                  turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
     double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
-    /* Try the first lengths one by one. The form does not hold for them, since length 0 counts as 1, and negative bonuses may not apply to
-     * the first actions. */
+    /* Length 0 counts as 1, and negative bonuses may not apply to the first actions. So the formula does not hold for the first lengths. */
     for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
         best = fmax(best, score_at_length(it, a, score, final));
     for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {
@@ -97,7 +90,7 @@ double certify_bound(const chain *c, const item *it, double score, int32_t phase
     return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;
 }
 
-/* After a phase: raise the item's bound B to the bound of the highest path score that was abandoned in the phase. */
+/* After a phase: raise B to the bound of the highest path score that the phase abandoned. */
 static void phase_over(const rill_engine *e, item *it)
 {
     if (it->abandoned_path_score == RILL_SCORE_DEAD) return;

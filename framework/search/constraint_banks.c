@@ -1,10 +1,9 @@
-/* Divides an item's beam into constraint banks, by the number of lexical constraints that candidates meet (rill_modifiers_divide_banks()).
- * So hypotheses that meet more constraints, usually at a lower score, are not crowded out.
+/* Divides an item's beam into constraint banks: a candidate's bank is the number of lexical constraints that it meets
+ * (rill_modifiers_divide_banks()). So candidates that meet more constraints at lower scores are not crowded out.
  *
- * The beam's k entries are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal part of them, and the last
- * bank also the remainder. A bank with fewer candidates than entries gives its free entries to the bank before it, and so on; free entries
- * of the first bank go to the last bank again. With finish top and shrink, k is reduced by the number of the item's outputs. Ended
- * hypotheses that stay in the beam belong to the last bank. */
+ * Source: dynamic beam allocation (Post and Vilar 2018). Each bank gets an equal part of the k entries, and the last bank also the
+ * remainder. Entries that a bank cannot fill go to the bank before it, and from the first bank to the last. Ended hypotheses in the beam
+ * belong to the last bank. */
 #include <stdlib.h>
 
 #include "variants.h"
@@ -17,8 +16,7 @@ static int32_t child_bank(const row_rules *rules, int32_t action)
     return rules->default_bank;
 }
 
-/* Write all children of the item's beam entries to t->heads, each with its constraint bank. `row`: the item's first row. Returns the number
- * of children. */
+/* Write all children of the item to t->heads, with their constraint banks. `row`: the item's first row. Returns the number of children. */
 static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t row)
 {
     int32_t n = 0;
@@ -38,8 +36,7 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
     return n;
 }
 
-/* Divide the beam's k entries among the constraint banks. found: [banks] number of candidates of each constraint bank; share: [banks]
- * receives its number of entries. */
+/* Divide beam entries among constraint banks. found: [banks] candidates of each bank; share: [banks] receives its entries. */
 static void divide_places(int32_t places, int32_t banks, const int32_t *found, int32_t *share)
 {
     for (int32_t b = 0; b < banks; b++) share[b] = places / banks;

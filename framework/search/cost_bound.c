@@ -1,13 +1,10 @@
-/* Computes upper bounds on the cost of searching one input, from its settings alone: rill_settings_cost() of rill/engine.h.
- *
- * The bounds cover every setting that multiplies work or memory. Sums are doubles, since a request may set values whose products exceed
- * 64-bit integers. */
+/* Computes upper bounds on the cost of searching one input from its settings: rill_settings_cost() of rill/engine.h. Sums are doubles,
+ * since products of settings may exceed 64-bit integers. */
 #include <math.h>
 
 #include "variants.h"
 
-/* Bytes that one element takes. CHOICE_BYTES: a choice in topk.h's choice_table. ANSWER_BYTES: a choice in the domain's result, which is a
- * separate table if bonuses or masks apply. TEXT_BYTES: the text of one action, estimated. */
+/* Bytes of a choice in topk.h's choice_table, of a choice in the domain's result, and of the text of one action, estimated. */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };
 
 /* Return the maximum number of timesteps for an input of this size. */

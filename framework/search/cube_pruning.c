@@ -1,18 +1,16 @@
 /* Implements cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live
- * hypotheses of a beam form an equivalence class, and only the best hypothesis of a class, its representative, is expanded; its row of
- * choices stands for the whole class. The hypotheses of a class and the representative's choices are the rows and columns of a grid, whose
- * cells are children. Merging takes the best cells of all grids first, as it takes children.
+ * hypotheses of a beam form a class. Only its best hypothesis, the representative, is expanded, and its row of choices serves the whole
+ * class.
  *
- *   accelerated   a child of any hypothesis of the class gets the log-probability of the representative's child, and continues the
- *                 representative's state: its parent and its state_parent (rill_rows) then differ
- *   naive         as many cells are taken as a beam has children. Cells of hypotheses that are not representatives are then scored with
- *                 their own states, in a second scoring pass, and the beam is chosen by these exact scores
+ *   accelerated   a child gets the log-probability of the representative's child, and continues the representative's state: its parent and
+ *                 its state_parent (rill_rows) then differ
+ *   naive         a second scoring pass scores the best children of other hypotheses with their own states, and these exact scores choose
+ *                 the beam
  *
- * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action, or the value that a
- * user's function returns. With equal classes (rill_domain.classify) the same actions are legal for all.
+ * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action or the result of a
+ * user's function. With equal classes (rill_domain.classify) the same actions are legal.
  *
- * Arrays of cube_pass cover the beam entries of the selected items, item after item: entry `rank` of an item whose entries begin at `base`
- * has index base + rank.
+ * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first index.
  *
  * Sections: memory · keys · equivalence classes · the second scoring pass · the variant. */
 #include "variants.h"
@@ -21,16 +19,16 @@
 typedef struct cube_pass {
     rill_columns memory, table_memory;
     int32_t *row; /* [entries] row whose choices become the entry's children; timestep.row_of points here */
-    /* [entries] number of the entry's children that are among the best: always its first ones, in the order of the row's choices */
+    /* [entries] number of the entry's children among the best: always the row's first choices */
     int32_t *n_taken;
     /* [live entries] representatives only: index of the entry's row after rows of other hypotheses were removed */
     int32_t *moved_to;
-    /* [rows of the second scoring pass] row of the first scoring pass whose first n_cells choices are to be scored exactly */
+    /* [rows of the second scoring pass] row of the first pass whose first n_cells choices are scored exactly */
     int32_t *source_row;
     int32_t *n_cells; /* [rows of the second scoring pass] number of choices to score exactly */
     /* [live entries] key of the hypothesis: its last action, or the number that a user's function returned */
     int64_t *key;
-    /* [live entries] hypotheses with equal numbers have the same legal actions, by the domain (rill_domain.classify) and by bad words */
+    /* [live entries] equal numbers: the same actions are legal, by the domain (rill_domain.classify) and by bad words */
     int64_t *legal_class;
     /* hash table of the current item's equivalence classes, by key and legal_class: index of the representative; -1: free */
     int32_t *class_table;
@@ -72,8 +70,7 @@ static int any_naive(const rill_engine *e, const timestep *t)
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* Set the row's `parent` to the state id (node) of its parent in the hypothesis tree. The row's state_parent differs from it if the parent
- * shares another hypothesis's state. */
+/* Set the row's `parent` to its parent's state id. It differs from state_parent if the parent shares another hypothesis's state. */
 static void set_parent(const rill_engine *e, timestep *t, int32_t row)
 {
     t->rows.parent[row] = hyp_pool_node(&e->hyps, e->hyps.hyp[t->rows.hyp[row]].parent);
@@ -87,8 +84,7 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
     return rill__method_status(e->ctx, status, "the function", "cube-key", "call");
 }
 
-/* For the setting `check`: fail the run if the user's key function returns other keys for an item called alone than for the same item
- * called among others. */
+/* For the setting `check`: fail if the user's key function gives an item other keys alone than in a batch. */
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -106,7 +102,7 @@ static rill_status check_key_fn(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Compute key and legal_class of the rows, which are all live hypotheses of the selected items and have no nodes (state ids) yet. */
+/* Compute key and legal_class of the rows. The rows are all live hypotheses, and have no state ids yet. */
 static rill_status compute_keys(rill_engine *e, timestep *t)
 {
     cube_pass *c = t->cube;
@@ -140,8 +136,7 @@ static size_t hash(int64_t key, int64_t legal)
     return (size_t)(h ^ h >> 32);
 }
 
-/* Return the entry of class_table for the equivalence class of live hypothesis i: it has the index of the class's representative, or -1 if
- * the class is new. `size`: entries of the table, a power of two. */
+/* Returns the class_table entry of live hypothesis i; its value is -1 if the class is new. `size`: a power of two. */
 static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
 {
     size_t index = hash(c->key[i], c->legal_class[i]) & (size - 1);
@@ -151,8 +146,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of selected item `index` the row of its class's representative. Rows of representatives are moved to the
- * indexes from *to on, overwriting rows that are not needed. `base`: index of the item's first beam entry; `from`: the item's first row. */
+/* Give each live beam entry of item `index` its representative's row. Representatives' rows move to *to and on. `base`: the item's first
+ * beam entry; `from`: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;
@@ -182,7 +177,7 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
     e->statistics.total.cube_classes += *to - old_to;
 }
 
-/* Reduce the rows from one per live beam entry to one per equivalence class, the row of the class's representative. */
+/* Keep only the rows of representatives. */
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int32_t base = 0, from = 0, to = 0;
@@ -204,9 +199,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* For one item with naive cube pruning: the best children of each hypothesis are counted in n_taken. A representative keeps only the
- * choices that make these children. Any other hypothesis with such children gets a row in the second scoring pass. The rows of the item's
- * representatives are numbered from *next on, by rank. */
+/* Naive cube pruning of one item: n_taken counts each hypothesis's best children. A representative keeps only these choices.
+ * Another hypothesis with such children gets a row in the second scoring pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;
@@ -229,8 +223,7 @@ static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t bas
     }
 }
 
-/* Naive cube pruning: make rows for the hypotheses whose children need exact scores. Returns RILL_AGAIN if there are such rows, which are a
- * second scoring pass. */
+/* Naive cube pruning: make the rows of the second scoring pass. Returns RILL_AGAIN if there are rows to score. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
     int32_t base = 0, next = 0;
@@ -259,7 +252,7 @@ static rill_status add_round(rill_engine *e, timestep *t)
     return RILL_AGAIN;
 }
 
-/* Restrict each row of the second scoring pass to the actions of its children that were among the best in the first pass. */
+/* Restrict each row of the second scoring pass to its best children of the first pass. */
 static rill_status restrict_rows(timestep *t)
 {
     const choice_table *first = &t->rounds[0].topk.choices;

@@ -1,17 +1,12 @@
-/* Implements diverse beam search (Vijayakumar et al. 2018): the beam is divided into groups, and each group is penalised for choosing
- * actions that earlier groups have chosen.
+/* Implements diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each. In each phase the groups
+ * choose one after the other among the children of their own hypotheses. An action's score falls by `diversity` for each time that an
+ * earlier group chose it in this timestep. Path scores and the order of outputs do not include this penalty. The entry of an ended
+ * hypothesis stays empty.
  *
- * The k entries of an item's beam are divided among G groups, k / G each. In each phase the groups choose one after the other, each among
- * the children of the group's hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each
- * time that an earlier group has chosen it in this timestep (Hamming diversity). The reduction only affects which children are chosen: path
- * scores and the order of outputs do not include it. A beam entry whose hypothesis has ended stays empty.
+ * The best k choices of each hypothesis suffice: earlier groups chose fewer than k actions, and choices without a penalty keep their order.
  *
- * The best k choices (next actions) of each hypothesis suffice: earlier groups have chosen fewer than k actions, and choices without a
- * penalty keep their order.
- *
- * Each group reads only the choices of the group's hypotheses, so a phase reads each choice at most once, and keeps as many children as the
- * group has beam entries. In the first timestep all groups choose from the empty hypothesis. Its children are in a heap, from which the
- * groups take one after the other, and to which the taken children return with their penalty.
+ * In the first timestep all groups choose from the empty hypothesis. Its children are in one heap, to which taken children return with
+ * their penalty.
  *
  * Sections: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
 #include <stdlib.h>
@@ -22,8 +17,7 @@
 /* Ends the linked list of the ranks of a group's hypotheses (group_chooser.next_rank). */
 enum { NO_RANK = -1 };
 
-/* State while one item's groups choose their children. The heap of a group's children, ordered by penalised score, is stored in t->heads
- * after the children already chosen. */
+/* State while one item's groups choose. The heap of a group's children follows the chosen children in t->heads. */
 typedef struct group_chooser {
     timestep *t;
     const item *it;
@@ -51,7 +45,6 @@ static void count_choice(const group_chooser *c, int32_t action)
     ++*counter;
 }
 
-/* Return the score by which a group chooses a child of the hypothesis at `rank`: its path score minus the diversity penalty. */
 static double penalized_score(const group_chooser *c, int32_t rank, const topk_choice *child)
 {
     return c->it->beam[rank].path_score + (double)child->score -
@@ -83,7 +76,7 @@ static void begin_choosing(group_chooser *c)
 
 /* --- heaps of children -------------------------------------------------------------------------------------------- */
 
-/* The order of a heap: which child is at its top. The functions below get it as the argument `first`. */
+/* Which child is at the top of a heap: argument `first` of the functions below. */
 enum { BEST_FIRST = 1, WORST_FIRST = -1 };
 
 /* Sift the child `head` down the heap from position `index`. `first`: BEST_FIRST or WORST_FIRST. */
@@ -107,8 +100,7 @@ static void sift_up(merge_head *heap, int32_t index, merge_head head, int first)
 
 /* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
 
-/* Insert the child `head` into a heap of the best `places` children, whose top is the worst one, if the heap has fewer children or if
- * `head` is better than the top. */
+/* Insert `head` into a heap of the best `places` children, whose top is the worst child. */
 static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge_head *head)
 {
     if (*n < places)
@@ -117,8 +109,8 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Choose the group's best children, and append them to the children already chosen. A hypothesis's choices are sorted, so the loop over
- * them ends when even without a penalty none can beat the worst child in the heap. */
+/* Append the group's best children to the chosen ones. A row's choices are sorted: the first that cannot beat the worst in the heap ends
+ * it. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;
@@ -140,8 +132,7 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 
 /* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
 
-/* Make a heap of all children of the empty hypothesis, whose choices are in `row`. `heap`: stored in t->heads after the children of all
- * groups. Returns the number of children. */
+/* Make a heap of all children of the empty hypothesis, whose choices are in `row`. Returns their number. */
 static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
 {
     topk_choice child;
@@ -200,7 +191,7 @@ static int has_settings(const rill_settings *s)
     return s->groups > 1;
 }
 
-/* In the first timestep the heap of choose_from_root() holds all `stride` choices of the empty hypothesis, after the k chosen children. */
+/* In the first timestep a heap of all `stride` choices of the empty hypothesis follows the k chosen children. */
 static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
 {
     /* number of group_chooser's integers per beam entry; there are at most as many groups as beam entries */

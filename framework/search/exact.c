@@ -1,19 +1,16 @@
-/* Implements exact search: continues after a beam search until the outputs are proven to be the model's best.
+/* Implements exact search: after a beam search it continues until the outputs are proven to be the model's best.
  *
- * An item that stops without certificates (certify.c) for the requested outputs restarts at the root, with its outputs as a bound. T is the
- * final score of the n-th best output so far, n = n_best. The item's *frontier* holds prefixes to expand, each with U, the upper bound on
- * the final score of its continuations. Prefixes with U <= T are dropped. In each timestep the item's beam is a batch of the frontier: the
- * k prefixes of one length with the highest U. So the rest of the timestep works as for a beam. Every child goes to the outputs if it has
- * ended and ranks above T, or else to the frontier. When the frontier is empty, the n best outputs are certified. If exact_rows or the
- * memory limit ends the search earlier, the outputs are the best found, certified as far as proven.
+ * An item without certificates (certify.c) for its n_best outputs restarts at the root. Its frontier is the set of prefixes to expand. Each
+ * has an upper bound U on the final score of its continuations. T is the final score of the item's n_best-th output. Prefixes with U <= T
+ * are dropped. In each timestep the beam is a batch of the frontier: the k prefixes of one length with the highest U. An ended child that
+ * ranks above T becomes an output, and other children enter the frontier. An empty frontier proves the outputs. If exact_rows or the memory
+ * limit ends the search earlier, the best outputs found are certified as far as proven.
  *
- * Expanding a prefix scores only some of its next actions (choices). The other ones stay in the frontier as a second copy of the same
- * hypothesis, whose state is recomputed when it is expanded again. Then twice as many choices are requested, and the choices already seen
- * are skipped. The choices of a smaller request are a prefix of the choices of a larger one, so their number identifies them.
+ * An expansion scores only some choices of a prefix. For the others a copy of the prefix stays in the frontier, without its state. Its next
+ * expansion requests twice as many choices, and skips the choices seen. The choices of a smaller request are the first of a larger request.
  *
- * The order of expansion depends on the item alone, and so do its outputs, whatever the schedule. Once the frontier is large the deepest
- * prefixes go first, which bounds the frontier and the states that it holds. Heuristics and scorers' limits do not apply, since they only
- * prune.
+ * The order of expansion depends on the item alone. Once the frontier is large the deepest prefixes go first, which bounds memory.
+ * Heuristics and scorers' limits only prune, so they do not apply.
  *
  * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and Byrne
  * 2019).
@@ -42,19 +39,18 @@ typedef struct exact_entry {
     int32_t n_seen; /* number of the prefix's choices (next actions) that were already expanded */
 } exact_entry;
 
-/* Frontier entries of one kind can be expanded together: they have the same length, phase and number of requested choices. */
+/* Kind of frontier entries: a batch has entries of one kind. */
 typedef struct exact_kind {
     int32_t depth, phase, n_choices; /* depth: length, in timesteps completed */
 } exact_kind;
 
-/* A heap of frontier entries of one kind: highest upper bound on top, equal bounds in order of creation. */
+/* A heap of frontier entries of one kind: highest upper bound first, then in order of creation. */
 typedef struct exact_heap {
     exact_kind kind;
     exact_entry *entry; /* [n] the heap's entries */
     size_t n, capacity;
 } exact_heap;
 
-/* An item's exact search. */
 struct exact_search {
     uint8_t done; /* 1: the search is complete or was stopped */
     /* 1: the item's outputs were truncated by a heuristic's stop, so any other output replaces them */
@@ -65,13 +61,12 @@ struct exact_search {
     double discard_threshold; /* threshold() when discard_below_threshold() ran last */
     int64_t n_rows;           /* number of prefixes expanded so far, counted again when expanded again */
     int64_t n_created;        /* number of frontier entries created so far */
-    /* [n_heaps] the frontier: one heap per kind of entry. Heaps after the last one in use keep their memory for reuse */
+    /* [n_heaps] the frontier, one heap per kind. Heaps beyond n_heaps keep their memory for reuse */
     exact_heap *heap;
     size_t n_heaps, n_heaps_allocated, heaps_capacity;
     size_t n_entries; /* number of entries in all heaps */
     exact_kind kind;  /* kind of the entries in `batch` */
-    /* [n_batch] frontier entries that form the item's beam in this timestep. While an entry's choices are processed, its `hyp` is a copy of
-     * the prefix's hypothesis, for the case that the prefix returns to the frontier; else `hyp` is -1 */
+    /* [n_batch] frontier entries that form the item's beam. `hyp` is a copy of the hypothesis while its choices are processed, else -1 */
     exact_entry *batch;
     size_t batch_capacity;
     int32_t n_batch;
@@ -82,7 +77,7 @@ _Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost_bound.c");
 
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
 
-/* Empty the frontier and the batch; their hypotheses are freed with the item's arena (hyp_pool.h). Returns 1 if there were any, else 0. */
+/* Empty the frontier and the batch; the item's arena frees their hypotheses. Returns 1 if there were any, else 0. */
 static int clear(item *it)
 {
     exact_search *x = it->exact;
@@ -111,7 +106,6 @@ static int ranks_before(const exact_entry *a, const exact_entry *b)
     return a->bound > b->bound || (a->bound == b->bound && a->serial < b->serial);
 }
 
-/* Remove the best entry from a heap of the frontier, and return it. */
 static exact_entry pop_best(exact_search *x, exact_heap *h)
 {
     const exact_entry top = h->entry[0], last = h->entry[--h->n];
@@ -163,27 +157,26 @@ static rill_status frontier_push(rill_context *ctx, exact_search *x, const exact
     return RILL_OK;
 }
 
-/* Return the final score of the item's n-th best output, where n is n_best; RILL_SCORE_DEAD (-infinity) if there are fewer outputs. */
+/* Returns the final score of the n_best-th output; RILL_SCORE_DEAD if there are fewer outputs. */
 static double nth_best_score(const item *it)
 {
     const int32_t n = it->settings->n_best;
     return it->n_outputs >= n ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
-/* Return T, the threshold: outputs and prefixes that cannot reach a final score above T are not needed. */
+/* Returns T: outputs and prefixes that cannot score above T are not needed. */
 static double threshold(const item *it)
 {
     return it->exact->is_truncated ? RILL_SCORE_DEAD : nth_best_score(it);
 }
 
-/* Return U, an upper bound on the final score that a prefix of the item's current length with this path score can reach. */
+/* Returns U, an upper bound on the final score of a prefix of the item's current length. */
 static double upper_bound(const rill_engine *e, const item *it, double score)
 {
     return certify_bound(&e->chain, it, score, e->info.phases);
 }
 
-/* Add an entry to the frontier if its bound is above the threshold; else release its hypothesis. The caller's reference to the hypothesis
- * passes to this function. */
+/* Add an entry to the frontier if its bound is above the threshold. Takes over the caller's reference to the hypothesis. */
 static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, const exact_entry *entry)
 {
     rill_status status = RILL_OK;
@@ -212,7 +205,7 @@ static int same_path(const hyp_pool *f, int32_t a, int32_t b)
     return 1;
 }
 
-/* Return 1 if the item already has the output that consists of the hypothesis `parent` and `action`, else 0. */
+/* Returns 1 if hypothesis `parent` with `action` is already an output, else 0. */
 static int has_output(const rill_engine *e, const item *it, int32_t parent, int32_t action)
 {
     for (int32_t i = 0; i < it->n_outputs; i++) {
@@ -228,8 +221,7 @@ static void drop_output(rill_engine *e, item *it, const item_output *output)
     hyp_pool_release(&e->hyps, &it->arena, output->hyp);
 }
 
-/* The child of hypothesis `parent` by choice c has ended: add it to the outputs, which are sorted, if its final score is above the
- * threshold. The worst output leaves if there are max_outputs. */
+/* Add the ended child of `parent` to the sorted outputs if it is above the threshold. At max_outputs the worst leaves. */
 static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const topk_choice *c, item_output *output)
 {
     if (!(output->final_score > threshold(it))) {
@@ -255,8 +247,8 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
 
 /* --- children ----------------------------------------------------------------------------------------------------- */
 
-/* Copy the hypothesis of each row. If score() does not return all of its choices, the copy goes back to the frontier for the other ones.
- * The copy keeps the state of the hypothesis's parent alive. */
+/* Copy the hypothesis of each row, for the choices that score() does not return. The copy keeps the state of the hypothesis's parent
+ * alive. */
 static rill_status before_step(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -278,8 +270,7 @@ typedef struct exact_row {
     int32_t hyp, row;
 } exact_row;
 
-/* The choice c extends a row's hypothesis. Add this child to the outputs if it ends, else to the frontier. `last`: 1: the timestep's last
- * phase; 0: an earlier phase. */
+/* Add the child by choice c to the outputs if it ends, else to the frontier. `last`: 1 in the timestep's last phase. */
 static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row *from, const topk_choice *c, int last)
 {
     const rill_settings *s = it->settings;
@@ -304,8 +295,8 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
     return add_entry(e, it, &kind, &child);
 }
 
-/* Put the copy of a row's hypothesis back into the frontier, for the row's choices that were not expanded yet, with an upper bound for
- * them. When the copy is expanded, twice as many choices are requested. */
+/* Put the copy of a row's hypothesis back into the frontier, for the choices not expanded yet. Its next expansion requests twice as
+ * many. */
 static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exact_row *from, int32_t n_seen)
 {
     exact_entry rest = *from->entry;
@@ -330,7 +321,6 @@ static rill_status expand_row(rill_engine *e, timestep *t, item *it, const exact
     return requeue_rest(e, t, it, from, i);
 }
 
-/* Add the children of all rows of exact search to their items' outputs and frontiers. */
 static rill_status before_merge(rill_engine *e, timestep *t, int last)
 {
     const row_table *r = &t->rows;
@@ -375,8 +365,7 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* Return the heap of the frontier to expand next: the heap with the best entry on top. `phase`: consider only entries of this phase; < 0:
- * of all phases. `deepest`: 1: of these consider only entries of the greatest depth. NULL: there is no such entry. */
+/* Returns the heap to expand next; NULL: none. `phase`: only entries of this phase; < 0: all. `deepest`: 1: only the greatest depth. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
@@ -389,16 +378,15 @@ static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deep
     return best;
 }
 
-/* Return 1 if the frontier is large, so that the deepest entries are expanded first to keep it from growing; else 0. The test uses the
- * limit on states of all workers together: a worker's share would make the order depend on the number of workers. */
+/* Returns 1 if the deepest entries are expanded first, else 0. The limit is that of all workers, so that the order does not depend on their
+ * number. */
 static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
     const size_t states = (size_t)e->memory_limit.total_nodes / 4;
     return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
-/* Make the best entries of the frontier the item's batch and beam. `phase`: consider only entries of this phase; < 0: all. Nothing is
- * loaded once exact_rows hypotheses were expanded. */
+/* Make the frontier's best entries the item's batch and beam, up to exact_rows in all. `phase`: only entries of this phase; < 0: all. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = it->exact;
@@ -429,8 +417,7 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
-/* End the exact search. The bounds of the entries that remain in the frontier enter B, the item's bound for certificates, since their
- * continuations could reach these final scores. B of the beam search stays valid too, and the smaller of both applies. */
+/* End the exact search. The frontier's bounds enter B. B of the beam search stays valid, so the smaller applies. */
 static void finish_search(item *it)
 {
     exact_search *x = it->exact;
@@ -444,8 +431,7 @@ static void finish_search(item *it)
     x->done = 1;
 }
 
-/* After a phase: make the next batch of prefixes from the frontier the item's beam. If there is none after the last phase, finish the
- * item. */
+/* After a phase: load the next batch. Finish the item if there is none after the last phase. */
 static rill_status advance(rill_engine *e, const timestep *t, int32_t slot, int last)
 {
     item *it = &e->items.item[slot];
@@ -469,14 +455,14 @@ static int out_of_memory(rill_engine *e, item *it)
     return 1;
 }
 
-/* Return 1 if a heuristic's stop cut the item's outputs short, so that they are not outputs of the model; else 0. */
+/* Returns 1 if a heuristic cut the item's outputs short, so that they are not the model's, else 0. */
 static int is_truncated_early(const item *it)
 {
     return it->n_outputs > 0 && it->outputs[0].truncated &&
            it->timestep - (it->settings->at_limit == RILL_LIMIT_END) < it->max_length;
 }
 
-/* The item's beam search has stopped: begin exact search, unless its outputs are already proven to be the best. */
+/* After the beam search: begin exact search, unless the outputs are already proven. */
 static rill_status after_stop(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];

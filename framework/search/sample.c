@@ -1,15 +1,11 @@
-/* Implements sampling: each beam entry is one sample, and a timestep extends it by one randomly drawn choice (next action), instead of
- * keeping the best candidates.
+/* Implements sampling: a timestep extends each beam entry by one randomly drawn choice.
  *
- * A choice is drawn from the softmax of the hypothesis's scores (the model's plus scorers' bonuses) divided by the temperature. Choices are
- * restricted to the top_k best (Fan, Lewis and Dauphin 2018), and of these to the smallest set with total probability top_p (Holtzman et
- * al. 2020). In the first timestep each sample draws its own choice from the empty hypothesis. Samples are independent and may be equal.
+ * The distribution is the softmax of the scores, with scorers' bonuses, divided by the temperature. Choices are restricted to the top_k
+ * best (Fan, Lewis and Dauphin 2018), then to the smallest set with total probability top_p (Holtzman et al. 2020). Samples are independent
+ * and may be equal.
  *
- * Random numbers are counter-based: a hash of the seed, the input's number, the timestep and phase, the hypothesis's rank in its beam and
- * the index of the draw. So results do not depend on batching or threads, and there is no generator state. The hash is the finaliser of
- * splitmix64 (Steele, Lea and Flood 2014), applied once for each 64-bit word of these values.
- *
- * Softmax weights are computed in double, relative to the row's best score, and summed from the best choice down. */
+ * Random numbers are hashes of the seed and of the draw's position: input, timestep, phase, rank, index. So results do not depend on
+ * batching or threads. The hash is the finaliser of splitmix64 (Steele, Lea and Flood 2014), applied per 64-bit word. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,7 +24,7 @@ static uint64_t pack_pair(int32_t high, int32_t low)
     return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
 }
 
-/* Return a uniform random number in [0, 1) for draw number `draw` of the hypothesis at `rank` in the item's beam. */
+/* Returns a uniform random number in [0, 1). `draw`: index among the hypothesis's draws. */
 static double uniform_random(const timestep *t, const item *it, int32_t rank, int32_t draw)
 {
     uint64_t x = hash_mix(0, (uint64_t)(uint32_t)it->settings->seed);
@@ -39,8 +35,7 @@ static double uniform_random(const timestep *t, const item *it, int32_t rank, in
     return (double)(x >> 11) * 0x1p-53;
 }
 
-/* Write the softmax weights of the row's choices to weight[top_k]. Returns the number of choices that top_k and top_p leave, 0 if the row
- * has none; *mass is their total weight. */
+/* Write the softmax weights of the row's choices to weight[top_k], their sum to *mass. Returns the number that top_k and top_p leave. */
 static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *weight, double *mass)
 {
     double all = 0, best = 0;

@@ -4,7 +4,7 @@
 
 #include "engine_internal.h"
 
-/* certify.c: return an upper bound on the final score that a hypothesis of the item's current length with this path score can reach. */
+/* certify.c: returns an upper bound on the final score of a hypothesis of the item's current length. */
 double certify_bound(const chain *c, const item *it, double path_score, int32_t phases);
 
 /* Bytes of a prefix in the frontier of exact search (exact.c). */

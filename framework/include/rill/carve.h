@@ -1,6 +1,4 @@
-/* carve.h: one allocation for several arrays.
- *
- * Two ways, each with one allocated block for all arrays; every array begins at a cache line:
+/* One allocation for several arrays; every array begins at a cache line.
  *
  *   scratch   temporary arrays of a call. A layout function runs twice: without a base to add up sizes, then with the block to set
  *             pointers. The block only grows, so the steady state allocates nothing; its content is lost when it grows.
@@ -36,8 +34,8 @@ static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
     return array;
 }
 
-/* Enlarge *block, whose capacity is *room bytes, to at least c->used bytes, and set *c to the start of the block. Growing loses the
- * content; after a failure *block is NULL.
+/* Enlarge *block from *capacity bytes to at least c->used, and set *c to its start. Growing loses the content. After a failure *block is
+ * NULL.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c);
 
@@ -58,8 +56,8 @@ typedef struct rill_columns {
     size_t bytes, capacity; /* bytes: size of the block; capacity: number of elements for which each column has room */
 } rill_columns;
 
-/* Grow each of the n columns to at least `need` elements, and by at least half. Content is kept, new elements are zero. `what` names the
- * table in the error. On failure nothing changes.
+/* Grow each of the n columns to at least `need` elements, by at least half. Content is kept, new elements are zero. `what` names the table
+ * in the error. On failure nothing changes.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t need, const rill_array *columns,
                                        size_t n, const char *what);

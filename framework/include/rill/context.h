@@ -1,8 +1,8 @@
 /* The context: allocator, log callback and error record, shared by everything one caller creates.
  *
- * Order of use: rill_context_create(), then engines, models and registrations that take the context, then their destructors, then
- * rill_context_destroy(). A context and everything made from it belong to one thread at a time. Two contexts share nothing, so two engines
- * may run in two threads. To share a model between threads, use worker contexts (rill/workers.h makes them). There is no global state.
+ * Order of use: rill_context_create(); engines, models and registrations that take the context; their destructors;
+ * rill_context_destroy(). A context and everything made from it belong to one thread at a time. Two contexts share nothing. To share a
+ * model between threads, use worker contexts (rill/workers.h). There is no global state.
  * Stability: stable within a major version. */
 #ifndef RILL_CONTEXT_H
 #define RILL_CONTEXT_H
@@ -17,18 +17,16 @@ RILL_C_BEGIN
 
 typedef struct rill_context rill_context;
 
-/* The allocation function: it allocates, resizes and frees. `old_size` is the exact size passed when `block` was obtained, 0 with NULL.
+/* The allocation function. `old_size` is the exact size passed when `block` was obtained, 0 with NULL.
  *   new_size == 0                 free `block` (may be NULL) and return NULL; must not fail
  *   block == NULL, new_size > 0   return `new_size` bytes aligned to 64, or NULL
  *   otherwise                     return a block of `new_size` bytes that starts with the old content, or NULL and leave `block` unchanged
- * Because sizes are passed, the function can count memory without a header in each block. Called from the context's thread and its
- * workers', by one thread at a time. */
+ * Called from the context's thread and its workers', by one thread at a time. */
 typedef void *(*rill_realloc_fn)(void *user, void *block, size_t old_size, size_t new_size);
 
 typedef enum rill_log_level { RILL_LOG_DEBUG, RILL_LOG_INFO, RILL_LOG_WARNING, RILL_LOG_ERROR } rill_log_level;
 
-/* Receives one line without newline. The text is valid during the call. Called from the context's thread and its workers', by one thread at
- * a time. */
+/* Receives one line without newline, valid during the call. Called from the context's thread and its workers', by one thread at a time. */
 typedef void (*rill_log_fn)(void *user, rill_log_level level, const char *message);
 
 typedef struct rill_context_options {
@@ -47,13 +45,13 @@ RILL_API rill_status rill_context_create(rill_context **out, const rill_context_
 /* Run the deferred functions, unload plugins, free the context. Everything made from it must already be destroyed. NULL is allowed. */
 RILL_API void rill_context_destroy(rill_context *ctx);
 
-/* Have rill_context_destroy() call fn(user): in reverse order of registration, while plugins are still loaded and memory can still be
- * freed. Use it to free data that must live as long as the tables (rill_domain, rill_scorer ...) that the caller registered.
+/* Have rill_context_destroy() call fn(user), in reverse order of registration, while plugins are loaded and memory can be freed. Use it for
+ * data that must live as long as registered tables (rill_domain, rill_scorer ...).
  *   RILL_OK · RILL_ERR_MEMORY (recorded; fn will not be called) */
 RILL_API rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *user);
 
-/* The last failure in one sentence that names the file, line, tensor or option and what was expected; "" if none. A failure inside a script
- * has its traceback after the sentence, on further lines.
+/* Returns the last failure in one sentence that names the file, line, tensor or option and what was expected; "" if none. A script's
+ * traceback follows on further lines.
  * Borrowed: valid until the next failing call on this context. */
 RILL_API const char *rill_error(const rill_context *ctx);
 
@@ -77,21 +75,21 @@ RILL_API rill_status rill_fail_memory(rill_context *ctx, size_t size, const char
 RILL_API void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Memory from the context's allocator, aligned to 64 bytes. rill_free() needs the allocated size. rill_alloc() of 0 bytes returns a
- * non-NULL pointer that rill_free(ctx, p, 0) accepts. On failure they return NULL and record no error. */
+/* Memory from the context's allocator, aligned to 64 bytes. rill_free() needs the allocated size. rill_alloc() of 0 bytes returns a pointer
+ * for rill_free(ctx, p, 0). On failure they return NULL and record no error. */
 RILL_API void *rill_alloc(rill_context *ctx, size_t size);
 RILL_API void *rill_calloc(rill_context *ctx, size_t count, size_t size); /* zeroed; NULL when count*size overflows */
 RILL_API void rill_free(rill_context *ctx, void *block, size_t size);
 
-/* Grow `*block`, which has a capacity of `*capacity` elements of `size` bytes, to at least `need` elements; grows geometrically and keeps
- * the content. `what` names the array in the error. On failure *block and *capacity are unchanged.
+/* Grow `*block` from `*capacity` elements of `size` bytes to at least `need`, geometrically, keeping the content. `what` names the array in
+ * the error. On failure *block and *capacity are unchanged.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size,
                                const char *what);
 
-/* Copy a struct whose first member is its size (size_t) from a program that may be built against an older header: members that the older
- * struct lacks become 0, which means unset in rill's structs. `own` has `size` bytes; a struct of fewer than `min_size` bytes, or of more
- * than `size`, is refused. Members are appended after all padding, since the content of padding is undefined.
+/* Copy a struct whose first member is its size (size_t) from a program that may have an older header: members that it lacks become 0, which
+ * means unset. `own` has `size` bytes; a struct of less than `min_size` or more than `size` bytes is refused. Members are appended after
+ * all padding, whose content is undefined.
  *   what: names the struct in the error, "a request" · ctx: NULL records nothing
  *   RILL_OK · RILL_ERR_ABI; `own` is then unchanged */
 RILL_API rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, size_t size, const void *from,
@@ -104,8 +102,8 @@ RILL_API size_t rill_memory_peak(const rill_context *ctx);
 /* Return the name of names[0..n) that is nearest to the misspelt `word`, for "did you mean"; NULL when no name is near. */
 RILL_API const char *rill_nearest(const char *word, const char *const *names, size_t n);
 
-/* A growing text buffer: domains write their outputs into one. Zero-initialise with the context set; free with rill_text_clear(). `data`
- * is always NUL-terminated once something was appended; `length` excludes the NUL. */
+/* A growing text buffer, for outputs. Zero-initialise with the context set; free with rill_text_clear(). `data` is NUL-terminated once
+ * something was appended; `length` excludes the NUL. */
 typedef struct rill_text {
     rill_context *ctx;
     char *data;
@@ -113,21 +111,21 @@ typedef struct rill_text {
     size_t capacity;
 } rill_text;
 
-/* strtod(), snprintf() and vsnprintf() with a decimal point in any locale: the host program may have set a locale that writes "0,6". The
- * whole library reads and writes numbers with these functions; rill_fail(), rill_log() and rill_text_printf() use them too. */
+/* strtod(), snprintf() and vsnprintf() with a decimal point in any locale of the host program. The whole library reads and writes numbers
+ * with them, also in rill_fail(), rill_log() and rill_text_printf(). */
 RILL_API double rill_read_number(const char *text, char **end);
-/* Write a number with "%.15g" or, if that would not read back as the same number, with "%.17g". Returns the length, as snprintf() does. */
+/* Write a number with "%.15g", or "%.17g" if needed to read back the same number. Returns the length, as snprintf() does. */
 RILL_API int rill_write_number(char *out, size_t size, double number);
 RILL_API int rill_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
-/* As rill_print() and rill_print_list(), for messages: a text is never cut inside a UTF-8 character, neither where the buffer ends nor by a
- * format such as "%.60s". Return the length of the text in `out`, or a negative number as rill_print_list() does. */
+/* As rill_print() and rill_print_list(), for messages: never cut inside a UTF-8 character, by the buffer's end or a format such as "%.60s".
+ * Return the length of the text in `out`, or a negative number as rill_print_list() does. */
 RILL_API int rill_print_message(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_message_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
-/* Enclose calls of third-party code that reads or writes numbers: between rill_enter_plain_locale() and rill_leave_plain_locale() the
- * calling thread has the locale "C". Pass the result of the first function to the second. Pairs of calls may nest. */
+/* Enclose third-party code that reads or writes numbers: the calling thread has the locale "C" between the two calls. Pass the first
+ * function's result to the second. Pairs may nest. */
 RILL_API void *rill_enter_plain_locale(void);
 RILL_API void rill_leave_plain_locale(void *saved);
 

@@ -1,7 +1,7 @@
 /* Devices and compute graphs: a neural domain describes its computation once, as data.
  *
- * A domain defines *what* is computed for a row; a device decides *how*: block sizes, threads, kernels. This requires that a row's result
- * never depends on how rows are batched, and every device guarantees it: bit-exactly within one device, unless it is opened `fast`.
+ * A domain defines *what* is computed for a row, a device *how*: block sizes, threads, kernels. So a row's result must never depend on how
+ * rows are batched. Every device guarantees this, bit-exactly within one device, unless it is opened `fast`.
  *
  *   open    rill_device_open() · the network: its constants, matrices, tables and graphs (a step, a score, an encoder) ·
  *           rill_network_finish() checks them. After that device and network are const, and any number of threads may use them.
@@ -14,21 +14,19 @@
  *   network    the weights, tables and graphs of one model, or of several (ensembles)
  *   constant   rows of fp32 that belong to the model: a bias (one row), an embedding
  *   matrix     N x K weights packed for the device's matrix products
- *   table      rows of a session that outlive a run, such as the KV cache: a row per node, a row per slot, as many rows per slot as its
- *              input has tokens (ragged), or rows that the host fills (positions)
+ *   table      rows of a session that outlive a run, such as the KV cache: a row per node, a row per slot, a row per token of a slot's
+ *              input (ragged), or rows that the host fills (positions)
  *   column     an int32 per row of an index space, passed by the host with each run: node, slot, action, or computed by the domain
- *   tensor     a temporary of `width` floats per row of an index space, valid within a run; the device decides where it is stored. A later
- *              operation of the graph may overwrite it
- *   space      an index space, the meaning of rows: the rows of the run; or, derived from another index space, its rows where a column is
- *   >= 0,
- *              the distinct values of a column, or the tokens of ragged inputs
+ *   tensor     a temporary of `width` floats per row of an index space, valid within a run; a later operation may overwrite it
+ *   space      an index space, the meaning of rows: the rows of the run; or, derived from another index space, its rows where a column
+ *              is >= 0, the distinct values of a column, or the tokens of ragged inputs
  *   graph      operations in order, built once, then checked: widths, spaces, no read before a write
  *   run        a graph applied to n rows with their columns
  *
  * Dimensions: n rows of the run; R, H, V, M, T as in ops.h.
  *
- * The network keeps the first error while it is built: a failed call returns a negative handle, calls with a negative handle do nothing,
- * and rill_network_finish() returns the error. So the building code needs no checks.
+ * While a network is built it keeps the first error. A failed call returns a negative handle, calls with a negative handle do nothing, and
+ * rill_network_finish() returns the error. So building code needs no checks.
  *
  * Stability: structs are only appended to. A member that is 0 means "none", unless its comment says otherwise. */
 #ifndef RILL_DEVICE_H
@@ -49,7 +47,7 @@ typedef struct rill_device_options {
     /* "cpu" or NULL; "cuda", "cuda:1": a GPU by number; "auto": the first usable GPU, else the processor */
     const char *name;
     /* best instruction set to use on the processor: "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "neon", "neon-dotprod",
-     * "neon-i8mm"; NULL: the best available. For tests: results of different instruction sets differ in the last bits */
+     * "neon-i8mm"; NULL: the best available. For tests: results differ in the last bits */
     const char *kernels;
     /* on a GPU use the fastest matrix products: a row's last bits may then depend on the other rows of the batch */
     int fast;
@@ -88,9 +86,8 @@ RILL_API rill_constant rill_network_constant(rill_network *network, const float 
 RILL_API rill_matrix rill_network_matrix(rill_network *network, rill_weight_type type, size_t n, size_t k,
                                          const float *w, size_t stride);
 
-/* Add a precomputed layer for rows that are known in advance, such as the words of a vocabulary: the constant bias + a W^T in fp32, [rows,
- * n], bit-identical to a product in a graph. `a` has [rows, k] floats; row i of W, [n, k], begins at w + i * stride; bias has n floats, or
- * is NULL. All data is copied. */
+/* Add a precomputed layer for rows known in advance, such as a vocabulary: the constant bias + a W^T in fp32, [rows, n], bit-identical to a
+ * product in a graph. a: [rows, k]; row i of W, [n, k], begins at w + i * stride; bias: [n], or NULL. All data is copied. */
 RILL_API rill_constant rill_network_product(rill_network *network, const float *a, size_t rows, size_t k,
                                             const float *w, size_t n, size_t stride, const float *bias);
 
@@ -98,8 +95,8 @@ typedef enum rill_table_kind {
     /* [nodes, width]: one row for each hypothesis state (node), such as a position of the KV cache */
     RILL_TABLE_NODES,
     RILL_TABLE_SLOTS, /* [slots, width]: one row per input in flight */
-    /* for each slot [units, width]: one row for each token of the slot's input, such as encoder outputs. A slot has the same number of
-     * tokens in all ragged tables of a session (rill_session_set_slots()) */
+    /* for each slot [units, width]: one row per token of the slot's input, such as encoder outputs. A slot has the same number of tokens in
+     * all ragged tables of a session (rill_session_set_slots()) */
     RILL_TABLE_RAGGED,
     RILL_TABLE_HOST, /* [rows, width] filled by the host, see rill_session_fill() */
 } rill_table_kind;
@@ -107,10 +104,9 @@ typedef enum rill_table_kind {
 /* Add a table with rows of `width` floats. `what` names the table in error messages. */
 RILL_API rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_t width, const char *what);
 
-/* Add a vocabulary subset: a list of symbols for each slot. The symbols are to be masked or, if the list has weights, are the output
- * vocabulary of the slot's input (a shortlist). With `rows`, a constant [V, H], a list carries the weight rows of its symbols, packed as
- * `type`, so that an output layer is restricted to them; with `bias`, a constant [1, V], it also carries their biases. For lists to be
- * masked, `rows` and `bias` are RILL_NONE. */
+/* Add a vocabulary subset: a list of symbols for each slot, to be masked or, with weights, the output vocabulary of the slot's input (a
+ * shortlist). With `rows`, a constant [V, H], a list carries its symbols' weight rows, packed as `type`; with `bias`, a constant [1, V],
+ * also their biases. For lists to be masked, both are RILL_NONE. */
 RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
 
@@ -124,16 +120,16 @@ RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
  *   distinct  one row per distinct value of `column`: shared parents of siblings. The device may leave duplicates. A row of `parent` in
  *             which `column` is negative has no row there: it reads a negative row index
  *   ragged    `parent` is RILL_ROWS; row r has length[r] >= 0 consecutive tokens
- * Create index spaces before the first operation, from columns that the host passes, not from those that the graph computes. No index space
- * can be derived from a `distinct` one. */
+ * Create index spaces before the first operation, from columns that the host passes. No index space can be derived from a `distinct`
+ * one. */
 RILL_API rill_index_space rill_index_space_where(rill_network *network, rill_graph graph, rill_index_space parent,
                                                  rill_column column);
 RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space parent,
                                                     rill_column column);
 RILL_API rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length);
 
-/* Declare the next column of a graph's inputs. The host passes a run's columns in order of declaration (rill_run_arguments). `parent` is
- * RILL_ROWS or a ragged index space. A `best` operation may write a column; such a column is returned to the host. */
+/* Declare the graph's next column. The host passes columns in order of declaration (rill_run_arguments). `parent` is RILL_ROWS or a ragged
+ * index space. A column that a `best` operation writes is returned to the host. */
 RILL_API rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent,
                                        const char *what);
 
@@ -151,17 +147,16 @@ RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, r
 RILL_API rill_view rill_view_value(rill_tensor value);
 /* Read one token per input from a ragged tensor: the token whose number, counted from 0, is in `column`. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
-/* Read rows of a table or a constant; the column `row` has their indexes. RILL_OWN as `row` stands for the value of the index space's own
- * column in a `distinct` space, and for the number of the unit in a ragged index space. */
+/* Read rows of a table or a constant, at the indexes in column `row`. RILL_OWN: in a `distinct` space the value of its column, in a ragged
+ * space the number of the unit. */
 RILL_API rill_view rill_view_table(rill_table table, rill_column row);
 RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
-/* Read from a ragged table: of the rows that belong to slot `slot`, the one with number `unit`. RILL_OWN as `unit` stands for the number of
- * the token that is computed. */
+/* Read from a ragged table: row number `unit` of slot `slot`. RILL_OWN as `unit`: the number of the token that is computed. */
 RILL_API rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit);
 /* Return a view of the same rows that begins at float `first` of each row. */
 RILL_API rill_view rill_view_offset(rill_view view, size_t first);
 
-/* A hint for prefetching: the next graph will read the rows of this table that belong to the slots in the column `slot`. */
+/* A hint for prefetching: the next graph will read this table's rows of the slots in column `slot`. */
 RILL_API void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table table, rill_column slot);
 
 /* Finish the network: check all of its graphs.
@@ -169,11 +164,10 @@ RILL_API void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_
  *   RILL_ERR_FORMAT (a weight is out of its type's range) */
 RILL_API rill_status rill_network_finish(rill_network *network);
 
-/* Memory use in bytes. Tables need `node` bytes per node, `slot` bytes per slot, and `unit` bytes per token of a slot. Vocabulary subsets
- * need `symbol` bytes per symbol in all lists of a slot; their packed weights need RILL_VOCAB_SUBSET_PADDING more symbols per slot. On a
- * device with its own memory the figures include the peak working memory: `row` bytes per row of a timestep (rill_domain_info.row_bytes),
- * `session` bytes per session (rill_domain_info.runner_bytes), and the working memory of encoding, which is included in `slot` and `unit`.
- * On the processor `row` and `session` are 0. */
+/* Memory use in bytes: `node` per node, `slot` per slot, `unit` per token of a slot. Vocabulary subsets need `symbol` per symbol in all
+ * lists of a slot; their packed weights need RILL_VOCAB_SUBSET_PADDING more symbols per slot. On a device with its own memory the figures
+ * include the peak working memory: `row` per row of a timestep (rill_domain_info.row_bytes), `session` per session
+ * (rill_domain_info.runner_bytes), and that of encoding, in `slot` and `unit`. On the processor `row` and `session` are 0. */
 typedef struct rill_network_bytes {
     int64_t node, slot, unit, symbol, row, session;
 } rill_network_bytes;
@@ -184,7 +178,7 @@ RILL_API rill_network_bytes rill_network_sizes(const rill_network *network);
 
 typedef struct rill_session rill_session;
 
-/* Open a session of the network with `threads` >= 1 threads, including the caller's. One thread at a time may use it.
+/* Open a session of the network with `threads` >= 1 threads, the caller's included. One thread at a time may use it.
  *   RILL_OK · RILL_ERR_MEMORY (also when the system refuses threads) */
 RILL_API rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *network, int threads);
 RILL_API void rill_session_close(rill_session *stream); /* NULL is allowed */
@@ -200,12 +194,11 @@ RILL_API int32_t rill_session_units(const rill_session *stream, int32_t slot);
 /* Release the slot's rows in ragged tables and its vocabulary subsets. */
 RILL_API void rill_session_drop(rill_session *stream, int32_t slot);
 
-/* Write rows [first, first + n) of a table that the host fills (RILL_TABLE_HOST). The rows below `first` must have been written before. */
+/* Write rows [first, first + n) of a table that the host fills (RILL_TABLE_HOST). Rows below `first` must have been written. */
 RILL_API rill_status rill_session_fill(rill_session *stream, rill_table table, int32_t first, int32_t n,
                                        const float *rows);
 
-/* For tests and tools: read n rows of a table, from row `row` on. From a ragged table: read n units of the slot `row`, from unit `first`
- * on.
+/* For tests and tools: read n rows of a table from row `row` on; of a ragged table, n units of slot `row` from unit `first` on.
  *   rows  [n, width] out
  *   RILL_OK · RILL_ERR_ARGUMENT (no such rows) */
 RILL_API rill_status rill_session_read(const rill_session *stream, rill_table table, int32_t row, int32_t first,
@@ -230,8 +223,8 @@ typedef struct rill_selection {
     int32_t n_picks;
     const int32_t *pick_row, *pick_action;
     int32_t stride; /* entries per row of `action` and `logp`, >= max_choices */
-    /* [n] out: number of actions returned for each row. If M > 0, elements of rows outside the operation's index space are not written;
-     * log-probabilities of these rows' picks are never written */
+    /* [n] out: number of actions returned for each row. If M > 0, rows outside the operation's index space are not written; their picks'
+     * log-probabilities never are */
     int32_t *count;
     int32_t *action; /* [n, stride] out: the best actions of each row, best first */
     float *logp;     /* [n, stride] out: log-probabilities of these actions */
@@ -242,21 +235,20 @@ typedef struct rill_selection {
 typedef struct rill_run_arguments {
     size_t struct_size;
     int32_t n; /* rows of the run; 0 is legal */
-    /* the graph's columns in order of declaration. Each has n elements, or one per token of all rows if it belongs to a ragged index space.
-     * A column that a `best` operation writes must point to writable memory */
+    /* the graph's columns in order of declaration: [n], or one per token of all rows in a ragged index space. A column that a `best`
+     * operation writes must be writable */
     const int32_t *const *columns;
     /* request and result of the graph's operation `best` or `mix`; NULL if it has neither */
     const rill_selection *selection;
-    /* for graphs with watched_heads: [n, ld_watched] out: attention weights, averaged over the watched heads. The first T elements of each
-     * row are written, one per key */
+    /* for graphs with watched_heads: [n, ld_watched] out: attention weights, averaged over the watched heads, one per key: the first T
+     * elements of each row are written */
     float *watched;
     size_t ld_watched;
-    /* 1: run asynchronously, for micro-batch 0; 2: for micro-batch 1 (rill_rows.group in domain.h); 0: run synchronously, so that the
-     * choices are ready on return */
+    /* 1: run asynchronously, for micro-batch 0; 2: for micro-batch 1 (rill_rows.group); 0: choices are ready on return */
     int32_t async_group;
 } rill_run_arguments;
 
-/* Run the graph. Runs behave as if executed one after the other; a run that returns nothing to the host may still be executing on return.
+/* Run the graph. Runs behave as if executed in order; a run that returns nothing to the host may still be executing on return.
  *   RILL_OK · RILL_AGAIN (with `async_group`: results are ready after rill_session_collect(); until then the arrays in the arguments and in
  *   the selection must stay valid. A micro-batch has one such run at a time) · RILL_ERR_MEMORY
  *   RILL_ERR_DEVICE (the device failed, in this run or an earlier one; later runs of the session may fail too) */
@@ -275,7 +267,7 @@ RILL_API int64_t rill_device_free_bytes(const rill_device *device);
 
 /* Start profiling with all counters at zero (on = 1), or stop (on = 0). RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_session_profile(rill_session *stream, int on);
-/* Write the profile of operation i, counted over all graphs in order, to *out. Returns 1, or 0 if there is no operation i. */
+/* Write the profile of operation i, counted over all graphs in order, to *out. Returns 1; 0 if there is none. */
 RILL_API int rill_session_profile_row(const rill_session *stream, int32_t i, rill_op_profile *out);
 
 /* Write how the graphs have run so far. */
@@ -283,9 +275,9 @@ RILL_API void rill_session_graph_runs(const rill_session *session, rill_graph_ru
 
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
-/* Implementations of the members drop, collect, profile, profile_row, limits and graph_runs of a domain's table (rill/domain.h), for
- * runners whose first member is a `rill_session *`. rill_runner_limits() measures the peak performance of one thread, in about a tenth
- * of a second; for devices other than the processor it gives zeros. */
+/* The members drop, collect, profile, profile_row, limits and graph_runs of a domain's table (rill/domain.h), for runners whose first
+ * member is a `rill_session *`. rill_runner_limits() measures one thread's peak performance, in about a tenth of a second; zeros for
+ * devices other than the processor. */
 RILL_API void rill_runner_drop(void *runner, int32_t slot);
 RILL_API rill_status rill_runner_collect(void *runner, int32_t group);
 RILL_API rill_status rill_runner_profile(void *runner, int on);

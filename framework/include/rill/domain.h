@@ -1,7 +1,7 @@
-/* The contract between the engine and a domain, which is a kind of model that is decoded one action (token, parser transition) at a time.
+/* The contract between the engine and a domain: a kind of model that is decoded one action (token, parser transition) at a time.
  *
- * A domain is a const table of functions. The engine owns hypotheses, beams and the *ids* of states; the domain owns the memory of the
- * states, wherever it lives, and never sees a beam. The engine never sees a tensor.
+ * A domain is a const table of functions. The engine owns hypotheses, beams and the *ids* of states. The domain owns the memory of the
+ * states, and never sees a beam. The engine never sees a tensor.
  *
  * Dimensions used below
  *   n   rows in a call: hypotheses whose states are computed or scored, of any items, of any lengths, in any order; 0 is legal
@@ -18,26 +18,26 @@
  * Life of a runner: start, any mix of the decoding calls, stop; before the model is closed. A domain without start and stop is its own
  * runner: the model decodes, for one engine at a time.
  * Life of an item: encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a
- * memory limit an item may lose all its nodes, or its slot too, and restart from a first node, or from encode() by any worker.
+ * memory limit an item may lose its nodes, or its slot too, and restart from a first node, or from encode() by any worker.
  * Life of a node: step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it.
- * With RILL_STATE_PARENT the engine frees it as soon as its children have been stepped or pruned; with RILL_STATE_PATH as soon as no live
+ * The engine frees it under RILL_STATE_PARENT as soon as its children were stepped or pruned, under RILL_STATE_PATH as soon as no live
  * or unfinished hypothesis passes through it.
  *
  * Self and threads: `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
- * get the model as their first argument, all other methods get the runner. A domain with `start` must treat the model as const from open
- * to close: runners decode from it in several threads at once, and any thread may call the functions just named at the same time. These
- * functions therefore take working memory only from the stack or from the caller's context (`ctx`, or the context of `out`), which also
- * records their failures. A runner's methods run on its engine's thread, one at a time, with the engine's context. Without `start` all
- * methods run on the model's one thread, and several workers open the model once each.
+ * get the model as their first argument. All other methods get the runner. With `start` the model is const from open to close: runners
+ * decode from it in several threads, while any thread may call the functions named above. So these take working memory only from the stack
+ * or from the caller's context (`ctx`, or the context of `out`), which also records their failures. A runner's methods run on its engine's
+ * thread, one at a time, with the engine's context. Without `start` all methods run on the model's one thread, and each worker opens the
+ * model.
  *
- * Asynchronous scores: a domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its result is ready when
- * collect() of its micro-batch (`group`) has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call
- * measure, encode, reserve, drop, free, finalize and field for any ids, and step and score for the other micro-batch's rows, which belong
- * to other items. Each of these calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves
- * nothing that a submitted call uses, or waits for that call. A micro-batch has at most one submitted call, and every submitted call is
- * collected before the runner is stopped. step may always return before its work is done.
+ * Asynchronous scores: with `collect`, score may return RILL_AGAIN: the call is submitted, and its result is ready when collect() of its
+ * micro-batch (`group`) has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call measure, encode,
+ * reserve, drop, free, finalize and field for any ids, and step and score for the other micro-batch, which has other items. Each call must
+ * behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted call uses, or waits
+ * for that call. A micro-batch has at most one submitted call. Every submitted call is collected before the runner is stopped. step may
+ * always return before its work is done.
  *
- * No pointer passed to a method may be kept after it returns, except the pointers of a submitted call.
+ * A method keeps no pointer after it returns, except those of a submitted call.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where noted.
  * A row's result must depend on that row alone: not on the other rows of the call, their number or order.
  *
@@ -71,8 +71,7 @@ typedef enum rill_end_rule {
 typedef enum rill_domain_feature {
     /* rill_open_options.ensemble is supported; without this bit rill_model_open() refuses ensembles */
     RILL_TAKES_ENSEMBLES = 1,
-    /* under the method "fixed", hypotheses end as in fairseq (finish "immediate"), the usual baseline of translation; without this bit they
-     * end as under the other methods (finish "top") */
+    /* under the method "fixed", hypotheses end as in fairseq (finish "immediate"); without this bit as under other methods ("top") */
     RILL_FIXED_AS_FAIRSEQ = 2,
 } rill_domain_feature;
 
@@ -82,13 +81,13 @@ typedef struct rill_input {
     size_t length;    /* in: bytes of text */
     int64_t id;       /* in: position in the input stream from 0 */
     int32_t slot;     /* in: slot for the input's encoder memory */
-    /* out: RILL_OK on entry; a negative status fails this input alone, see rill_input_fail(); RILL_EMPTY: the input has nothing to
-     * decode, its output is empty and its slot stays unused */
+    /* out: RILL_OK on entry; a negative status fails this input alone (rill_input_fail()); RILL_EMPTY: nothing to decode, the output is
+     * empty and the slot stays unused */
     rill_status status;
-    /* out: this input's own length limit, in actions. 0, the value on entry, stands for info.max_length. The user's setting can lower the
-     * limit, and can raise it up to info.max_positions */
+    /* out: this input's length limit, in actions; 0, as on entry: info.max_length. The user's setting can lower it, and can raise it up to
+     * info.max_positions */
     int32_t max_length;
-    /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for limits proportional to it (max_length_factor,
+    /* out, optional: this input's size in the domain's unit (tokens), for scheduling and proportional limits (max_length_factor,
      * slot_unit_bytes) */
     int64_t size;
     /* out: why status is negative; otherwise a warning about how the input was read, see rill_input_warn() */
@@ -96,23 +95,21 @@ typedef struct rill_input {
     const char *options; /* in: the input's own values of input_options, for rill_input_value(); NULL: none */
 } rill_input;
 
-/* Length in bytes of the white space that a text begins with, or 0. White space is any control character, Unicode space, zero-width
- * character, direction mark or byte order mark. A text of white space alone has an empty output. Bytes that are not valid UTF-8 are not
- * white space. */
+/* Returns the length in bytes of the white space that a text begins with: control characters, Unicode spaces, zero-width characters,
+ * direction marks and byte order marks. A text of white space alone has an empty output. Invalid UTF-8 is not white space. */
 RILL_API size_t rill_blank_bytes(const char *text, size_t length);
 
 /* Fail one input: set its status and message. Returns `status`. */
 RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Attach a warning to an input that is decoded nevertheless: it is delivered with the result (rill_result.warning). A message that is too
- * long is cut after a whole character. */
+/* Attach a warning to an input that is decoded nevertheless (rill_result.warning). Too long messages are cut after a whole character. */
 RILL_API void rill_input_warn(rill_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The input's own value of an option in rill_domain.input_options, already checked against the option's row. NULL: the input sets no value,
- * so the value with which the model was opened applies. */
+/* Returns the input's own value of an option in rill_domain.input_options, already checked; NULL: unset, so the value at opening
+ * applies. */
 RILL_API const char *rill_input_value(const rill_input *input, const char *name);
-/* Return 1 if a switch is on for this input, else 0. `opened`: the value with which the model was opened, used if the input sets none. */
+/* Returns 1 if a switch is on for this input, else 0. `opened`: the value at opening, used if the input sets none. */
 RILL_API int rill_input_switch(const rill_input *input, const char *name, int opened);
 
 /* The rows (live hypotheses) of one call of step or score. Arrays have n entries and are read-only. */
@@ -120,10 +117,11 @@ typedef struct rill_rows {
     int32_t n;
     int32_t phase;       /* 0 <= phase < info.phases */
     const int32_t *node; /* id of the row's state, which step computes */
-    /* id of the parent hypothesis's state. RILL_NO_NODE for an item's first node (its empty hypothesis), or if that state has been freed
-     * already, which is possible under RILL_STATE_PARENT if state_parent is another state */
+    /* id of the parent hypothesis's state. RILL_NO_NODE for an item's first node (its empty hypothesis), or if that state is already freed:
+     * under RILL_STATE_PARENT, with another state_parent */
     const int32_t *parent;
-    /* id of the state from which the row's state is computed; RILL_NO_NODE for a first node. Equal to `parent` except under cube pruning */
+    /* id of the state from which the row's state is computed; RILL_NO_NODE for a first node. Differs from `parent` only under cube
+     * pruning */
     const int32_t *state_parent;
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
@@ -131,19 +129,19 @@ typedef struct rill_rows {
     int32_t group; /* 0 or 1: the micro-batch: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
-/* Requests the result of a score call for its rows: the best choices (next actions) of each row, and the log-probabilities of particular
- * actions, called picks. The engine applies rules, constraints and scorers' bonuses to the result. So it requests enough choices that its
- * own result is exact, and picks for actions that may gain a bonus. */
+/* What a score call shall return for its rows: the best choices (next actions) of each row, and the log-probabilities of particular
+ * actions, called picks. The engine applies rules, constraints and bonuses afterwards. So it requests enough choices that its result is
+ * exact, and picks for actions that may gain a bonus. */
 typedef struct rill_score_request {
     int32_t max_choices; /* number M of best legal actions to return per row; 0: only the picks */
     /* [n] number of choices of the row that the engine reads; NULL: M for all rows */
     const int32_t *row_max_choices;
     size_t legal_words;    /* actions / 64 rounded up */
     const uint64_t *legal; /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: no sets */
-    /* [n] index of the set that restricts a row's choices, -1: any legal action. With info.legal every row has a set, a subset of
-     * info.legal. NULL if `legal` is NULL */
+    /* [n] index of the set that restricts a row's choices, -1: any legal action. With info.legal every row has a subset of it. NULL if
+     * `legal` is NULL */
     const int32_t *legal_set;
-    /* number of picks: actions whose log-probability is requested in addition to the best choices; they may be outside the row's set */
+    /* number of picks: actions whose log-probability is requested besides the best choices, even outside the row's set */
     int32_t n_picks;
     const int32_t *pick_row;    /* [n_picks] row of each pick, an index in the call; ascending */
     const int32_t *pick_action; /* [n_picks] action of each pick; ascending within a row, without duplicates */
@@ -158,11 +156,10 @@ typedef enum rill_row_ends {
     RILL_ENDS_BY_FLAG = 2,
 } rill_row_ends;
 
-/* The result of a score call. Row r has the choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller action. The
- * values are the model's log-probabilities, without rules or bonuses. For a row with one possible action the domain returns this action
- * with logp 0 and need not run the network. If it returns fewer choices than requested, they must be all actions of the row's set. If it
- * returns all actions of a row, it may ignore the row's set of legal actions, since the engine applies that set. The engine provides the
- * arrays and does not read entries past count. */
+/* The result of a score call. Row r has the choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller action.
+ * Values are the model's log-probabilities, without rules or bonuses. For a row with one possible action the domain returns it with logp 0
+ * and need not run the network. Fewer choices than requested must be all actions of the row's set. A domain that returns all actions of a
+ * row may ignore the row's set, since the engine applies it. The engine provides the arrays and does not read entries past count. */
 typedef struct rill_score_result {
     int32_t stride;    /* entries per row of `action`, `logp` and `terminal`; >= max_choices of the request */
     int32_t *count;    /* [n] number of choices returned for each row, 0 to M */
@@ -170,8 +167,7 @@ typedef struct rill_score_result {
     float *logp;       /* [n, stride] natural-log probabilities */
     uint8_t *ends;     /* [n] rill_row_ends of the row; RILL_ENDS_BY_ACTION on entry */
     uint8_t *terminal; /* [n, stride] rill_terminal of the choice; read only for rows with RILL_ENDS_BY_FLAG */
-    /* [n_picks] log-probability of each pick, bit-identical to the same action's logp among choices; RILL_SCORE_DEAD if the action is not
-     * legal */
+    /* [n_picks] log-probability of each pick, bit-identical to the action's logp among choices; RILL_SCORE_DEAD: not legal */
     float *pick_logp;
 } rill_score_result;
 
@@ -197,10 +193,10 @@ static inline int rill_score_request_allows(const rill_score_request *request, i
     return (int)(set[action / 64] >> (action % 64) & 1);
 }
 
-/* Write a row's result: its best M choices, sorted, and its picks, selected from all of the row's legal actions. The actions may have any
- * order, without duplicates. terminal: [n] a rill_terminal for each action, which makes the row RILL_ENDS_BY_FLAG; NULL leaves the row's
- * `ends` unchanged. Actions with log-probability NaN or RILL_SCORE_DEAD are dropped. For domains that can list all actions of a row. Takes
- * time n log M, less if the actions are sorted already. No shared state. */
+/* Write a row's result: its best M choices, sorted, and its picks, selected from all of the row's legal actions: [n], in any order,
+ * without duplicates. terminal: [n] a rill_terminal for each action, which makes the row RILL_ENDS_BY_FLAG; NULL leaves the row's `ends`
+ * unchanged. Actions with log-probability NaN or RILL_SCORE_DEAD are dropped. Takes time n log M, less for sorted actions. No shared
+ * state. */
 RILL_API void rill_score_result_fill(const rill_score_request *request, int32_t row, int32_t n, const int32_t *action,
                                      const float *logp, const uint8_t *terminal, rill_score_result *out);
 
@@ -224,26 +220,25 @@ typedef struct rill_domain {
     const char *name;     /* name of the domain, of the characters a-z, 0-9, "_" and "-" */
     const char *summary;  /* one line for `rill list` */
 
-    /* Load a model. On success sets *self, the model, and *info; on failure nothing stays allocated. `table` is the registered table:
-     * the first member of a larger struct when several domains share functions. Mandatory. */
+    /* Load a model. On success sets *self and *info; on failure nothing stays allocated. `table`: the registered table, the first member of
+     * a larger struct if several domains share functions. Mandatory. */
     rill_status (*open)(const struct rill_domain *table, rill_context *ctx, const rill_open_options *options,
                         void **self, rill_domain_info *info);
 
-    /* Reserve memory: from now on the engine uses ids of nodes below `nodes` and of slots below `slots`. Ids in use keep their contents.
-     * Called before the first encode and whenever a capacity grows; capacities never shrink. Mandatory. */
+    /* Reserve memory for node ids below `nodes` and slots below `slots`. Ids in use keep their contents. Called before the first encode and
+     * whenever a capacity grows; capacities never shrink. Mandatory. */
     rill_status (*reserve)(void *self, int32_t nodes, int32_t slots);
 
-    /* Admit m inputs: their encoder memory goes to the given slots. An input that cannot be decoded fails alone through
-     * rill_input_fail(), and an input with nothing to decode is RILL_EMPTY; the slot of such an input stays unused, and drop() is not
-     * called for it. Inputs of white space alone never reach encode: the engine gives them an empty output. A negative return ends the run.
-     * Mandatory. */
+    /* Admit m inputs: their encoder memory goes to the given slots. An input that cannot be decoded fails alone (rill_input_fail()), and an
+     * input with nothing to decode is RILL_EMPTY: its slot stays unused, without drop(). Inputs of white space alone never reach encode. A
+     * negative return ends the run. Mandatory. */
     rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
 
     /* Compute the state of each row's node, from the state of the node in `state_parent` and the row's action. Mandatory. */
     rill_status (*step)(void *self, const rill_rows *rows);
 
-    /* Compute the best legal choices of each row, and the scores of the actions that the request picks. The rows' nodes have been stepped
-     * in this phase. A call may cover a subset of the stepped rows. Mandatory. */
+    /* Compute each row's best legal choices, and the scores of the picks. The rows' nodes have been stepped in this phase. A call may cover
+     * a subset of the stepped rows. Mandatory. */
     rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out);
 
     /* Append an output's text to `out`: one line, without newline. Mandatory. */
@@ -258,12 +253,12 @@ typedef struct rill_domain {
     /* Undo open; accepts NULL. Mandatory. */
     void (*close)(void *self);
 
-    /* (optional; NULL: the number of words separated by spaces) Return a cheap estimate of an input's size, by which inputs are sorted
-     * before they are encoded. */
+    /* (optional; NULL: the number of words separated by spaces) Return a cheap estimate of an input's size, to sort inputs before
+     * encoding. */
     int64_t (*measure)(void *self, const char *text, size_t length);
 
-    /* (optional; NULL: byte equality after white space is normalised) Append the canonical form of an output, in which two equivalent
-     * outputs are byte-equal, to `out`. Called without a model; `table` is this rill_domain. */
+    /* (optional; NULL: byte equality after white space is normalised) Append an output's canonical form: equivalent outputs are byte-equal
+     * in it. Called without a model; `table` is this rill_domain. */
     rill_status (*canonical)(const struct rill_domain *table, rill_context *ctx, const char *text, size_t length,
                              rill_text *out);
 
@@ -279,31 +274,30 @@ typedef struct rill_domain {
     /* (optional; default 0) Bits of rill_domain_feature. */
     uint32_t features;
 
-    /* (optional; NULL: no fields) Append an additional field of an output: one line without newlines and NULs. Called after finalize()
-     * with the same hypothesis, whose states still exist, for each name in rill_engine_setup.fields. When the engine is created, called
-     * with NULL for hypothesis and `out` to check the name.
+    /* (optional; NULL: no fields) Append an additional field of an output: one line without newlines and NULs. Called after finalize() with
+     * the same hypothesis, whose states still exist, for each name in rill_engine_setup.fields. To check the name, engine creation calls it
+     * with NULL for hypothesis and `out`.
      *   RILL_OK · RILL_ERR_OPTION (recorded: unknown field or bad form) · RILL_ERR_MEMORY */
     rill_status (*field)(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 
     /* (optional; NULL: RILL_NO_ACTION) Return the unknown-token action (<unk>), or RILL_NO_ACTION if the model has none. */
     int32_t (*unknown_action)(void *self);
 
-    /* (optional; NULL: nothing) For the preset `like` of another decoder, such as "hf": append to `out` the decoding settings that the
-     * model's makers recommend for that decoder, as NAME=VALUE separated by spaces. They apply to settings that the user leaves unset. */
+    /* (optional; NULL: nothing) For the preset `like` of another decoder, such as "hf": append the settings that the model's makers
+     * recommend for that decoder, as NAME=VALUE separated by spaces. They apply to settings that the user leaves unset. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
     /* (optional; NULL: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it
-     * within an output, without start and end actions. *n is the number of actions; the first `capacity` of them are written.
+     * within an output, without start and end actions. *n: number of actions, of which the first `capacity` are written.
      *   ctx: the caller's, for temporary memory and for failures
      *   RILL_OK · RILL_ERR_INPUT (recorded: the model's actions cannot write this text) · RILL_ERR_MEMORY */
     rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n);
 
-    /* (optional, with `stop`: the model is its own runner) Make a runner for a model: it has its own ids of nodes and slots and owns all
+    /* (optional, with `stop`; NULL: the model is its own runner) Make a runner for a model: it has its own node ids and slots, and owns all
      * memory that decoding writes. On success sets *runner; on failure nothing stays allocated.
      *   ctx: the engine's context, for all allocations and failures of the runner
-     *   threads: number of threads that the runner may use inside a call, at most rill_open_options.threads; the runner starts them
-     *   itself */
+     *   threads: number of threads that the runner may use inside a call, at most rill_open_options.threads; the runner starts them */
     rill_status (*start)(const void *model, rill_context *ctx, int threads, void **runner);
 
     /* (with `start`) Undo start; accepts NULL. Called on the thread that destroys the engine. */
@@ -318,43 +312,40 @@ typedef struct rill_domain {
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*limits)(void *self, rill_limits *out);
 
-    /* (optional; NULL: score is synchronous) Wait for the micro-batch's score call that returned RILL_AGAIN; see "Asynchronous scores"
-     * above.
+    /* (optional; NULL: score is synchronous) Wait for the micro-batch's submitted score call; see "Asynchronous scores" above.
      *   RILL_OK · a failure of that score call; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 
-    /* (optional; NULL: rill's defaults) For a model whose directory defines no search settings: append the domain's defaults to `out`, as
-     * NAME=VALUE separated by spaces. They may be settings and heuristics; everything that the user sets overrides them. Called without a
-     * model; `table` is this rill_domain, `path` the path of the model, or NULL.
+    /* (optional; NULL: rill's defaults) For a model whose directory defines no search settings: append the domain's default settings and
+     * heuristics, as NAME=VALUE separated by spaces. Whatever the user sets overrides them. Called without a model; `table` is this
+     * rill_domain, `path` the path of the model, or NULL.
      *   RILL_OK · the failures of open() that the same files cause */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
     /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. A name has 2 to 40
-     * characters of a-z, 0-9 and -, does not begin or end with -, and differs from the names of all settings, chain options (heuristics,
-     * scorers, schedulers) and output options. Users set them wherever settings are accepted. open() finds them in
-     * rill_open_options.values, with these names and checked values. */
+     * characters of a-z, 0-9 and -, does not begin or end with -, and differs from the names of settings, chain options (heuristics,
+     * scorers, schedulers) and output options. Users set them like settings. open() gets them in rill_open_options.values, with these names
+     * and checked values. */
     const rill_option *options;
 
-    /* (optional; NULL: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory that names
-     * no domain is opened with the first domain that reads its type. */
+    /* (optional; NULL: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory without a
+     * domain name is opened with the first domain that reads its type. */
     const char *const *model_types;
 
-    /* (optional; NULL: two hypotheses are equivalent if their last actions are equal) The equivalence classes of cube pruning: a hypothesis
-     * may continue the state of an equivalent one, so the same actions must be legal for both. Set class_of[i] for each row i. The states
-     * of the rows have not been computed yet: rows->node is NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0 on
-     * entry. */
+    /* (optional; NULL: by last action) The equivalence classes of cube pruning. A hypothesis may continue the state of an equivalent one,
+     * so the same actions must be legal for both. Set class_of[i] for each row i. The rows' states are not computed yet: rows->node is
+     * NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0 on entry. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 
-    /* (optional; NULL: none) The forced first action of all outputs of an input, such as a language token. Return RILL_NO_ACTION if there
-     * is none, or if the input cannot be read. Texts of tokenize and finalize do not contain this action. Called with the model, not a
-     * runner, as `tokenize` is. input: as rill_input.text */
+    /* (optional; NULL: none) Return the forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none, or
+     * the input cannot be read. Texts of tokenize and finalize do not contain it. Called with the model, not a runner. input: as
+     * rill_input.text */
     int32_t (*first_action)(void *self, rill_context *ctx, const char *input, size_t length);
 
-    /* (optional; NULL: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
-     * concatenated. Like `tokenize`, called with the model, not with a runner.
+    /* (optional; NULL: inputs are decoded whole) Split an input into sentences that are decoded as separate inputs; their outputs are
+     * concatenated. Called with the model, not a runner.
      *   always: 0: split only inputs longer than the model was trained for
-     *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and none is
-     *   written;
+     *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and none is written;
      *   0: the input is decoded whole, because its task must not be split
      *   *head: length in bytes of a prefix, such as a language tag, to repeat before every sentence; 0 on entry
      *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model's inputs are not made of sentences) · RILL_ERR_MEMORY */
@@ -362,7 +353,7 @@ typedef struct rill_domain {
                          int32_t capacity, int32_t *n, size_t *head);
 
     /* (optional; NULL: none) Options that an input may override (words, numbers and switches), up to a row {0}: rows of `options`, and
-     * "tokenized", which overrides rill_open_options.tokenized. encode() reads them by rill_input_value(). */
+     * "tokenized" (rill_open_options.tokenized). encode() reads them by rill_input_value(). */
     const rill_option *input_options;
 
     /* (optional; NULL: zeros) Write how the model's graphs have run so far. */

@@ -38,13 +38,13 @@ RILL_C_BEGIN
 
 typedef struct rill_engine rill_engine;
 
-/* The data that the engine passes to schedulers (scheduler.h) and scorers (scorer.h); the user functions declared below get it too. */
+/* What the engine passes to schedulers (scheduler.h), scorers (scorer.h) and the user functions declared below. */
 typedef struct rill_sched_view rill_sched_view;
 typedef struct rill_scorer_rows rill_scorer_rows;
 
-/* A user's function that sets the budget of one timestep, which is the maximum number of hypotheses that it expands. Called before the
- * scheduler chooses the timestep's items, with *budget and view->budget as in the settings. 0 means no budget, a negative number is an
- * error. The scheduler's `choose` then sees the returned budget; its `refill` and `encode_ahead` see the setting.
+/* A user's function that sets the budget of one timestep: the maximum number of hypotheses that it expands. Called before the scheduler
+ * chooses items, with *budget and view->budget as in the settings. 0: no budget; negative: an error. The scheduler's `choose` sees the
+ * returned budget, its `refill` and `encode_ahead` the setting.
  *   RILL_OK · a negative status ends the run */
 typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *view, int32_t *budget);
 
@@ -58,8 +58,7 @@ typedef struct rill_chain_entry {
 typedef double (*rill_clock_fn)(void *user);
 
 /* Equivalence classes for cube pruning: hypotheses with equal key[i] are equivalent. Called once per timestep and phase with the live
- * hypotheses of all items that are expanded; as for scorers, an item's keys must depend on that item's rows alone. `rows` is the struct
- * that scorers get, without states.
+ * hypotheses of all items that are expanded. An item's keys must depend on that item's rows alone. `rows` has no states.
  *   key: [n], out
  *   a negative status after rill_fail() ends the run */
 typedef rill_status (*rill_key_fn)(void *user, const rill_scorer_rows *rows, int64_t *key);
@@ -78,8 +77,7 @@ typedef struct rill_engine_setup {
     const rill_chain_entry *scheduler;
     rill_trace_fn trace; /* called for every timestep and item event; NULL: no trace */
     void *trace_user;
-    /* Sets the budget of each timestep; NULL: settings.budget for all timesteps. With a function, max_items has the default of a run with a
-     * budget. */
+    /* Sets the budget of each timestep; NULL: settings.budget. With a function, max_items has the default of a run with a budget. */
     rill_budget_fn budget;
     void *budget_user;
     /* [n_fields] Names of additional output fields that the domain provides (rill_domain.field), read by rill_output_field(). */
@@ -87,29 +85,29 @@ typedef struct rill_engine_setup {
     int32_t n_fields;
     rill_clock_fn clock; /* the clock for deadlines (rill_request.timeout); NULL: the system's monotonic clock */
     void *clock_user;
-    /* with the option cube: a function that returns a key for each hypothesis; hypotheses with equal keys form an equivalence class. NULL:
-     * the key is the last action */
+    /* with the option cube: a function that returns a key for each hypothesis; equal keys form an equivalence class. NULL: the last
+     * action */
     rill_key_fn cube_key;
     void *cube_key_user;
-    /* position of the first input in a longer stream, from which the seeds of samples are computed. Ids count from 0 nevertheless */
+    /* position of the first input in a longer stream, for the seeds of samples. Ids count from 0 nevertheless */
     int64_t first_input;
     /* 1: the trace function also gets every candidate (rill_trace_event.hypotheses); 0: only numbers per item */
     int trace_hypotheses;
-    /* 1: overdue items go first under every scheduler, for services whose stream of inputs has no end; 0: as the scheduler says
-     * (rill_scheduler.overdue_first). It has 64 bits so that it does not fit in the padding at the end of an older program's struct */
+    /* 1: overdue items go first under every scheduler, for services without an end of input; 0: as rill_scheduler.overdue_first says. 64
+     * bits, so that it does not fit in the padding of an older program's struct */
     int64_t overdue_first;
 } rill_engine_setup;
 
-/* Fill a setup with default settings, no heuristics, no scorers, the method's own scheduler, no trace, no budget function. `size` is the
- * size of the program's struct, as in rill_settings_init(). */
+/* Fill a setup with defaults: no heuristics, no scorers, the method's scheduler, no trace, no budget function. `size`: size of the
+ * program's struct, as in rill_settings_init(). */
 RILL_API void rill_engine_setup_init(rill_engine_setup *setup, size_t size);
 static inline void rill_engine_setup_default(rill_engine_setup *setup)
 {
     rill_engine_setup_init(setup, sizeof *setup);
 }
 
-/* Make an engine. Settings are resolved, and names are looked up in the context. From `setup` the engine keeps only these pointers, which
- * must stay valid as long as the engine: `trace`, `budget` and `clock` with their `user` pointers, and `fields`.
+/* Make an engine. Settings are resolved, and names are looked up in the context. Of `setup`, only `trace`, `budget` and `clock` with their
+ * `user` pointers, and `fields`, must stay valid as long as the engine.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine and cannot serve two) ·
  *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · a failure of create() of a heuristic, scorer or scheduler */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
@@ -119,16 +117,15 @@ RILL_API void rill_engine_destroy(rill_engine *engine); /* NULL is allowed; unfi
 /* Return the engine's settings with presets and defaults filled in. */
 RILL_API const rill_settings *rill_engine_settings(const rill_engine *engine);
 
-/* Return the number of inputs that can be submitted now. It is 0 while the window of inputs is full, and after
- * rill_engine_close_input(). */
+/* Returns the number of inputs that can be submitted now: 0 while the window of inputs is full, and after rill_engine_close_input(). */
 RILL_API int64_t rill_engine_free_slots(const rill_engine *engine);
 
 /* Submit one input of `length` bytes; the engine copies it. Inputs are numbered from 0.
  *   RILL_OK · RILL_AGAIN (queue full) · RILL_ERR_MEMORY (the input was not queued; the engine remains usable) */
 RILL_API rill_status rill_engine_submit(rill_engine *engine, const char *text, size_t length);
 
-/* Progress of an input's search after one of its timesteps. Each timestep of an input is reported once, even if its search restarts for
- * lack of memory. Texts are NUL-terminated and valid during the call. */
+/* Progress of an input's search after one of its timesteps. Each timestep is reported once, even if the search restarts for lack of memory.
+ * Texts are NUL-terminated and valid during the call. */
 typedef struct rill_progress {
     size_t struct_size;
     void *user; /* the pointer `user` of the input's request (rill_request.user) */
@@ -138,7 +135,7 @@ typedef struct rill_progress {
     int32_t final_actions;
     const char *final_text;
     size_t final_length;
-    /* The best hypothesis of the beam: its number of actions and its text. A later call may report a different hypothesis. */
+    /* The beam's best hypothesis: its number of actions and its text. A later call may report another hypothesis. */
     int32_t draft_actions;
     const char *draft_text;
     size_t draft_length;
@@ -148,53 +145,51 @@ typedef struct rill_progress {
 /* Called on the engine's thread, or on a worker's thread; it must not call the engine. */
 typedef void (*rill_progress_fn)(void *user, const rill_progress *progress);
 
-/* An input with its own settings. Members that are 0 take the value of the engine's setup, so a request with text alone equals
- * rill_engine_submit(). The result is what an engine with these settings would return, and the results of other inputs are unaffected. */
+/* An input with its own settings. Members that are 0 take the setup's value, so a request with text alone equals rill_engine_submit(). The
+ * result is what an engine with these settings would return; other inputs' results are unaffected. */
 typedef struct rill_request {
     size_t struct_size; /* sizeof(rill_request), set by the caller */
     const char *text;   /* [length] bytes; the engine copies it */
     size_t length;
     void *user; /* any pointer of the caller, passed back as rill_result.user */
-    /* Search settings of this input (k, n_best, max_length, length_penalty ...). Settings of the run (method, n, max_items, budget,
-     * refill, sort, flush_every, unordered, check, memory limits) and unknown_penalty are always the engine's; their values here are
-     * ignored. NULL: all settings are the engine's. */
+    /* Search settings of this input (k, n_best, max_length, length_penalty ...). Settings of the run (method, n, max_items, budget, refill,
+     * sort, flush_every, unordered, check, memory limits) and unknown_penalty are ignored: the engine's apply. NULL: all are the
+     * engine's. */
     const rill_settings *settings;
-    /* Arguments of the setup's heuristics [n_heuristics] and scorers [n_scorers], in the setup's order. NULL, also as an entry, means the
-     * setup's arguments. Inputs with equal arguments share an instance. Heuristics do not prune an input with sampling or beam groups. If a
-     * heuristic or scorer fails with arguments other than the setup's, this input alone fails. An input also fails alone if a scorer
-     * divides its beam into constraint banks and it uses sampling, beam groups or cube pruning. */
+    /* Arguments of the setup's heuristics [n_heuristics] and scorers [n_scorers], in the setup's order. NULL, also as an entry: the
+     * setup's. Inputs with equal arguments share an instance. Heuristics do not prune an input with sampling or beam groups. If an instance
+     * with own arguments fails, this input alone fails. So does an input with sampling, beam groups or cube pruning whose beam a scorer
+     * divides into constraint banks. */
     const char *const *heuristics;
     const char *const *scorers;
-    /* Deadline in seconds from now, by the engine's clock; > 0, or 0 for no deadline. At the deadline the input returns its best results:
-     * its outputs and the ended hypotheses of its beam, or, if it has neither, its live hypotheses, marked as truncated. The result has
-     * `timed_out` set. With no hypothesis at all it fails with RILL_ERR_DEADLINE. Deadlines are checked between timesteps. In
-     * a long timestep of a synchronous domain with one phase, without cube pruning, they are also checked between parts of 256 rows. */
+    /* Deadline in seconds from now, by the engine's clock; 0: none. At the deadline the input returns its outputs and the ended hypotheses
+     * of its beam, or, without any, its live hypotheses, marked as truncated. The result has `timed_out` set. Without hypotheses it fails
+     * with RILL_ERR_DEADLINE. Deadlines are checked between timesteps. In a synchronous domain with one phase, without cube pruning, they
+     * are also checked after every 256 rows. */
     double timeout;
-    /* Called with `user` after each timestep of the input except its last one; each partial text costs a call of the domain's finalize.
-     * NULL: no reports. */
+    /* Called with `user` after each timestep of the input except its last. Each partial text costs a call of finalize. NULL: no reports. */
     rill_progress_fn progress;
-    /* Seed samples as if the input were line `number` of a run, counted from 1; 0: the seed depends on the input's id. */
+    /* Seed samples as for line `number` of a run, counted from 1; 0: the seed depends on the input's id. */
     int64_t number;
-    /* Options that change how this input is read (rill_domain.input_options): NAME=VALUE separated by spaces; the last value of a name
-     * wins. NULL: as the model was opened. */
+    /* Options for reading this input (rill_domain.input_options): NAME=VALUE separated by spaces; a name's last value wins. NULL: as the
+     * model was opened. */
     const char *input_options;
 } rill_request;
 
 /* Return 1 if a request may override this setting (a row of rill_setting_table()), 0 if the setting belongs to the run. */
 RILL_API int rill_setting_is_per_request(const rill_option *setting);
 
-/* Upper bounds on the cost of searching one input under its settings: for servers that decide whether to accept a request. Most searches
- * cost far less. The model's memory is excluded: max-nodes and memory limit its states. */
+/* Upper bounds on the cost of searching one input under its settings: servers can decide whether to accept a request. Most searches cost
+ * far less. The model's memory is excluded: max-nodes and memory limit its states. */
 typedef struct rill_cost {
     size_t struct_size; /* sizeof(rill_cost), set by the caller */
     double steps;       /* maximum number of timesteps */
-    /* maximum number of hypotheses that the model expands. In a model whose timestep has several phases, each with a model call
-     * (rill_domain_info.phases), a hypothesis counts once per phase */
+    /* maximum number of hypotheses that the model expands. With several phases per timestep (rill_domain_info.phases) each phase counts */
     double rows;
     double bytes; /* memory for the choices of a timestep, hypotheses, outputs and the result */
 } rill_cost;
 
-/* Write upper bounds on the cost of an input of `size` (rill_input.size) under resolved settings (rill_search_config.resolved) to *out. */
+/* Write the bounds for an input of `size` (rill_input.size) under resolved settings (rill_search_config.resolved) to *out. */
 RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *info, double size,
                                  rill_cost *out);
 
@@ -204,8 +199,8 @@ RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domai
  *   on any failure nothing was queued and the engine remains usable */
 RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_request *request, int64_t *id);
 
-/* Cancel an input that has no result yet. Its states are freed at once, or when its submitted calls are collected (domain.h), and its
- * result has the status RILL_ERR_CANCELLED.
+/* Cancel an input that has no result yet: its result has the status RILL_ERR_CANCELLED. Its states are freed at once, or when its submitted
+ * calls are collected (domain.h).
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result or was cancelled) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_engine_cancel(rill_engine *engine, int64_t id);
 
@@ -214,14 +209,14 @@ RILL_API rill_status rill_engine_cancel(rill_engine *engine, int64_t id);
  * allows. A stopped engine stays stopped. Any thread; async-signal-safe. */
 RILL_API void rill_engine_stop(rill_engine *engine);
 
-/* Submit an input that has already failed (a line that could not be read): its result carries the status and the message. Returns as
+/* Submit an input that has already failed, such as an unreadable line: its result carries the status and the message. Returns as
  * rill_engine_submit(). */
 RILL_API rill_status rill_engine_submit_failed(rill_engine *engine, rill_status status, const char *message);
 
 /* Tell the engine that no more inputs will be submitted. */
 RILL_API void rill_engine_close_input(rill_engine *engine);
 
-/* Admit inputs as the scheduler decides, then run one timestep; with an asynchronous domain, run until one of the timesteps in progress is
+/* Admit inputs as the scheduler decides, then run one timestep. With an asynchronous domain, run until one of the timesteps in progress is
  * complete.
  *   RILL_OK · RILL_AGAIN (nothing in flight and nothing waiting) · a negative status: the run is over */
 RILL_API rill_status rill_engine_step(rill_engine *engine);
@@ -252,13 +247,13 @@ typedef struct rill_output {
     /* number by which outputs are ordered: path_score with length_penalty and word_penalty applied */
     double score;
     double logp; /* sum of the model's log-probabilities */
-    /* timesteps, an end action not counted. The penalties use this length, plus 1 for the end action under count_end */
+    /* timesteps without an end action. The penalties use this length, plus 1 for the end action under count_end */
     int32_t length;
     rill_finish_reason finish_reason; /* RILL_FINISH_REASON_STOP: complete; all other reasons: truncated */
     const int32_t *ids;               /* [n_ids] the actions (token ids), the end action included */
     const float *id_logps;            /* [n_ids] log-probability of each action */
     int32_t n_ids;
-    /* with the setting certify, 1: proven that nothing the model can output ranks higher than this output, except the outputs before it */
+    /* with the setting certify, 1: proven that nothing else the model can output ranks higher, except the outputs before this one */
     int certified;
 } rill_output;
 
@@ -282,21 +277,21 @@ typedef struct rill_result {
 /* Output i of n_outputs, best first; NULL if there is no output i. Valid as long as the result. */
 RILL_API const rill_output *rill_result_output(const rill_result *result, int32_t i);
 
-/* Whether an input that did not fail has fewer outputs than requested. If so, write "2 of 5 outputs: REASON", which names the option that
- * limits their number, to `out` (`size` bytes; NULL: no text). */
+/* Returns 1 if an input that did not fail has fewer outputs than requested, else 0. If so, writes "2 of 5 outputs: REASON", which names the
+ * limiting option, to `out` (`size` bytes; NULL: no text). */
 RILL_API int rill_result_has_fewer(const rill_result *result, char *out, size_t size);
 
 /* The output's value of rill_engine_setup.fields[index], NUL-terminated; borrowed, valid as long as the output's text. */
 RILL_API const char *rill_output_field(const rill_output *output, int32_t index);
 
-/* Take the next finished result: in input order, or by completion with `unordered`. Once a step has failed, the ids of unfinished inputs
- * are skipped.
+/* Take the next finished result: in input order, or by completion with `unordered`. After a failed step, ids of unfinished inputs are
+ * skipped.
  *   *out is borrowed: valid until the next call with this engine
  *   RILL_OK · RILL_AGAIN (no result is ready) */
 RILL_API rill_status rill_engine_next(rill_engine *engine, const rill_result **out);
 
-/* Write the counters so far to *out. The caller sets out->struct_size. At most that many bytes are written, so that callers built against
- * an older struct keep working. */
+/* Write the counters so far to *out, at most out->struct_size bytes, which the caller sets. So callers with an older struct keep
+ * working. */
 RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
 
 /* Start profiling the model's operations with all counters at zero (on = 1), or stop (on = 0).

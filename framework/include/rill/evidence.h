@@ -1,12 +1,12 @@
-/* Evidence: scored outputs of an input, from an earlier search or another system, used for minimum Bayes risk (MBR) decoding of that input.
+/* Evidence: scored outputs of an input, from an earlier search or another system, for minimum Bayes risk (MBR) decoding of that input.
  *
- * A program computes n-gram posteriors from the outputs, an n-best list or a lattice, and writes them to a file. The scorer `lmbr` reads
- * the file when the inputs are decoded, and adds bonuses for n-grams with a high posterior (docs/search.md).
+ * A program computes n-gram posteriors from an n-best list or a lattice, and writes them to a file. The scorer `lmbr` reads the file, and
+ * adds bonuses for n-grams with a high posterior (docs/search.md).
  *
- * The posterior P(u) of an n-gram u is the total probability of the outputs that contain it, once or more often. An output's probability is
- * proportional to exp(scale * score), and the probabilities of an input's outputs sum to 1. n-grams have 1 to 4 actions (the model's
- * tokens); the end action counts as an action. A timestep of most models chooses one action; one of the constituency parser has two phases
- * and chooses an action in each (rill_domain_info.phases). There an n-gram consists of successive actions of the same phase.
+ * The posterior P(u) of an n-gram u is the total probability of the outputs that contain it. An output's probability is proportional to
+ * exp(scale * score); the probabilities of an input's outputs sum to 1. n-grams have 1 to 4 actions (the model's tokens), the end action
+ * included. In a model of several phases per timestep (rill_domain_info.phases), an n-gram consists of successive actions of the same
+ * phase.
  *
  *     rill_evidence_kind_for_model(&kind, ctx, model);
  *     rill_ngrams_create(&ngrams, ctx, &kind);
@@ -39,8 +39,8 @@ typedef struct rill_evidence_kind {
     uint64_t names;     /* hash of the names of all actions, in order of their ids; 0: the model has no names */
 } rill_evidence_kind;
 
-/* Describe the model's vocabulary in *out: number of actions, phases, end action, and hash of the actions' names. The caller sets
- * out->struct_size. `ctx`: the calling thread's context.
+/* Describe the model's vocabulary in *out: number of actions, phases, end action, hash of the actions' names. The caller sets
+ * out->struct_size. `ctx`: the calling thread's.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI */
 RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
@@ -57,30 +57,29 @@ RILL_API void rill_ngrams_free(rill_ngrams *ngrams); /* NULL is allowed */
 /* Clear the table; memory is kept. */
 RILL_API void rill_ngrams_begin(rill_ngrams *ngrams);
 
-/* Add an output: its actions [n], the end action included if it has one; action i belongs to phase i modulo phases. score: the natural
- * logarithm of an unnormalised weight. It is rounded to 9 significant digits, the precision of n-best lists, so that evidence is the same
- * whether or not outputs were written to a list.
+/* Add an output: its actions [n], an end action included; action i belongs to phase i modulo phases. score: the natural logarithm of an
+ * unnormalised weight, rounded to 9 significant digits, the precision of n-best lists: evidence is the same through a list.
  *   RILL_OK · RILL_ERR_INPUT (an unknown action; a score that is not finite; edges were added before) · RILL_ERR_MEMORY; on failure the
  *   table is unchanged */
 RILL_API rill_status rill_ngrams_entry(rill_ngrams *ngrams, const int32_t *action, int32_t n, double score);
 
-/* Add an edge of a lattice, for a table without n-best outputs, from node `from` to a higher node `to` < 2^20, with one action. Paths
- * lead from node 0 to the highest node; a path's score is the sum of its edges' scores.
+/* Add an edge of a lattice, for a table without n-best outputs, from node `from` to a higher node `to` < 2^20, with one action. Paths lead
+ * from node 0 to the highest node; a path's score is the sum of its edges'.
  *   returns as rill_ngrams_entry() */
 RILL_API rill_status rill_ngrams_edge(rill_ngrams *ngrams, int32_t from, int32_t to, int32_t action, double score);
 
-/* Compute the posteriors from the outputs or edges added: exactly, for lattices too, in time proportional to edges times n-grams.
- * scale: multiplies scores, above 0; 1: scores are log-probabilities.
+/* Compute the posteriors from the outputs or edges, exactly, in time proportional to edges times n-grams for lattices. scale: multiplies
+ * scores, above 0; 1: scores are log-probabilities.
  *   RILL_OK · RILL_ERR_INPUT (no output; no path through the lattice; a node that paths reach in different phases) ·
  *   RILL_ERR_ARGUMENT (invalid scale) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_ngrams_finish(rill_ngrams *ngrams, double scale);
 
-/* Posterior probability of the n-gram action[0, m), 1 <= m <= 4, in a phase, between 0 and 1; 0 for an n-gram not in the table. */
+/* Returns the posterior of the n-gram action[0, m), 1 <= m <= 4, in a phase, from 0 to 1; 0 if it is not in the table. */
 RILL_API float rill_ngrams_posterior(const rill_ngrams *ngrams, int32_t phase, const int32_t *action, int32_t m);
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* A function that receives the bytes of a file as it is written; they are valid during the call. A negative return aborts the writing. */
+/* Receives the bytes of a file as it is written, valid during the call. A negative return aborts the writing. */
 typedef rill_status (*rill_bytes_fn)(void *user, const void *bytes, size_t n);
 
 typedef struct rill_evidence_writer rill_evidence_writer;
@@ -107,8 +106,7 @@ RILL_API void rill_evidence_close(rill_evidence *evidence); /* NULL is allowed *
 RILL_API const rill_evidence_kind *rill_evidence_kind_in_file(const rill_evidence *evidence);
 RILL_API int64_t rill_evidence_inputs(const rill_evidence *evidence);
 
-/* Check that the file's evidence fits a model of that kind: equal phases, number of actions and end action, and equal names if both have
- * names.
+/* Check that the evidence fits a model of that kind: equal phases, actions and end action, and equal names if both have names.
  *   RILL_OK · RILL_ERR_FORMAT (recorded: the difference) */
 RILL_API rill_status rill_evidence_fits(const rill_evidence *evidence, const rill_evidence_kind *kind);
 

@@ -1,9 +1,9 @@
 /* Reading files: every file of a model, script or list is opened here.
  *
- * A path may name something other than a file: a pipe without a writer, an endless device, more data than memory holds, a file that is
- * truncated while it is read. Therefore only regular files are accepted unless the caller passes another rill_file_kind, and reading a
- * whole file has a limit. Files are never mapped (mmap), since reading a mapped page of a truncated file kills the process.
- * The context remembers the latest 256 regular files that were opened, so that a program can refuse to overwrite its inputs.
+ * A path may name a pipe without a writer, an endless device, or more data than memory holds. So only regular files are accepted unless
+ * the caller passes another rill_file_kind, and reading a whole file has a limit. Files are never mapped: reading a mapped page of a
+ * truncated file kills the process.
+ * The context remembers the latest 256 regular files opened, so that a program can refuse to overwrite its inputs.
  * Every error names the file. One thread at a time per context.
  * Stability: stable within a major version. */
 #ifndef RILL_FILE_H
@@ -32,8 +32,8 @@ typedef struct rill_file {
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO (any other failure) */
 RILL_API rill_status rill_file_open(rill_file *out, rill_context *ctx, const char *path, rill_file_kind kind);
 
-/* Open the regular file `name`, components separated by single slashes, inside a folder: no component may be ".." or a symbolic link, which
- * could point anywhere. Messages call the file by `name`, which must stay valid until close.
+/* Open the regular file `name` inside a folder: components separated by single slashes, none of them ".." or a symbolic link. Messages
+ * call the file by `name`, which must stay valid until close.
  * Returns as rill_file_open(); RILL_ERR_ARGUMENT (invalid name) */
 RILL_API rill_status rill_file_open_inside(rill_file *out, rill_context *ctx, const char *folder, const char *name);
 
@@ -44,8 +44,8 @@ RILL_API rill_status rill_file_get(const rill_file *file, uint64_t offset, size_
 /* Close the file; a zeroed struct is allowed. */
 RILL_API void rill_file_close(rill_file *file);
 
-/* Read the whole regular file at `path`, of at most `limit` bytes, into the text, replacing its content; its data is never NULL. A leading
- * byte order mark is dropped.
+/* Read the whole regular file at `path`, of at most `limit` bytes, replacing the text, whose data is never NULL. A leading byte order mark
+ * is dropped.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (larger than the limit) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_file_read(rill_text *out, const char *path, size_t limit);
 
@@ -56,8 +56,7 @@ enum { RILL_FILE_TEXT_MAX = 1 << 30 };
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_path_join(rill_text *out, const char *directory, const char *name);
 
-/* Return 1 if `path` names one of the remembered regular files, possibly by another name, opened by this context or by another worker's
- * context; else 0. */
+/* Returns 1 if `path` names a remembered regular file, possibly by another name, of this context or another worker's; else 0. */
 RILL_API int rill_file_was_opened(const rill_context *ctx, const char *path);
 
 RILL_C_END

@@ -4,10 +4,10 @@
  *              "options": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
  *
  * "example" is an input that the model can decode; the page of `rill serve` shows it.
- * Keys of "options" are options of rill_option_source_set(), with "-" or "_". The keys absolute, relative and relative_local make up the
- * model's list of heuristics, in this file's order, and "heuristics" adds others. All options are defaults. Options of rill_output_table()
- * are refused, since they are the user's choice. Paths (RILL_OPTION_PATH) are relative to the directory. A directory that names no domain
- * is read by the domain that supports its "model_type" (rill_domain.model_types).
+ * Keys of "options" are options of rill_option_source_set(), with "-" or "_". absolute, relative and relative_local make up the list of
+ * heuristics, in this file's order, and "heuristics" adds others. All options are defaults. Options of rill_output_table() are refused:
+ * they are the user's choice. Paths (RILL_OPTION_PATH) are relative to the directory. Without a domain name, the domain that supports
+ * the "model_type" reads the directory (rill_domain.model_types).
  * Stability: structs are only appended to. */
 #ifndef RILL_FOLDER_H
 #define RILL_FOLDER_H
@@ -22,8 +22,7 @@ typedef struct rill_folder {
     char domain[64];
     char type[64]; /* the model_type of config.json if no domain supports it; else "" */
     int found;     /* 1: the directory has a config.json */
-    /* search options of the file, as defaults. If the file sets no search option (options of the domain do not count), these are the
-     * domain's default search settings */
+    /* the file's search options, as defaults. If it sets none besides domain options: the domain's default search settings */
     rill_option_source *search;
     char example[256]; /* an input that the model can decode; "": not set */
 } rill_folder;
@@ -39,8 +38,7 @@ RILL_API void rill_folder_clear(rill_folder *folder); /* a zeroed struct is allo
 /* Record and return RILL_ERR_NOT_FOUND with the reason why no domain is known for the model at `path`. */
 RILL_API rill_status rill_folder_fail_no_domain(const rill_folder *folder, const char *path);
 
-/* As rill_option_text(), for a JSON value of the library jansson. All code that reads JSON options uses this function: for config.json,
- * JSON lines and HTTP. */
+/* As rill_option_text(), for a JSON value of the library jansson, wherever JSON options are read. */
 struct json_t;
 RILL_API rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, const struct json_t *value,
                                            char buffer[RILL_OPTION_MAX], const char **text);

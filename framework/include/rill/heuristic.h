@@ -2,10 +2,10 @@
  *
  * A heuristic is called once per timestep and phase with the candidates of all selected items, after outputs have left the beams and before
  * beams are trimmed to k ("One timestep of one item, exactly", docs/algorithms.md, step 5). It drops candidates, narrows an item's beam, or
- * stops items. The heuristics of a run are applied in order; each sees the candidates that the previous heuristics kept.
+ * stops items. Heuristics are applied in order; each sees the candidates that the previous ones kept.
  *
- * The marks that a heuristic makes for an item must depend on that item's entries alone, and it must keep no state from item to item. The
- * setting `check` calls the heuristic for every item alone too, and fails the run when the results differ.
+ * The marks for an item must depend on that item's entries alone, without state from item to item. The setting `check` also calls the
+ * heuristic for every item alone, and fails the run if the results differ.
  * Sources: absolute and relative pruning, Freitag and Al-Onaizan 2017 and Yang et al. 2020; see builtin_heuristics.c.
  * Stability: members are only appended. */
 #ifndef RILL_HEURISTIC_H
@@ -15,8 +15,8 @@
 
 RILL_C_BEGIN
 
-/* Candidates of n items; item i has entries [offset[i], offset[i+1]) in rank order (score descending, then parent rank, then
- * action). All arrays are the engine's; valid during the call only. */
+/* Candidates of n items; item i has entries [offset[i], offset[i+1]) by descending score, then parent rank, then action. All arrays are the
+ * engine's; valid during the call only. */
 typedef struct rill_candidates {
     size_t struct_size;
     int32_t n;                       /* number of items; 0 is legal */
@@ -27,8 +27,7 @@ typedef struct rill_candidates {
     const int32_t *timestep;         /* [n] timesteps of the item so far, from 0 */
     const int32_t *outputs;          /* [n] number of outputs so far, including this timestep's outputs */
     const double *best_output_score; /* [n] best path score of the outputs; RILL_SCORE_DEAD if there is none */
-    /* [n] s_1, the reference of thresholds: the best path score of the item's outputs and candidates, including candidates that earlier
-     * heuristics dropped */
+    /* [n] s_1, the reference of thresholds: the best path score of the item's outputs and candidates, also of those already dropped */
     const double *best_path_score;
     const double *path_score; /* [offset[n]] sum of log-probabilities and scorers' bonuses */
     /* [offset[n]] log-probability of the last action; for an ended candidate, of its terminal action */
@@ -40,8 +39,8 @@ typedef struct rill_candidates {
     uint8_t *keep; /* [offset[n]] out: 1 on entry; 0 drops the candidate */
     /* [n] out: only the best `width` candidates of the item that `keep` leaves are kept; INT32_MAX, the value on entry, keeps all */
     int32_t *width;
-    /* [n] out: 0 on entry; 1 stops the item after this timestep: its ended candidates become outputs. If it has no output at all, its live
-     * candidates become truncated outputs */
+    /* [n] out: 0 on entry; 1 stops the item after this timestep: ended candidates become outputs; if there is no output, live candidates
+     * become truncated outputs */
     uint8_t *stop;
 } rill_candidates;
 
@@ -52,8 +51,8 @@ typedef struct rill_heuristic {
     const char *arguments; /* syntax of the arguments, e.g. "DELTA"; "" for none */
     const char *summary;   /* one line for `rill list` */
 
-    /* Make an instance from the arguments after "NAME:" ("" if none). `table` is the registered rill_heuristic, which may be the first
-     * member of a larger struct when several heuristics share functions. (optional; NULL: *self is NULL and arguments are refused) */
+    /* Make an instance from the arguments after "NAME:" ("" if none). `table`: the registered rill_heuristic, the first member of a larger
+     * struct if several heuristics share functions. (optional; NULL: *self is NULL and arguments are refused) */
     rill_status (*create)(const struct rill_heuristic *table, rill_context *ctx, const char *arguments, void **self);
     /* Set keep, width and stop for the candidates. Mandatory. */
     rill_status (*apply)(void *self, rill_candidates *candidates);

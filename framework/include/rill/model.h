@@ -14,8 +14,7 @@ RILL_C_BEGIN
 #define RILL_NO_NODE (-1)
 #define RILL_NO_ACTION (-1)
 
-/* The score (log-probability -infinity) of an action that must never be chosen. Domains may return it among a row's choices; the engine
- * skips such choices. */
+/* The score (log-probability -infinity) of an action that must never be chosen. The engine skips such choices of a row. */
 #define RILL_SCORE_DEAD (-__builtin_inf())
 
 /* A kind of model that is decoded one action at a time; domain.h is for programmers who write one. */
@@ -73,18 +72,17 @@ typedef struct rill_domain_info {
     int has_end_action; /* 1: `end_action` is valid; choosing it is RILL_END, see rill_row_ends */
     /* the end action (</s>); without has_end_action it is ignored, and the engine sets it to RILL_NO_ACTION */
     int32_t end_action;
-    /* 1: a row's result may have a terminal flag per choice (RILL_ENDS_BY_FLAG). If an end rule applies to such a row, the engine requests
-     * all of its actions */
+    /* 1: a row's result may have a terminal flag per choice (RILL_ENDS_BY_FLAG). Under an end rule the engine then requests all of its
+     * actions */
     int terminals_by_flag;
-    /* For domains with `collect`: number of live hypotheses that fill the device; 0: there is one micro-batch only. With at least twice as
-     * many live hypotheses the engine forms two micro-batches of items: it works on one while the device computes the other */
+    /* For domains with `collect`: number of live hypotheses that fill the device; 0: one micro-batch only. With at least twice as many the
+     * engine forms two micro-batches of items, and works on one while the device computes the other */
     int32_t group_rows;
     /* 1: finalize reads nothing that other calls write, and of a hypothesis only length, action, action_logp, path_score, logp and
-     * truncated. Any runner of the model may then finalize any output, with slot -1 and NULL for the other fields, so the thread that
-     * delivers results finalizes outputs for all workers. */
+     * truncated. Any runner may then finalize any output, with slot -1 and NULL for other fields, so the thread that delivers results
+     * finalizes for all workers. */
     int finalize_anywhere;
-    /* [actions / 64 rounded up] bit a % 64 of word a / 64: action a is legal in some row. NULL: all actions are legal. Owned by the domain
-     * until close */
+    /* [actions / 64 rounded up] bit a % 64 of word a / 64: action a is legal in some row. NULL: all are. The domain's until close */
     const uint64_t *legal;
     /* bytes of temporary memory of one row of a timestep, for the setting `memory`; 0: negligible */
     int64_t row_bytes;
@@ -95,8 +93,8 @@ typedef struct rill_domain_info {
     int has_start_action; /* 1: `start_action` is valid; the start symbol is one of the actions */
     int32_t start_action;
     int64_t runner_bytes; /* bytes of fixed memory of a runner, for the setting `memory`; 0: negligible */
-    /* [n_forbidden] sequences that no output may contain: an action is masked where it would complete one. The start action in a
-     * sequence matches the position before the first action. Owned by the domain until close */
+    /* [n_forbidden] sequences that no output may contain: an action that would complete one is masked. The start action matches the
+     * position before the first action. Owned by the domain until close */
     const rill_sequence *forbidden;
     int32_t n_forbidden;
     /* the language codes of a multilingual model, NULL-terminated; NULL: not multilingual. Owned by the domain until close */
@@ -112,8 +110,8 @@ typedef struct rill_part {
 
 /* Open a model with a registered domain.
  *   out: on success a model the caller closes after its engine; on failure NULL
- *   RILL_OK · RILL_ERR_NOT_FOUND (unknown domain) · RILL_ERR_OPTION (the domain does not support an option) · RILL_ERR_ABI (the options'
- *   size) · a failure of the domain's open() */
+ *   RILL_OK · RILL_ERR_NOT_FOUND (unknown domain) · RILL_ERR_OPTION (unsupported by the domain) · RILL_ERR_ABI (the options' size) · a
+ *   failure of the domain's open() */
 RILL_API rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain,
                                      const rill_open_options *options);
 RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
@@ -123,27 +121,27 @@ RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
 /* Return 1 if a model of the domain can serve several engines at once (the domain has start and stop), else 0. */
 RILL_API int rill_domain_has_runners(const rill_domain *domain);
 
-/* Append the text of an action to `out`, whose context is set and records failures; on failure `out` is unchanged.
+/* Append the text of an action to `out`, whose context records failures; `out` is then unchanged.
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this action; the action does not exist) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
 /* Return the action with that name; RILL_NO_ACTION if no action has it, or if the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
-/* Tokenize a text: find the actions that write it within an output, without start and end actions. *n is the number of actions, and the
- * first `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation,
- * space-separated tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize, the
- * text consists of names of actions separated by spaces; an action without a name is written as its number.
+/* Tokenize a text: find the actions that write it within an output, without start and end actions. *n is their number, and the first
+ * `capacity` are in `action`; an empty text has none. The text has the form of an output: a sentence for translation, space-separated
+ * tokens for logical forms. If outputs are trees, or the domain cannot tokenize, the text is names of actions separated by spaces; an
+ * action without a name is its number.
  *   ctx: the calling thread's context, for example a scorer's; it records failures
  *   on failure *n is 0
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain cannot tokenize and names no actions) · RILL_ERR_INPUT (the model's actions cannot write
  *   this text) · RILL_ERR_ARGUMENT (NULL with length > 0) · RILL_ERR_PLUGIN (the domain returned invalid actions) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                          int32_t *action, int32_t capacity, int32_t *n);
-/* Return the forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: there is none. ctx: the calling
- * thread's context; nothing is recorded there. */
+/* Returns the forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none. ctx: the calling thread's;
+ * nothing is recorded there. */
 RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
 
-/* Split an input into sentences; parameters as in rill_domain.split. For each sentence the caller submits `head` followed by the sentence,
- * and writes the outputs with the original text between the sentences.
+/* Split an input into sentences; parameters as in rill_domain.split. The caller submits `head` followed by each sentence, and keeps the
+ * original text between sentences in the output.
  *   ctx: the calling thread's
  *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: the model's inputs are not made of sentences) · RILL_ERR_PLUGIN (the domain returned invalid
  *   ranges) · RILL_ERR_MEMORY; on failure *n is 0 */
@@ -152,14 +150,11 @@ RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx
 
 /* Return the options that a single input may override (rill_domain.input_options); NULL: there are none. */
 RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);
-/* Find the option that one input may set by this name: a setting for which rill_setting_is_per_request(), or an option of the domain's
- * inputs.
- *   RILL_OK · RILL_ERR_OPTION (recorded: the option applies to the whole run, or it is unknown, with the nearest name); *out is then
- *   NULL */
+/* Find the option that one input may set by this name: a setting for which rill_setting_is_per_request(), or an input option of the domain.
+ *   RILL_OK · RILL_ERR_OPTION (recorded: the option applies to the whole run, or is unknown, with the nearest name); *out is then NULL */
 RILL_API rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
                                                 const rill_option **out);
-/* Append NAME=VALUE to a request's options (rill_request.input_options) in `out`. The context of `out` records failures; `out` is then
- * unchanged.
+/* Append NAME=VALUE to a request's options (rill_request.input_options) in `out`, whose context records failures; `out` is then unchanged.
  *   RILL_OK · RILL_ERR_NOT_FOUND (inputs have no option of that name) · RILL_ERR_OPTION (invalid value) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value,
                                               rill_text *out);

@@ -1,8 +1,8 @@
 /* The operations of a graph (device.h): what each computes, its operands, and what it costs.
  *
- * Each operation is described here once, by a struct that a graph's builder fills and by a list of its operands. The checks of graphs, the
- * kernels of every device, and profiles read these lists. A new operation is an entry of RILL_OPERATIONS with its struct, its list and its
- * rill_op_*() function; a new activation is an entry of RILL_ACTIVATIONS. Each device then needs its arithmetic.
+ * An operation is described once, by a struct that a graph's builder fills and a list of its operands, for the checks of graphs, all
+ * kernels, and profiles. A new operation is an entry of RILL_OPERATIONS with its struct, its list and its rill_op_*() function; a new
+ * activation is an entry of RILL_ACTIVATIONS. Each device then needs its arithmetic.
  *
  * Dimensions: R rows of an operation's index space, H width, K inputs and N outputs of a product, V symbols (vocabulary size), M choices
  * requested per row, T keys of an attention.
@@ -22,8 +22,7 @@ RILL_C_BEGIN
 
 typedef struct rill_network rill_network;
 
-/* Handles of a network's objects are > 0. A negative handle stands for a failed call, whose error the network records. 0, as in an unset
- * member, means none. */
+/* Handles of a network's objects are > 0. Negative: a failed call, whose error the network records. 0, as in an unset member: none. */
 typedef int32_t rill_constant;
 typedef int32_t rill_matrix;
 typedef int32_t rill_table;
@@ -39,8 +38,8 @@ enum { RILL_NONE = 0 }; /* an omitted operand or object */
 enum { RILL_ROWS = 0 }; /* the index space of all rows of the run */
 enum { RILL_OWN = -1 }; /* passed instead of a column: the row's own index */
 
-/* An operand of an operation: which rows of a tensor, table or constant the rows of the operation read or write. The functions of device.h
- * make views; a view of zeros stands for no operand. */
+/* An operand: the rows of a tensor, table or constant that an operation's rows read or write. The functions of device.h make views; zeros
+ * stand for no operand. */
 typedef struct rill_view {
     uint8_t kind;   /* kind of the source: 0: there is none; the other values are private */
     int32_t source; /* handle of the tensor, table or constant */
@@ -85,10 +84,9 @@ enum { RILL_N_ACTIVATIONS = 0 RILL_ACTIVATIONS(RILL_ENTRY) };
 
 /* --- operations on rows ------------------------------------------------------------------------------------------- */
 
-/* Lists of operands have entries X(OPERATION, member, times, width, use). An operation has one or several widths, which are numbered from
- * 0, and `width` is the number of one of them. A row of the operand has `times` times as many floats as that width. An operation on rows
- * has one width: the member that RILL_ROW_OPERATIONS names; if the member is 0, the comment at it says what the width is. For other
- * operations the comment at the list of operands names the widths. */
+/* Lists of operands have entries X(OPERATION, member, times, width, use). A row of the operand has `times` times as many floats as the
+ * width with number `width`, from 0. An operation on rows has one width: the member that RILL_ROW_OPERATIONS names; if it is 0, its comment
+ * says what the width is. For other operations the comment at the list of operands names the widths. */
 enum rill_operand_use {
     RILL_OUT = 1 << 0,           /* the operation writes this operand; all other operands are read */
     RILL_OPTIONAL = 1 << 1,      /* the operand may be omitted */
@@ -104,8 +102,8 @@ enum rill_operand_use {
     RILL_UNLESS_0 = 1 << 11   /* the operand is omitted if its width is 0 */
 };
 
-/* c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'): gates [R, 4H] in the order i, f, g, o. A negative row index of c means
- * a zero state. Gates are a tensor of the operation's index space; c_out and h_out have the same rows. States may be rows of a table; no
+/* c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'): gates [R, 4H] in the order i, f, g, o. A negative row index of c: a
+ * zero state. Gates are a tensor of the operation's index space; c_out and h_out have the same rows. States may be rows of a table; no
  * other row of the run may read the written rows. */
 typedef struct rill_lstm_cell {
     size_t hidden;
@@ -118,9 +116,8 @@ typedef struct rill_lstm_cell {
     X(LSTM, h_out, 1, 0, RILL_OUT)
 RILL_API void rill_op_lstm(rill_network *network, rill_graph graph, rill_index_space space, const rill_lstm_cell *op);
 
-/* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h: input gates and hidden gates [R, 3H] in
- * the order r, z, n, biases included (PyTorch's definition), both tensors of the operation's index space. A negative row index of h means a
- * zero state. */
+/* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h: input gates and hidden gates [R, 3H] in the
+ * order r, z, n, biases included (PyTorch's definition), both of the operation's index space. A negative row index of h: a zero state. */
 typedef struct rill_gru_cell {
     size_t hidden;
     rill_view input, hidden_gates, h, h_out;
@@ -163,8 +160,8 @@ typedef struct rill_activate {
 RILL_API void rill_op_activate(rill_network *network, rill_graph graph, rill_index_space space,
                                const rill_activate *op);
 
-/* out = scale * embedding row + position row. Rows with a negative index contribute nothing. The embedding is a constant, a table, or an
- * fp32 matrix, so that weights tied to the output layer are stored once. */
+/* out = scale * embedding row + position row. Rows with a negative index add nothing. The embedding is a constant, a table, or an fp32
+ * matrix: weights tied to the output layer are stored once. */
 typedef struct rill_embedding {
     rill_view rows;     /* the embeddings, as rows of a constant or table; omitted if `matrix` has them */
     rill_matrix matrix; /* the embeddings, as rows of a matrix; omitted if `rows` has them */
@@ -206,12 +203,12 @@ RILL_API void rill_op_copy(rill_network *network, rill_graph graph, rill_index_s
 
 /* --- products and scans ------------------------------------------------------------------------------------------- */
 
-/* out = activation(bias + add + a W^T), where `a` may be the concatenation [a, a2]. First bias and add are summed, then the products in
- * order of K. Rows of `add` with a negative index contribute nothing. */
+/* out = activation(bias + add + a W^T), where `a` may be the concatenation [a, a2]: first bias and add, then the products in order of K.
+ * Rows of `add` with a negative index add nothing. */
 typedef struct rill_product {
     rill_matrix matrix; /* the weights W, N x K */
-    /* used instead of `matrix`: the weights of the vocabulary subset of the row's slot. The column `vocab_subset_slot` has the slots; N
-     * differs from row to row */
+    /* instead of `matrix`: the weights of the slot's vocabulary subset. Column `vocab_subset_slot` has the slots; N differs from row to
+     * row */
     rill_vocab_subset vocab_subset;
     rill_column vocab_subset_slot;
     rill_view a, a2; /* inputs of shape [R, K - k2] and [R, k2] */
@@ -230,9 +227,8 @@ typedef struct rill_product {
     X(PRODUCT, bias, 1, 0, RILL_ONE_ROW)
 RILL_API void rill_op_product(rill_network *network, rill_graph graph, rill_index_space space, const rill_product *op);
 
-/* A recurrent layer that runs over the tokens of each input in one direction, from a zero state. Token t of `space` reads row t + shift of
- * the input gates; its output h is written to row t of `out`. Tokens are processed in ascending order, or in descending order if `backward`
- * is 1. */
+/* A recurrent layer over the tokens of each input in one direction, from a zero state. Token t of `space` reads row t + shift of the input
+ * gates; its h is row t of `out`. Tokens are in ascending order, or descending if `backward` is 1. */
 typedef enum rill_cell { RILL_CELL_LSTM, RILL_CELL_GRU } rill_cell;
 typedef struct rill_scan {
     rill_cell cell;
@@ -240,8 +236,7 @@ typedef struct rill_scan {
     size_t hidden;                /* H, the width of the recurrent state */
     rill_matrix recurrent;        /* recurrent weights: 4H x H for an LSTM, 3H x H for a GRU */
     rill_constant recurrent_bias; /* GRU only: bias of the recurrent product, [3H]; omitted: 0 */
-    /* input gates with bias, [units, 4H] (LSTM) or [units, 3H] (GRU): a ragged tensor, or rows of a constant selected by a column of the
-     * index space */
+    /* input gates with bias, [units, 4H] (LSTM) or [units, 3H] (GRU): a ragged tensor, or rows of a constant at a column's indexes */
     rill_view gates;
     int32_t shift; /* if gates are a ragged tensor: token t reads row t + shift of its input */
     int backward;
@@ -260,19 +255,19 @@ RILL_API void rill_op_scan(rill_network *network, rill_graph graph, const rill_s
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
-/* Compute, for each row, the path from its node to the root of the hypothesis tree: depth + 1 nodes, root first. The device stores the
- * parent of each node. With a column `parent` the nodes are new, and their parents are stored now, a negative one for a root; without it
- * the nodes exist already. No row's node may lie on another row's path. */
+/* Compute each row's path from its node to the root of the hypothesis tree: depth + 1 nodes, root first. The device stores each node's
+ * parent. With a column `parent` the nodes are new, and their parents are stored now, negative for a root; without it the nodes exist
+ * already. No row's node may lie on another row's path. */
 RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node, rill_column parent,
                                 rill_column depth);
 
 /* Attention: softmax over t of scale * (query . key_t), or with `additive` of scale * (additive . tanh(key_t + query)), then the weighted
- * sum of the values. Exactly one of path, slot and own_units is set; it selects the rows of keys and values. Heads are concatenated in
+ * sum of the values. Exactly one of path, slot and own_units is set, and selects the rows of keys and values. Heads are concatenated in
  * queries, keys, values and out. A row without keys gives zeros; a scale of 0 gives the mean.
  *
- * `relative` is a relative position bias added to the scores (Shaw et al. 2018; one number per distance as in Raffel et al. 2020). For head
- * h and a key d rows before the query's row it is entry h, L + d; distances are clamped to [-L, L]. Along a path the query's row is the
- * last one; with own_units it is the token itself, so the operation's index space is that of the keys. */
+ * `relative` is a relative position bias on the scores (Shaw et al. 2018; one number per distance as in Raffel et al. 2020): for head h and
+ * a key d rows before the query's row, entry h, L + d, with d clamped to [-L, L]. Along a path the query's row is the last; with own_units
+ * it is the token itself, so the operation's index space is that of the keys. */
 typedef struct rill_attend {
     size_t heads, width; /* width: floats per head of queries and keys */
     float scale;
@@ -314,12 +309,10 @@ typedef struct rill_mask {
 #define RILL_MASK_OPERANDS(X) X(MASK, x, 1, 0, RILL_OWN_SPACE | RILL_UNCOUNTED)
 RILL_API void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op);
 
-/* The best M choices of log-softmax(logits + bias + add), and the log-probabilities of further requested actions (picks), as
- * rill_run_arguments.selection requests:
+/* The best M choices of log-softmax(logits + bias + add), and the log-probabilities of picks, as rill_run_arguments.selection requests:
  *   x(v) = logits(v) + bias(v) + add(v); log-probability x(v) - log sum exp x; the best M legal ones, ties broken by the smaller symbol.
- * With a vocabulary subset, the logits and the softmax cover the slot's list of symbols. A row whose logits include NaN has no choices, and
- * its picks are NaN. Action = symbol + first_action. `raw`: x itself is returned as log-probability, for models trained to be
- * self-normalised; no exponential is computed. */
+ * With a vocabulary subset, logits and softmax cover the slot's symbols. A row with a NaN has no choices, and its picks are NaN. Action =
+ * symbol + first_action. `raw`: x itself is returned as log-probability, for self-normalised models. */
 typedef struct rill_best_choices {
     rill_view logits; /* [R, V] logits */
     size_t symbols;   /* V, the vocabulary size */
@@ -328,8 +321,8 @@ typedef struct rill_best_choices {
     rill_vocab_subset vocab_subset;
     rill_column vocab_subset_slot;
     int32_t first_action;
-    /* write the best action of each row (symbol + first_action) to this column, instead of returning choices; M is then 1. A row without
-     * choices, because of NaN, gets first_action */
+    /* write each row's best action (symbol + first_action) to this column, instead of returning choices; M is then 1. A row without choices
+     * (NaN) gets first_action */
     rill_column tag_column;
     int32_t raw; /* 1: return x itself, without softmax */
 } rill_best_choices;
@@ -341,9 +334,9 @@ typedef struct rill_best_choices {
 RILL_API void rill_op_best(rill_network *network, rill_graph graph, rill_index_space space,
                            const rill_best_choices *op);
 
-/* rill_op_best() for an ensemble of E models: the logarithm of the mean of their probabilities, exact for all symbols that can be among the
- * best (those within log E of the M-th best of the maximum). With vocabulary subsets, a slot's lists of all models are equal. Logits are
- * overwritten. A row has no choices, and its picks are NaN, if one model has a NaN or no possible symbol. */
+/* rill_op_best() for an ensemble of E models: the logarithm of the mean of their probabilities, exact for all symbols within log E of the
+ * M-th best of the maximum: all that can be among the best. A slot's vocabulary subsets of all models are equal. Logits are overwritten. If
+ * one model has a NaN or no possible symbol, a row has no choices, and its picks are NaN. */
 enum { RILL_MIX_MODELS = 32 };
 typedef struct rill_mix {
     int32_t models;
@@ -362,13 +355,12 @@ RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_sp
 
 /* The lists of operations, with an entry X(OPERATION, word, description, width, flops) for each.
  *
- * `description` is the struct above that describes the operation. The function rill_op_word() adds the operation to a graph. It then runs
- * on all rows of an index space, a set of rows that the caller chooses (device.h). rill_network_finish() later checks that operands have
- * the widths and index spaces that the operation requires, and fails if one does not. `flops` is the number of floating-point operations
- * per float of the operands.
+ * `description` is the struct above that describes the operation. rill_op_word() adds the operation to a graph. It runs on all rows of an
+ * index space (device.h). rill_network_finish() checks the widths and index spaces of operands. `flops`: floating-point operations per
+ * float of the operands.
  *
- * A row operation computes each output row from one row of each operand, so devices need no code for it besides its kernel. Its `width` is
- * the member of `description` that has the number of floats in a row. For all other operations `width` is empty. */
+ * A row operation computes each output row from one row of each operand, so devices need only its kernel. `width`: the member of
+ * `description` with the number of floats in a row; empty for other operations. */
 #define RILL_ROW_OPERATIONS(X)                        \
     X(LSTM, lstm, rill_lstm_cell, hidden, 1)          \
     X(GRU, gru, rill_gru_cell, hidden, 1)             \
@@ -377,8 +369,7 @@ RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_sp
     X(EMBED, embed, rill_embedding, width, 1)         \
     X(SUM, sum, rill_sum, width, 1)                   \
     X(COPY, copy, rill_copy, width, 0)
-/* `flops` is 0 for products, scans and attention: their number of floating-point operations is computed from the sizes of weights and of
- * attention's memory. */
+/* `flops` is 0 for products, scans and attention: it follows from the sizes of weights and of attention's memory. */
 #define RILL_OPERATIONS(X)                 \
     RILL_ROW_OPERATIONS(X)                 \
     X(PRODUCT, product, rill_product, , 0) \

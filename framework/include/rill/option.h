@@ -1,8 +1,7 @@
-/* Named options: one row per option, used by everything that reads, explains, checks or prints options.
+/* Named options: one row per option, used by command lines, scripts, configuration files, reports and servers.
  *
  * rill_setting_table() has the search settings (settings.h), rill_chain_table() the options that name heuristics, scorers and schedulers
- * (search_config.h), rill_domain.options a domain's own. Command lines, scripts, configuration files, reports and servers all use these
- * tables.
+ * (search_config.h), rill_domain.options a domain's own.
  * Stability: rows are only appended to. */
 #ifndef RILL_OPTION_H
 #define RILL_OPTION_H
@@ -11,7 +10,7 @@
 
 RILL_C_BEGIN
 
-/* The type of an option's values. If the values are stored in a struct, it is also the type of the member at `offset`. */
+/* The type of an option's values, and of the struct member at `offset` that stores them, if any. */
 typedef enum rill_option_type {
     RILL_OPTION_INT = 1, /* int32_t: a whole number, min to max */
     RILL_OPTION_REAL,    /* double: min to max; accepts "1/6" and, if max is infinite, "inf" */
@@ -51,12 +50,10 @@ enum { RILL_OPTION_MAX = 64 };
 /* Return the row with this name or alias, "-" and "_" being equivalent; NULL if there is none or `table` is NULL. */
 RILL_API const rill_option *rill_option_find(const rill_option *table, const char *name);
 
-/* Return name number i of the option: 0 is its main name, the numbers from 1 on are its aliases; NULL: it has no such name. `out`: memory
- * for an alias. */
+/* Returns name number i of the option: 0 is its main name, others are aliases, written to `out`; NULL: no such name. */
 RILL_API const char *rill_option_name(const rill_option *option, int i, char out[RILL_OPTION_MAX]);
 
-/* The option name that is nearest to a misspelt word, for "did you mean". Zero-initialise it; `name` stays "" until rill_option_nearer()
- * finds a near name. */
+/* The option name nearest to a misspelt word, for "did you mean". Zero-initialise it; `name` stays "" until a near name is found. */
 typedef struct rill_option_near {
     char name[RILL_OPTION_MAX];
     size_t distance;
@@ -104,24 +101,22 @@ typedef struct rill_value {
     size_t length; /* bytes of `text`, without its NUL */
 } rill_value;
 
-/* Convert a value of a JSON document or a script to the text that rill_option_read() accepts, which then checks it. An option that takes a
- * number also accepts a text; one that takes a whole number also 4.0; a switch accepts true, false, 1 and 0.
+/* Convert a value of a JSON document or a script to the text that rill_option_read() accepts and checks. An option for numbers also accepts
+ * a text, one for whole numbers also 4.0, a switch true, false, 1 and 0.
  *   *text: value->text, or `buffer`
  *   RILL_OK · RILL_ERR_OPTION (the option takes no value of this type; recorded: name, what was found and what was expected) */
 RILL_API rill_status rill_option_text(rill_context *ctx, const rill_option *option, const rill_value *value,
                                       char buffer[RILL_OPTION_MAX], const char **text);
 
-/* Return 1 if `key`, a key of a document, is a misspelling of "options" or the name that other programs use for it, such as "settings";
- * else 0. */
+/* Returns 1 if `key`, a key of a document, is a misspelling of "options" or another program's name for it, such as "settings"; else 0. */
 RILL_API int rill_is_options_key(const char *key);
 
-/* Write the value that the option has in the struct `from` to `out`, in the form that rill_option_read() accepts; "" for an unset word. Not
- * for options whose values are texts. Returns the written text. */
+/* Write the option's value in the struct `from` to `out`, in the form of rill_option_read(); "" for an unset word. Not for texts. Returns
+ * the written text. */
 RILL_API const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX]);
 
-/* Return a sentence that says why the name is refused and what to use instead; NULL if the name is not a refused one. Names are refused
- * that were removed from rill, or whose values mean something else in another toolkit. `what` is "setting", "opening" (an option for
- * opening a model) or "heuristic". */
+/* Returns a sentence that says why the name is refused and what to use instead; NULL if it is not refused. Refused are names that were
+ * removed from rill or mean something else in another toolkit. `what` is "setting", "opening" (of a model) or "heuristic". */
 RILL_API const char *rill_refused_option(const char *what, const char *name);
 
 RILL_C_END

@@ -1,7 +1,7 @@
 /* Profiles: the measured cost of each operation of a model, and the peak performance of the machine.
  *
- * A domain that runs graphs on a device (device.h) reports them through the members `profile` and `profile_row` of its table; a caller asks
- * the engine. Profiling reads the clock per operation and block, so it is off by default.
+ * A domain that runs graphs on a device (device.h) reports them through its members `profile` and `profile_row`; a caller asks the
+ * engine. Profiling reads the clock per operation and block, so it is off by default.
  * Stability: structs are only appended to. */
 #ifndef RILL_PROFILE_H
 #define RILL_PROFILE_H
@@ -18,8 +18,8 @@ typedef enum rill_arithmetic {
     RILL_ARITHMETICS = 3,
 } rill_arithmetic;
 
-/* Measured cost of one operation of a graph since profiling started. Flops and bytes are the minimum that the operation needs: a
- * multiply-add is two flops. A run may split its rows into blocks; the weights count as read once for each block. */
+/* Measured cost of one operation of a graph since profiling started. Flops and bytes are the minimum that the operation needs; a
+ * multiply-add is two flops. Weights count as read once for each block of rows. */
 typedef struct rill_op_profile {
     const char *program, *operation; /* borrowed: valid as long as the model is open */
     int64_t calls, rows;
@@ -35,8 +35,8 @@ typedef struct rill_limits {
     double bytes;                   /* bytes read from main memory per second */
 } rill_limits;
 
-/* Runs of graphs on a GPU, which can capture the launches of a run as a CUDA graph and replay it for later runs of the same memory
- * layout. All are 0 on a processor. */
+/* Runs of graphs on a GPU, which can capture a run's launches as a CUDA graph and replay it for the same memory layout. All 0 on a
+ * processor. */
 typedef struct rill_graph_runs {
     int64_t direct;   /* runs whose operations were launched one by one */
     int64_t captured; /* runs that were captured, and launched as the CUDA graph */
@@ -44,8 +44,8 @@ typedef struct rill_graph_runs {
     int64_t evicted;  /* CUDA graphs that made room for others */
 } rill_graph_runs;
 
-/* An operation's fraction of peak performance (roofline model): the least time that it needs at peak performance, divided by its measured
- * time. Returns 0 if the time or the limits are 0. */
+/* Returns an operation's fraction of peak performance (roofline model): its least time at peak, divided by its measured time; 0 if the time
+ * or the limits are 0. */
 static inline double rill_profile_share(const rill_op_profile *op, const rill_limits *limits)
 {
     if (!(limits->bytes > 0)) return 0;

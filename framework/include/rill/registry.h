@@ -1,7 +1,7 @@
-/* The registry of a context: domains, heuristics, scorers and schedulers by name, plugins that add more of them, and contexts of workers.
+/* The registry of a context: domains, heuristics, scorers and schedulers by name, plugins, and contexts of workers.
  *
- * A table's abi_version and struct_size are checked, and mandatory members must be set; a mismatch is refused with a message that has both
- * numbers. Tables must outlive the context (a plugin stays loaded until rill_context_destroy()). To write such tables, see plugin.h.
+ * A table's abi_version, struct_size and mandatory members are checked; a mismatch is refused with both numbers. Tables must outlive the
+ * context; a plugin stays loaded until rill_context_destroy(). To write tables, see plugin.h.
  * Stability: stable within a major version. */
 #ifndef RILL_REGISTRY_H
 #define RILL_REGISTRY_H
@@ -29,25 +29,25 @@ RILL_API rill_status rill_register_scheduler(rill_context *ctx, const rill_sched
 /* Register the engine's own heuristics, scorers and schedulers; rill_register_builtins() includes it. Once per context. */
 RILL_API rill_status rill_register_core(rill_context *ctx);
 
-/* The number of registered tables of each kind. rill_registry_restore() drops every table registered after the mark was taken. Loaders use
- * it to register all tables or none; no object may use a dropped table. */
+/* The number of registered tables of each kind. rill_registry_restore() drops tables registered after the mark, so that a loader registers
+ * all or none; no object may use a dropped table. */
 typedef struct rill_registry_mark {
     size_t domains, heuristics, scorers, schedulers;
 } rill_registry_mark;
 RILL_API rill_registry_mark rill_registry_size(const rill_context *ctx);
 RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
 
-/* Make a context for a worker, which another thread may use while this one uses `parent`. It has its own error record, tables and memory
- * accounting; its memory also counts in the parent's. It shares the parent's allocation function and log. It has the tables that `parent`
- * had when the mark `shared` was taken; NULL: all tables of `parent`. Tables that belong to one thread, such as a script's, must not be
- * among them; the worker's context loads the script again. The worker's context must be destroyed before its parent.
+/* Make a context for a worker, for use in another thread than `parent`'s. It has its own error record, tables and memory accounting, which
+ * also counts in the parent's. It shares the parent's allocation function and log. It has the tables that `parent` had at the mark
+ * `shared`; NULL: all. Tables that belong to one thread, such as a script's, must not be among them: load the script again. Destroy it
+ * before its parent.
  *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
 RILL_API rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
                                                 const rill_registry_mark *shared);
 
-/* Append the path of a plugin, a shared object or a script, to `out`, whose context is set and records failures. A name with a slash is a
- * path. Any other name is a file of the working directory, or else the first of NAME, NAME.so, rill-NAME.so and NAME.lua that exists in the
- * folder of installed plugins. This folder is `rill`, beside librill (`pkg-config --variable=plugindir rill`).
+/* Append the path of a plugin, a shared object or a script, to `out`, whose context records failures. A name with a slash is a path. Other
+ * names are files of the working directory, else the first of NAME, NAME.so, rill-NAME.so and NAME.lua in the folder of installed plugins:
+ * `rill`, beside librill (`pkg-config --variable=plugindir rill`).
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_MEMORY; on failure the text is unchanged */
 RILL_API rill_status rill_plugin_find(const char *name, rill_text *out);
 

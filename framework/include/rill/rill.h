@@ -12,10 +12,10 @@
  *   version.h   versions                    evidence.h       n-gram posteriors for lattice MBR
  *
  * Terms: an *input* is one sequence to decode; an *item* is an input in flight; an *action* (a token, a parser transition) extends a
- * hypothesis by one. Scores are sums of natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are
+ * hypothesis by one. Scores are sums of natural-log probabilities, higher is better; RILL_SCORE_DEAD is never chosen. Equal scores are
  * ordered by the parent's rank, then by the smaller action. Symbols: n items or rows, k beam size, M choices per row, N maximum number of
- * items in flight. Source of the decoding algorithm: Yang, Yao, DeNero, Klein, "A Streaming Approach For Efficient Batched Beam Search",
- * EMNLP 2020. */
+ * items in flight. Source of the algorithm: Yang, Yao, DeNero, Klein, "A Streaming Approach For Efficient Batched Beam Search", EMNLP
+ * 2020. */
 #ifndef RILL_H
 #define RILL_H
 

@@ -1,18 +1,17 @@
 /* Named tensors of a model file: safetensors, one file or several, and CTranslate2's model.bin.
  *
  * The safetensors format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON
- * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which the offsets
- * are relative. A sharded model has an index, as transformers' save_pretrained() writes it: {"weight_map": {name of a tensor: name of a
- * file beside it}}. Parsing is strict: on opening, everything the files claim is checked against their sizes, the tensors must cover the
- * data without gap or overlap, names must be unique, and the index must match its files. After that, reading needs no further checks.
- * model.bin is checked in the same way (docs/mt.md): an alias is a tensor that shares the bytes of another tensor, and quantised integers
- * are multiplied by their scales.
+ * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which the offsets are
+ * relative. A sharded model has an index (transformers' save_pretrained()): {"weight_map": {name of a tensor: name of a file beside it}}.
+ * Opening checks everything the files claim against their sizes: tensors cover the data without gap or overlap, names are unique, the index
+ * matches its files. Reading needs no further checks. model.bin is checked in the same way (docs/mt.md): an alias is a tensor that shares
+ * the bytes of another, and quantised integers are multiplied by their scales.
  *
  * Order of use: rill_tensor_file_open(), then for each tensor rill_tensor_file_read(), then rill_tensor_file_close().
  * Element types: the file may have any type of the format; F32, F16 and BF16 can be read and are converted to fp32.
  * Every error names the file and the tensor, what was expected and what was found.
- * Memory: each tensor is read into the caller's memory on demand and not kept; header entries come from the context, the header's
- * document from malloc(). One thread at a time.
+ * Memory: each tensor is read into the caller's memory; header entries come from the context, the header's document from malloc(). One
+ * thread at a time.
  * Stability: stable within a major version. */
 #ifndef RILL_SAFETENSORS_H
 #define RILL_SAFETENSORS_H
@@ -43,8 +42,8 @@ enum {
     RILL_TENSOR_FLOATS = 15,
 };
 
-/* Open the file at `path`. If `path` ends with .index.json, or if `path` does not exist and `path`.index.json does, open all files of the
- * index. In a folder, open model.safetensors if it exists. Errors name the file or the index.
+/* Open the file at `path`. If `path` ends with .index.json, or only `path`.index.json exists, open all files of the index. In a folder,
+ * open model.safetensors if it exists. Errors name the file or the index.
  *   out: on success a reader the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 RILL_API rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path);

@@ -2,14 +2,13 @@
  *
  * A scheduler only orders items; the engine guarantees progress. The budget is the maximum number of hypotheses that a timestep expands.
  * Under a budget the engine takes items in the scheduler's order, each with all of its live hypotheses or not at all; an item wider than
- * the budget is expanded alone. A scheduler that chooses no item, or refuses to admit while nothing is in flight, is overruled. So a run
- * over a finite stream ends under every scheduler, and since an item's search never depends on when it is expanded, no scheduler can change
- * an input's outputs.
+ * the budget is expanded alone. A scheduler that chooses no item, or admits none while nothing is in flight, is overruled. So a run over a
+ * finite stream ends under every scheduler. An item's search never depends on when it is expanded, so no scheduler can change outputs.
  *
  * A scheduler can leave an item unexpanded while thousands of later inputs finish: until the reorder buffer is full, and with unordered
- * results until the input ends. rill_scheduler.overdue_first bounds the wait: an overdue item goes first. An item is overdue if it was
- * passed over eight times: it did not fit in the budget, and a later item was taken. It is also overdue if it was not expanded for four
- * rounds, even if the scheduler omits it. A round is as many expansions as there are live candidates in flight.
+ * results until the input ends. With rill_scheduler.overdue_first an overdue item goes first. An item is overdue if it was passed over
+ * eight times: it did not fit in the budget, and a later item was taken. It is also overdue if it was not expanded for four rounds, even
+ * if the scheduler omits it. A round is as many expansions as there are live candidates in flight.
  *
  * Stability: members are only appended. */
 #ifndef RILL_SCHEDULER_H
@@ -50,16 +49,15 @@ typedef struct rill_scheduler {
     /* Write the indexes of the items to expand to order[0..n), highest priority first, without duplicates; *count is their number.
      * Mandatory. */
     rill_status (*choose)(void *self, const rill_sched_view *view, int32_t *order, int32_t *count);
-    /* Set *admit to the number of inputs to admit now. The engine reduces it to max_items - n and to the number of waiting inputs. Called
-     * before each timestep except during a flush. Mandatory. */
+    /* Set *admit to the number of inputs to admit now; the engine limits it to max_items - n and to the waiting inputs. Called before each
+     * timestep except during a flush. Mandatory. */
     rill_status (*refill)(void *self, const rill_sched_view *view, int32_t *admit);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
-    /* Return the number of inputs to encode in advance, in addition to the inputs admitted now, so that later refills find them ready.
-     * (optional; default 0) */
+    /* Return the number of inputs to encode in advance, besides those admitted now, so that later refills find them ready. (optional;
+     * default 0) */
     int32_t (*encode_ahead)(void *self, const rill_sched_view *view);
-    /* 1: overdue items go first, so that no input waits long; 0: the order of choose() is kept exactly, unless
-     * rill_engine_setup.overdue_first is set */
+    /* 1: overdue items go first; 0: the order of choose() is kept, unless rill_engine_setup.overdue_first is set */
     int32_t overdue_first;
 } rill_scheduler;
 

@@ -1,11 +1,10 @@
 /* Scorers add bonuses to the scores of actions before selection, and forbid actions.
  *
  * A scorer is called once per timestep and phase, before the domain scores, with all rows (live hypotheses) that will be expanded. It
- * modifies scores through rill_modifiers_*(): bonuses for single actions, bans, sets of allowed actions, end rules, and rewards for all
- * actions. All modifiers apply before selection: an action with a bonus is found wherever the model ranks it, and a banned action never
+ * changes scores through rill_modifiers_*(): an action with a bonus is found wherever the model ranks it, and a banned action never
  * enters the beam.
- * A run may have several scorers: bonuses and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect, and the
- * smallest limit on children applies. A scorer's modifiers for an item must depend on that item's rows alone, as for heuristics.
+ * With several scorers bonuses and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect, and the smallest
+ * limit on children applies. A scorer's modifiers for an item must depend on that item's rows alone.
  * Stability: members are only appended. */
 #ifndef RILL_SCORER_H
 #define RILL_SCORER_H
@@ -16,8 +15,8 @@ RILL_C_BEGIN
 
 typedef struct rill_modifiers rill_modifiers;
 
-/* A hypothesis in the engine's hypothesis tree: one action, and the hypothesis that it extends. A node has the size of half a cache line,
- * since backtraces walk nodes that are mostly not cached. */
+/* A hypothesis in the engine's hypothesis tree: one action, and the hypothesis that it extends. A node is half a cache line, since
+ * backtraces walk uncached nodes. */
 typedef struct rill_hyp_node {
     int32_t parent;      /* index of the hypothesis that this one extends; -1 for an item's first hypothesis */
     int32_t action;      /* RILL_ACTION_START for an item's first hypothesis */
@@ -26,8 +25,7 @@ typedef struct rill_hyp_node {
     int32_t internal[4]; /* private to the engine */
 } rill_hyp_node;
 
-/* The rows about to be scored. The last action of row i's hypothesis is in hyp_nodes[hyp_node[i]]; earlier actions follow along
- * `parent`. */
+/* The rows about to be scored. hyp_nodes[hyp_node[i]] is the last action of row i's hypothesis; earlier actions follow along `parent`. */
 typedef struct rill_scorer_rows {
     size_t struct_size;
     int32_t n; /* number of rows; 0 is legal */
@@ -39,14 +37,12 @@ typedef struct rill_scorer_rows {
     const int32_t *hyp_node;        /* [n] index of the hypothesis in hyp_nodes */
     const rill_hyp_node *hyp_nodes; /* the hypothesis tree, indexed by hyp_node and `parent` */
     const rill_domain_info *info;
-    /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize() (model.h); pass them the context that create()
-     * received */
+    /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize() (model.h), with the context of create() */
     const rill_model *model;
     const char *const *text;   /* [n] the row's input as submitted; NUL-terminated */
     const size_t *text_length; /* [n] bytes of each text */
-    /* [n, state_bytes] the scorer's states of the rows' hypotheses (rill_scorer.state_bytes), without padding between them. In: the state
-     * of the row's parent hypothesis; zeros for an item's first hypothesis. Out: the state of the row's hypothesis, passed to its children.
-     * NULL if state_bytes is 0. */
+    /* [n, state_bytes] the scorer's states, without padding. In: the state of the row's parent hypothesis; zeros for an item's first
+     * hypothesis. Out: the state of the row's hypothesis, passed to its children. NULL if state_bytes is 0. */
     void *state;
 } rill_scorer_rows;
 
@@ -79,29 +75,28 @@ typedef struct rill_scorer {
 
     /* Make an instance from the arguments after "NAME:"; `table` is this rill_scorer. (optional) */
     rill_status (*create)(const struct rill_scorer *table, rill_context *ctx, const char *arguments, void **self);
-    /* Add modifiers for the rows. Mandatory. A failure ends the run. If a request set the arguments, the rows are scored again input by
-     * input, and only the inputs that fail alone fail; score() is then called once more for the others. */
+    /* Add modifiers for the rows. Mandatory. A failure ends the run. With a request's own arguments, only the inputs that fail alone fail:
+     * the rows are scored again input by input, then once more for the others. */
     rill_status (*score)(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
-    /* Bytes of scorer state per hypothesis, copied from parent to child; plain data, aligned to 16 bytes in the engine's storage
-     * (rill_scorer_rows.state has no padding). (optional; default 0) */
+    /* Bytes of scorer state per hypothesis, plain data copied from parent to child. The engine's storage is aligned to 16 bytes. (optional;
+     * default 0) */
     size_t state_bytes;
 
     /* An input has been encoded: its rows may come until done(). A failure fails this input alone. A scorer with this method may keep data
-     * of inputs in flight; the setting `check` then calls the same instance for each item alone, instead of a fresh instance. (optional) */
+     * of inputs in flight; the setting `check` then uses the same instance. (optional) */
     rill_status (*begin)(void *self, int64_t item_id);
-    /* The input's search has completed. Return RILL_OK to accept its outputs as the result. Return RILL_AGAIN to discard them and decode
-     * the encoded input again, with the data that the scorers have collected; if the deadline comes before the new search ends, these
-     * outputs are the result. A failure fails this input alone. All scorers of the run are called. (optional) */
+    /* The input's search has completed. Return RILL_OK to accept its outputs as the result. Return RILL_AGAIN to decode the encoded input
+     * again, with the data that the scorers have collected; if the deadline comes first, these outputs are the result. A failure fails this
+     * input alone. All scorers of the run are called. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
-    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for inputs
-     * that are not yet encoded when the engine is destroyed. An input that exceeds a worker's part of the memory limit leaves too, and
-     * begins again later, in any worker: the data that scorers have collected about it is then lost. (optional) */
+    /* The input leaves the engine. Called once for each begin() that succeeded. Not called for inputs not yet encoded when the engine is
+     * destroyed. An input that exceeds a worker's part of the memory limit also leaves and begins again, in any worker: data collected
+     * about it is lost. (optional) */
     void (*done)(void *self, int64_t item_id);
-    /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, to that of an end action;
-     * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional; NULL: the
-     * setting certify refuses the scorer) */
+    /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, of an end action. Negative: the
+     * instance always subtracts at least that much. (optional; NULL: the setting certify refuses the scorer) */
     double (*max_bonus)(const void *self, double *end);
 } rill_scorer;
 
@@ -115,17 +110,17 @@ RILL_API rill_status rill_modifiers_ban(rill_modifiers *modifiers, int32_t row, 
 RILL_API rill_status rill_modifiers_allow(rill_modifiers *modifiers, int32_t row, int32_t action);
 /* Allow no action in the row: the hypothesis is dropped. */
 RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *modifiers, int32_t row);
-/* Drop the hypothesis, with an error message, which is copied. When all hypotheses of an item are dropped, its input fails with this
+/* Drop the hypothesis, with an error message, which is copied. If all hypotheses of an item are dropped, its input fails with this
  * message. */
 RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *modifiers, int32_t row, const char *why);
-/* Divide the beam of the row's item into constraint banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each
- * bank has a part of the beam's k entries, and candidates compete only within their bank (lexical_constraints.c). The number is the same
- * for all rows of an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may
- * divide a beam. With the setting certify, the beam search does not certify outputs of a divided beam. */
+/* Divide the beam of the row's item into constraint banks, 1 to RILL_MAX_BANKS (Post and Vilar 2018): candidates compete for entries only
+ * within their bank. All rows of an item have the same number. The row's choices go to bank `rest` unless rill_modifiers_assign_bank()
+ * assigns them. Only one scorer may divide a beam. With the setting certify, outputs of a divided beam are not certified by the beam
+ * search. */
 enum { RILL_MAX_BANKS = 256 };
 RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int32_t row, int32_t banks, int32_t rest);
-/* After rill_modifiers_divide_banks(): assign the action to a constraint bank. It becomes a candidate wherever the model ranks it, even
- * beyond the best M choices of the row. The last assignment of an action wins. */
+/* After rill_modifiers_divide_banks(): assign the action to a constraint bank. It becomes a candidate even beyond the row's best M choices.
+ * The last assignment wins. */
 RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *modifiers, int32_t row, int32_t action, int32_t bank);
 /* Add bits of a rill_end_rule to the row's end rule, which says whether hypotheses may end. */
 RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t row, rill_end_rule rule);
@@ -133,9 +128,7 @@ RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t 
 RILL_API rill_status rill_modifiers_reward(rill_modifiers *modifiers, int32_t row, float value);
 /* Add `value` to the end action. */
 RILL_API rill_status rill_modifiers_end_reward(rill_modifiers *modifiers, int32_t row, float value);
-/* Keep at most the best m >= 1 choices of the row. This is the setting max_candidates for one row in this phase. It can only lower that
- * setting;
- * the smallest limit wins. */
+/* Keep at most the best m >= 1 choices of the row in this phase. It can only lower the setting max_candidates; the smallest limit wins. */
 RILL_API rill_status rill_modifiers_limit_children(rill_modifiers *modifiers, int32_t row, int32_t m);
 
 RILL_C_END

@@ -2,14 +2,14 @@
  *
  * An option source holds the options of one origin: a command line, a request, a Lua configuration, a model's config.json.
  * rill_search_config_make() combines sources. One source is *firm*: its options must be possible, or the call fails. The others are *soft*:
- * they are defaults, in order of precedence. Those of their options that contradict the method or an option with higher precedence are
- * dropped, so that a firm `method greedy` works with a model whose defaults prune. The source with the higher precedence wins, setting by
- * setting; the list of heuristics (or scorers) is taken as a whole from the first source that has one, and is called a *chain* here. A
- * preset (`like`) overrides the search settings of sources with lower precedence.
+ * defaults, in order of precedence. Soft options that contradict the method or an option with higher precedence are dropped, so that a firm
+ * `method greedy` works with a model whose defaults prune. The source with the higher precedence wins, setting by setting. A *chain*, the
+ * list of heuristics or scorers, is taken as a whole from the first source that has it. A preset (`like`) overrides the search settings of
+ * sources with lower precedence.
  *
  * Order of use: rill_option_source_create(), rill_option_source_set() and similar, rill_search_config_make(), an engine from
- * config->setup, then rill_search_config_free() and rill_option_source_free(): sources must outlive the configurations made from them. A
- * source keeps pointers to rows of rill_domain.options, so domains' tables must outlive the sources that set their options.
+ * config->setup, rill_search_config_free(), rill_option_source_free(). Sources must outlive the configurations made from them, and
+ * domains' tables the sources that set their options.
  * One thread at a time; sources are used with the context that made them.
  * Stability: structs are only appended to. */
 #ifndef RILL_SEARCH_CONFIG_H
@@ -24,18 +24,17 @@ typedef struct rill_option_source rill_option_source;
 
 typedef enum rill_origin {
     RILL_FROM_USER = 0, /* options of a user; those that another source overrides are not reported */
-    /* options of a file; those that are dropped are reported (rill_search_config.ignored), since the search differs from the one that the
-     * file describes */
+    /* options of a file; dropped options are reported (rill_search_config.ignored), since the search differs from the file's description */
     RILL_FROM_FILE = 1,
 } rill_origin;
 
 typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_SCHEDULER, RILL_CHAINS } rill_chain;
 
-/* Options that are not settings but name heuristics, scorers or a scheduler. prune-absolute, prune-relative and prune-relative-local add
- * the heuristic of that name; heuristic, scorer and scheduler take "NAME:ARGS". Ends with name == NULL. */
+/* Options that name heuristics, scorers or a scheduler. prune-absolute, prune-relative and prune-relative-local add the heuristic of that
+ * name; heuristic, scorer and scheduler take "NAME:ARGS". Ends with name == NULL. */
 RILL_API const rill_option *rill_chain_table(void);
 
-/* Options about what a program writes with each output: alignment, word-scores, unknown-names, ids, pretty. A source only stores them;
+/* Options about what is written with each output: alignment, word-scores, unknown-names, ids, pretty. A source only stores them;
  * rill_option_sources_get() reads them. Ends with name == NULL. */
 RILL_API const rill_option *rill_output_table(void);
 
@@ -43,18 +42,18 @@ RILL_API const rill_option *rill_output_table(void);
 RILL_API rill_status rill_option_source_create(rill_option_source **out, rill_context *ctx, rill_origin origin);
 RILL_API void rill_option_source_free(rill_option_source *source); /* NULL is allowed */
 
-/* Say which domain a configuration made with this source is for: the finish of the method fixed depends on it (rill_domain.features).
- * `domain` must outlive the source; NULL: unknown. */
+/* Set the domain that this source is for: the finish of the method fixed depends on it (rill_domain.features). `domain` must outlive the
+ * source; NULL: unknown. */
 RILL_API void rill_option_source_set_domain(rill_option_source *source, const rill_domain *domain);
 
 /* Set an option: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain (rill_domain.options).
- * "-" and "_" are equivalent. The value is checked on its own, not against other options. A second, different value of an option is
- * refused, under an alias too. Heuristics and scorers may be set repeatedly: each is added to the list.
+ * "-" and "_" are equivalent. The value is checked alone. A second, different value is refused, under an alias too. Each value of a
+ * heuristic or scorer option is added to the list.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_set(rill_option_source *source, const char *name, const char *value);
 
 /* Set options from a text "NAME=VALUE NAME=VALUE", each of at most 4,095 bytes. Returns as rill_option_source_set(), and RILL_ERR_PLUGIN
- * for a word that is no such pair. */
+ * for another word. */
 RILL_API rill_status rill_option_source_set_all(rill_option_source *source, const char *text);
 
 /* Return the table row of the option that rill_option_source_set() accepts by this name; NULL: unknown. */
@@ -64,8 +63,7 @@ RILL_API const rill_option *rill_option_row(const rill_context *ctx, const char 
 RILL_API rill_status rill_option_source_add_to_chain(rill_option_source *source, rill_chain chain, const char *name,
                                                      const char *arguments);
 
-/* Mark the source's list of heuristics (or scorers) as set even if it is empty: an empty list then overrides the lists of sources with
- * lower precedence. */
+/* Mark the source's list of heuristics or scorers as set even if it is empty: it overrides the lists of lower precedence. */
 RILL_API void rill_option_source_set_chain(rill_option_source *source, rill_chain chain);
 
 /* Set a function that sets the budget of each timestep (maximum number of hypotheses), instead of the setting. */
@@ -74,8 +72,8 @@ RILL_API void rill_option_source_set_budget(rill_option_source *source, rill_bud
 /* Set a function that defines the equivalence classes of cube pruning (rill_engine_setup.cube_key). */
 RILL_API void rill_option_source_set_cube_key(rill_option_source *source, rill_key_fn key, void *user);
 
-/* Return the source's value of a setting, output option or domain option, valid until the option is set again. It is "function" if a
- * function sets the budget, and NULL if the option is unset. */
+/* Returns the source's value of a setting, output option or domain option, valid until it is set again; "function" if a function sets the
+ * budget; NULL if unset. */
 RILL_API const char *rill_option_source_get(const rill_option_source *source, const char *name);
 /* return 1 if the list is set, even if it is empty */
 RILL_API int rill_option_source_has_chain(const rill_option_source *source, rill_chain chain);
@@ -84,24 +82,23 @@ RILL_API const rill_chain_entry *rill_option_source_chain(const rill_option_sour
 /* Return 1 if the source sets any search option (a setting, heuristics, scorers), else 0. */
 RILL_API int rill_option_source_sets_search(const rill_option_source *source);
 
-/* Configure forced decoding: score existing outputs, one path each, with the scorer "given", which rill_search_config_add_scorer() adds.
- * Options that shape scores or the schedule are kept.
+/* Configure forced decoding: score existing outputs with the scorer "given", which rill_search_config_add_scorer() adds. Options that shape
+ * scores or the schedule are kept.
  *   RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_force_decode(rill_option_source *source);
 
 /* Check whether the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_check(const rill_option_source *source);
 
-/* Worker `worker` uses `worker_copy` instead of this source, firm or soft: the same options made in the worker's own context, with its own
- * functions. */
+/* Worker `worker` uses `worker_copy` instead of this source: the same options in the worker's own context, with its own functions. */
 RILL_API rill_status rill_option_source_set_worker_copy(rill_option_source *source, int32_t worker,
                                                         rill_option_source *worker_copy);
 
 /* Return the value of an option in the first of the n sources that sets it; NULL: no source sets it. */
 RILL_API const char *rill_option_sources_get(const rill_option_source *const *sources, int n, const char *name);
 
-/* Collect the values of domain options set in any source, each from the first source that sets it, for rill_open_options. *out is an array
- * of *n pairs owned by the caller (rill_free), or NULL if no source sets a domain option; the texts belong to the sources.
+/* Collect the domain options of all sources for rill_open_options, each from the first source that sets it. *out: [*n_out] pairs owned by
+ * the caller (rill_free), or NULL if there are none; the texts belong to the sources.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *sources,
                                                        int n, rill_pair **out, int32_t *n_out);
@@ -114,22 +111,22 @@ typedef struct rill_search_config {
     const char *ignored;
 } rill_search_config;
 
-/* Combine the source `firm` with the default sources soft[0..n), highest precedence first; a NULL source counts as empty.
+/* Combine the source `firm` with the soft sources soft[0..n), highest precedence first; NULL counts as empty.
  *   *out: freed by the caller; NULL on failure
  *   RILL_OK · RILL_ERR_OPTION (an option of `firm` is impossible or contradicts another one) · RILL_ERR_ARGUMENT (more than 8 default
  *   sources) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
                                              const rill_option_source *firm, const rill_option_source *const *soft,
                                              int n);
-/* Combine a request's own settings with the run's settings. The run's firm options stay in force: a request that contradicts them is
- * refused, as if one source had set both. With `gives_way` they are soft instead (a server's options are its clients' defaults). Heuristics
- * belong to the run, so settings for searches without heuristics (`like`) are refused in a run with heuristics.
+/* Combine a request's own settings with the run's. A request that contradicts the run's firm options is refused. With `gives_way` the run's
+ * options are soft: a server's options are its clients' defaults. Heuristics belong to the run, so settings for searches without heuristics
+ * (`like`) are refused in a run with heuristics.
  *   *out: freed by the caller; NULL on failure · ctx: any context that the sources may be used with
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ARGUMENT (requests of requests make more than 8 default sources) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run,
                                                 rill_context *ctx, const rill_option_source *own, int gives_way);
-/* Make the configuration again for a worker, with the worker's copies of its sources (rill_option_source_set_worker_copy). *out is NULL if
- * the worker has no copies. `ctx`: the worker's context. */
+/* Make the configuration again from a worker's copies of its sources (rill_option_source_set_worker_copy). *out is NULL without copies.
+ * `ctx`: the worker's context. */
 RILL_API rill_status rill_search_config_worker_copy(const rill_search_config *config, rill_context *ctx, int32_t worker,
                                                     rill_search_config **out);
 /* Append a scorer to the configuration, and to worker copies that are made later. The texts are borrowed.

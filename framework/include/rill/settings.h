@@ -1,9 +1,8 @@
 /* Search settings: one struct, and one table with the name, help and range of every field.
  *
- * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies the method's
- * preset, replaces 0 by defaults and refuses contradictions. rill_engine_create() resolves a copy itself.
- * Stability: fields are only appended, unset at 0. A program built against an older header has a shorter struct, which every function
- * reads and writes as far as it goes. */
+ * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies presets,
+ * replaces 0 by defaults and refuses contradictions. rill_engine_create() resolves a copy itself.
+ * Stability: fields are only appended, unset at 0. Functions read and write the shorter struct of an older program as far as it goes. */
 #ifndef RILL_SETTINGS_H
 #define RILL_SETTINGS_H
 
@@ -11,12 +10,10 @@
 
 RILL_C_BEGIN
 
-/* Size in bytes that structs reserve for a member of type rill_settings, so that rill_settings can grow without moving the members after
- * it. */
+/* Bytes that structs reserve for a member of type rill_settings, so that it can grow without moving later members. */
 enum { RILL_SETTINGS_SPACE = 1024 };
 
-/* Values of settings; docs/search.md explains each. 0 stands for the default of the method or preset. If neither has a default, it stands
- * for rill's default, which is the value 1. */
+/* Values of settings (docs/search.md). 0 stands for the default of the method or preset, else for rill's default, the value 1. */
 typedef enum rill_finish {
     RILL_FINISH_DEFAULT = 0,
     RILL_FINISH_TOP = 1,
@@ -54,8 +51,8 @@ typedef struct rill_settings {
     double refill;
     /* M: maximum number of children per hypothesis; 0 = 2k if `finish` is "immediate", else k */
     int32_t max_candidates;
-    /* when an ended candidate leaves the beam as an output; 0 = "top", but for translation models under the method "fixed" 0 = "immediate"
-     * (RILL_FIXED_AS_FAIRSEQ) */
+    /* when an ended candidate leaves the beam as an output; 0 = "top", or "immediate" with RILL_FIXED_AS_FAIRSEQ under the method
+     * "fixed" */
     rill_finish finish;
     int32_t stop_after; /* number of outputs after which an item stops; 0 = k, under stop top 1 */
     double patience;    /* stop_after = round(k * patience); 0 = unset; cannot be combined with stop_after */
@@ -70,8 +67,8 @@ typedef struct rill_settings {
     int32_t flush_every;
     int32_t unordered; /* 1: deliver results in order of completion, not of input */
     int32_t check;     /* 1: check that heuristics and scorers give the same result for each item alone */
-    /* Maximum number of states of all items together; 0 = no limit. An input that needs more states even when it is decoded alone fails;
-     * the outputs of other inputs do not change. docs/search.md explains this and the following settings. */
+    /* Maximum number of states of all items together; 0 = no limit. An input that needs more states alone fails; other inputs' outputs do
+     * not change. docs/search.md explains this and the following settings. */
     int32_t max_nodes;
     /* limit in bytes for states and inputs in flight, computed from the sizes in rill_domain_info; 0 = no limit */
     int64_t memory;
@@ -107,37 +104,33 @@ typedef struct rill_settings {
     double top_p;
 } rill_settings;
 
-/* Fill the struct with default values. `size` is the size of the program's struct. A struct longer than this version's is refused with
- * RILL_ERR_ABI by the functions that use it: the program was built against a newer header. */
+/* Fill the struct with default values. `size`: size of the program's struct. Functions refuse a struct of a newer header with
+ * RILL_ERR_ABI. */
 RILL_API void rill_settings_init(rill_settings *settings, size_t size);
 static inline void rill_settings_default(rill_settings *settings)
 {
     rill_settings_init(settings, sizeof *settings);
 }
 
-/* Set a field from text, as on a command line: name "max-in-flight", "max_in_flight" or an alias, value "1000". Values are checked alone;
- * rill_settings_resolve() finds contradictions.
+/* Set a field from text, as on a command line: name "max-in-flight", "max_in_flight" or an alias, value "1000". Values are checked alone.
  *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) · RILL_ERR_ABI (the
  *   program's struct is too short for this setting) */
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
 /* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: 1 if heuristics are set,
- * else 0. A preset only fills unset fields: fields that have their default value and were not set by rill_settings_set(). Engines resolve
- * settings themselves, with the defaults of their model. Settings resolved by this function lack these: the method `fixed` then has finish
- * "top" with every model.
+ * else 0. A preset only fills fields that have their default value and were not set by rill_settings_set(). Engines resolve settings
+ * themselves, with their model's defaults; here the method `fixed` has finish "top" with every model.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
-/* The final score of an output under resolved settings: (path_score - W length) / length^alpha. An empty output counts as length 1, so that
- * every alpha is defined; with count_end the length includes the end action. */
+/* Returns an output's final score under resolved settings: (path_score - W length) / length^alpha. An empty output has length 1; with
+ * count_end the length includes the end action. */
 RILL_API double rill_settings_final_score(const rill_settings *settings, double score, int32_t length);
 
-/* One row per field that rill_settings_set() knows; offsets are in rill_settings. The settings method and sort have the type
- * RILL_OPTION_TEXT. */
+/* One row per field of rill_settings_set(); offsets are in rill_settings. method and sort have the type RILL_OPTION_TEXT. */
 RILL_API const rill_option *rill_setting_table(void);
 
-/* Write the value of a field to `out` as text, in the form that rill_settings_set() reads. `option`: a row of rill_setting_table(). Returns
- * `out`. */
+/* Write a field's value to `out`, in the form that rill_settings_set() reads. `option`: a row of rill_setting_table(). Returns `out`. */
 RILL_API const char *rill_settings_get(const rill_settings *settings, const rill_option *option,
                                        char out[RILL_OPTION_MAX]);
 

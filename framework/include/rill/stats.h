@@ -40,8 +40,8 @@ typedef struct rill_stats {
     int64_t truncated;
     /* how often the scheduler was overruled, because an item had been passed over or left unexpanded for too long */
     int64_t passed_over_first;
-    /* sum over lengths d of ceil(W_d / budget), where W_d counts the live hypotheses of length d that were expanded. It is a lower bound on
-     * the timesteps of a scheduler that expands the least advanced items first; 0 without a budget, or with a budget function */
+    /* sum over lengths d of ceil(W_d / budget), where W_d counts expanded hypotheses of length d: a lower bound on the timesteps of a
+     * scheduler that expands the least advanced items first; 0 without a budget, or with a budget function */
     int64_t depth_bound;
     int64_t nodes_in_use, nodes_peak, nodes_capacity; /* ids of model states: in use, maximum in use, reserved */
     /* nodes of the hypothesis tree; the peak may include some hypotheses of the previous timestep */
@@ -115,8 +115,8 @@ typedef struct rill_trace_event {
     int32_t links; /* TIMESTEP: number of heuristics of the run */
     /* [links * n] number of candidates that a heuristic dropped of an item, in all phases; ordered by heuristic, then item */
     const int32_t *dropped;
-    /* If rill_engine_setup.trace_hypotheses is 1: the candidates of the timestep. Candidates of items in exact search are left out, and so
-     * are outputs that the setting at_limit = best-ended adds. */
+    /* If rill_engine_setup.trace_hypotheses is 1: the timestep's candidates, without those of exact search and outputs that the setting
+     * at_limit = best-ended adds. */
     int32_t n_hypotheses;
     const rill_trace_hypothesis *hypotheses; /* [n_hypotheses] the candidates, phase after phase */
 } rill_trace_event;

@@ -1,7 +1,7 @@
 /* Status codes, which every function that can fail returns.
  *
- * The numbers never change: they may be logged, compared across versions and returned by plugins. 0 is success, positive values are not
- * failures, negative values are failures. The context has the message of a failure (rill_error(), context.h).
+ * The numbers never change. 0 is success, positive values are not failures, negative values are failures, whose message is in the
+ * context (rill_error(), context.h).
  * Stability: codes are only added. */
 #ifndef RILL_STATUS_H
 #define RILL_STATUS_H

@@ -1,11 +1,11 @@
 /* Versions of the programming interface and of the plugin binary interface.
  *
- * RILL_VERSION names a release. RILL_ABI_VERSION is stored in a plugin's tables and grows when the layout of a table changes incompatibly.
- * Appending an optional member to a table does not change it; from `struct_size` the engine knows which members a plugin has.
+ * RILL_VERSION names a release. RILL_ABI_VERSION is stored in a plugin's tables and grows when a table's layout changes incompatibly.
+ * Optional members are appended without a change: `struct_size` tells which members a plugin has.
  *
- * Structs grow only at the end. Structs that a program makes store their size in struct_size, so that a program built against an older
- * header runs with this library: members that it lacks take their defaults (rill_copy_struct()). A struct of a newer header is refused with
- * RILL_ERR_ABI. Structs that the library makes are reached by pointers and functions, never by an index into an array.
+ * Structs grow only at the end. A program's structs store their size in struct_size. Members that an older program lacks take their
+ * defaults (rill_copy_struct()). A struct of a newer header is refused with RILL_ERR_ABI. The library's own structs are reached by
+ * pointers and functions, never by an index into an array.
  * Stability: the names in this header never change. */
 #ifndef RILL_VERSION_H
 #define RILL_VERSION_H

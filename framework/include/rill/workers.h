@@ -1,9 +1,8 @@
 /* Workers: several engines with one input queue and one output, each on its own thread.
  *
- * Workers run whole inputs in parallel, whereas one engine uses threads inside its operations. Workers share only the const model and never
- * wait for each other, so they scale with cores. An input's outputs are bit-identical whichever worker decodes it, and results come in
- * input order (or by completion with `unordered`), so the number of workers never changes an input's outputs. One worker is rill_run(): no
- * thread is created.
+ * Workers run whole inputs in parallel, whereas one engine uses threads inside its operations. They share only the const model and never
+ * wait for each other, so they scale with cores. An input's outputs are bit-identical whichever worker decodes it. Results come in input
+ * order, or by completion with `unordered`. One worker is rill_run(): no thread is created.
  *
  *     rill_workers *workers;
  *     rill_workers_open(&workers, ctx, "mt", &open_options, &(rill_workers_options){sizeof(rill_workers_options), 2});
@@ -12,23 +11,23 @@
  *     rill_workers_finish(workers);                              // repeat with other setups
  *     rill_workers_close(workers);
  *
- * Each worker has a context (with its own errors and memory accounting, and the registered tables of the caller's context), a runner of the
- * model (domain.h), and instances of scheduler, heuristics and scorers. A domain without runners is opened once per worker.
+ * Each worker has a context with its own errors, memory accounting and the caller's registered tables, a runner of the model (domain.h),
+ * and instances of scheduler, heuristics and scorers. A domain without runners is opened once per worker.
  *
- * The settings n, max_items, budget, flush_every and refill apply to each worker; the window within which inputs are sorted is common to
- * all workers. The limit on states (max_nodes) or memory is divided among the workers. An input that exceeds a worker's share is decoded by
- * one worker with the whole limit while all others pause, so the same inputs fail as with one worker. Ids are positions in the common
- * stream, for scorers and traces too; each worker counts its own timesteps in a trace, and the event names the worker.
+ * The settings n, max_items, budget, flush_every and refill apply to each worker. The window within which inputs are sorted is common. The
+ * limit on states (max_nodes) or memory is divided among workers. An input that exceeds a worker's share is decoded by one worker with the
+ * whole limit while all others pause, so the same inputs fail as with one worker. Ids are positions in the common stream, for scorers and
+ * traces too. In a trace each worker counts its own timesteps, and the event names the worker.
  *
- * The option `device` may list several devices of one kind, "cuda:0,cuda:1"; spaces around them are ignored. Workers are assigned to them
- * round-robin, so fewer workers use the first ones. The model is opened once on each device in use. A device listed twice has two workers
- * and one model. The limit on states or memory then applies to each device and is divided among its workers.
+ * The option `device` may list several devices of one kind, "cuda:0,cuda:1". Workers are assigned to them round-robin. The model is opened
+ * once on each device in use. A device listed twice has two workers and one model. The limit on states or memory then applies to each
+ * device and is divided among its workers.
  *
  * Requests (engine.h) are read by rill_workers_run_requests(); rill_workers_cancel() cancels an input.
  *
- * Threads: reader and writer are called on the caller's thread. The trace function is called on the workers' threads, one at a time; a
- * budget function on its worker's. All functions of this header except rill_processors() belong to the caller's thread. Stability:
- * structs are only appended to. */
+ * Threads: reader and writer are called on the caller's thread, the trace function on the workers' threads, one at a time, and a budget
+ * function on its worker's. All functions of this header except rill_processors() and rill_workers_stop() belong to the caller's thread.
+ * Stability: structs are only appended to. */
 #ifndef RILL_WORKERS_H
 #define RILL_WORKERS_H
 
@@ -43,16 +42,15 @@ typedef struct rill_workers_options {
     size_t struct_size;
     /* number of workers, 1 to 1024; 0: one for each listed device. With fewer workers than devices, the first devices are used */
     int32_t workers;
-    /* The workers share the tables (domains, scorers ...) that were registered before this mark was taken; NULL: all tables. A script's
-     * tables belong to one thread. So take the mark before scripts are loaded, and load the scripts again in `prepare`. */
+    /* The workers share the tables (domains, scorers ...) registered before this mark; NULL: all tables. A script's tables belong to one
+     * thread, so take the mark before scripts are loaded, and load them again in `prepare`. */
     const rill_registry_mark *shared;
-    /* (optional) Register more tables in a worker's context before the model is opened or shared, for example by loading scripts. Called
-     * by rill_workers_open() for each worker with its own context; a single worker without `apart` has the caller's context and skips it.
-     * A negative return fails rill_workers_open() with the error recorded in `worker`. */
+    /* (optional) Register more tables in a worker's context before the model is opened or shared. Called by rill_workers_open() for each
+     * worker with its own context; a single worker without `apart` has the caller's context and skips it. A negative return fails
+     * rill_workers_open() with the error recorded in `worker`. */
     rill_status (*prepare)(void *user, int32_t index, rill_context *worker);
     void *user;
-    /* 1: even a single worker has its own thread and context. Reading, finalizing and writing then overlap with decoding, which helps
-     * models that run on a GPU */
+    /* 1: even a single worker has its own thread and context. Reading, finalizing and writing then overlap with decoding */
     int apart;
 } rill_workers_options;
 
@@ -80,42 +78,41 @@ RILL_API rill_status rill_workers_begin(rill_workers *workers, const rill_engine
 /* The resolved settings; valid between rill_workers_begin() and rill_workers_finish(). */
 RILL_API const rill_settings *rill_workers_settings(const rill_workers *workers);
 
-/* Decode until the end of input, as rill_run() does: same contract, same returns. A failure of any worker ends the run after the results
- * finished by then are written. Call it once after each rill_workers_begin(); a second call returns RILL_ERR_ARGUMENT. */
+/* Decode until the end of input, as rill_run() does: same contract, same returns. If a worker fails, results finished by then are written
+ * and the run ends. Call it once after each rill_workers_begin(); a second call returns RILL_ERR_ARGUMENT. */
 RILL_API rill_status rill_workers_run(rill_workers *workers, rill_read_fn read, void *read_user, rill_write_fn write,
                                       void *write_user);
 
-/* rill_workers_run() with a reader of requests, as rill_run_requests(). A worker makes the instances of heuristics and scorers that a
- * request needs on its own thread; workers do not share instances. Texts, settings and arguments are copied before the reader is called
- * again; `user` is passed through. Deadlines count from the reader's return, also while an input waits in a queue. If setups have a clock
- * function, it is the same for all workers, and any of their threads may call it. */
+/* rill_workers_run() with a reader of requests, as rill_run_requests(). Each worker makes its own instances of a request's heuristics and
+ * scorers, on its thread. Texts, settings and arguments are copied before the reader is called again; `user` is passed through. Deadlines
+ * count from the reader's return. All setups have the same clock function, if any; any worker's thread may call it. */
 RILL_API rill_status rill_workers_run_requests(rill_workers *workers, rill_read_request_fn read, void *read_user,
                                                rill_write_fn write, void *write_user);
 
-/* Cancel an input whose result has not been written: call it from the reader or the writer, on the caller's thread. Its result has the
- * status RILL_ERR_CANCELLED and is delivered in its turn. An input that waits in the queue is cancelled at once. A worker cancels its own
- * input before its next timestep, unless the current timestep finishes the input, which then has its normal result.
+/* Cancel an input whose result has not been written, from the reader or the writer. Its result has the status RILL_ERR_CANCELLED and is
+ * delivered in its turn. A queued input is cancelled at once. A worker cancels its input before its next timestep, unless the current one
+ * finishes the input normally.
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result; no run is active) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_workers_cancel(rill_workers *workers, int64_t id);
 
-/* Make the run return RILL_ERR_STOPPED when each worker has finished its current timestep: rill_engine_stop() for all workers. The stop
- * stays in force until rill_workers_begin(). Any thread; async-signal-safe; the workers must not be closed meanwhile. */
+/* Make the run return RILL_ERR_STOPPED after each worker's current timestep. The stop stays in force until rill_workers_begin(). Any
+ * thread; async-signal-safe; the workers must not be closed meanwhile. */
 RILL_API void rill_workers_stop(rill_workers *workers);
 
-/* Counters so far; also callable from reader and writer. All counters are zero before rill_workers_begin() and after rill_workers_finish().
- * Counters and seconds are sums over workers, so seconds may exceed the elapsed time. longest_item_timesteps is the maximum over workers;
- * waiting_peak belongs to the common output; nodes_bound is the common limit. Other peaks are sums of the workers' peaks, which are upper
- * bounds of the true peaks. */
+/* Counters so far; also callable from reader and writer. All are zero before rill_workers_begin() and after rill_workers_finish(). Counters
+ * and seconds are sums over workers, so seconds may exceed the elapsed time. longest_item_timesteps is the maximum over workers;
+ * waiting_peak belongs to the common output; nodes_bound is the common limit. Other peaks are sums, which are upper bounds of the true
+ * peaks. */
 RILL_API void rill_workers_stats(rill_workers *workers, rill_stats *out);
 
-/* A worker's engine, for profiles (engine.h); NULL: the worker does not run, since the system starts no more threads. Call it between
- * rill_workers_begin() and rill_workers_finish(), but not during a run. */
+/* Returns a worker's engine, for profiles (engine.h); NULL: the worker does not run, since the system starts no more threads. Call it
+ * between rill_workers_begin() and rill_workers_finish(), but not during a run. */
 RILL_API rill_engine *rill_workers_engine(const rill_workers *workers, int32_t index);
 
 /* Destroy the workers' engines. */
 RILL_API void rill_workers_finish(rill_workers *workers);
 
-/* Number of processors available to this process: the smaller of CPU affinity (taskset) and cgroup quota (version 1 or 2), at least 1. */
+/* Returns the number of processors available to this process: the smaller of CPU affinity and cgroup quota, at least 1. */
 RILL_API int32_t rill_processors(void);
 
 RILL_C_END
