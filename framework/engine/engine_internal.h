@@ -112,8 +112,8 @@ typedef struct memory_limit {
     /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
     int32_t running_window;
     int32_t finished_in_window; /* number of items that finished since running_window changed */
-    /* Limits that several workers share, in n_shares equal parts. One engine gets the whole limit for an input that exceeds a part
-     * (input_queue.h). */
+    /* Limits that several workers share, in n_shares equal parts. An input that needs more than one part is decoded by an engine that has
+     * the whole limit (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
     int has_all; /* 1: the engine has the whole limit */

@@ -203,7 +203,7 @@ static int tokenize(lua_State *L)
 
 /* --- arguments of modifiers ---------------------------------------------------------------------------------------- */
 
-/* A method call's numbers for its rows. step 1: `values` has one per row; 0: `single` is for all rows. */
+/* The numbers that a script passes to a method for its rows. step 1: `values` has a number for each row; step 0: `single` is for all. */
 typedef struct row_numbers {
     int step;
     const double *values;

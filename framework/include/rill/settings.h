@@ -67,8 +67,8 @@ typedef struct rill_settings {
     int32_t flush_every;
     int32_t unordered; /* 1: deliver results in order of completion, not of input */
     int32_t check;     /* 1: check that heuristics and scorers give the same result for each item alone */
-    /* Maximum number of states of all items together; 0 = no limit. An input that needs more states alone fails; other inputs' outputs do
-     * not change. docs/search.md explains this and the following settings. */
+    /* Maximum number of states of all items together; 0 = no limit. An input whose own search needs more states fails; other
+     * inputs' outputs do not change. docs/search.md explains this and the following settings. */
     int32_t max_nodes;
     /* limit in bytes for states and inputs in flight, computed from the sizes in rill_domain_info; 0 = no limit */
     int64_t memory;

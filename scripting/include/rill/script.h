@@ -42,7 +42,7 @@ typedef struct rill_script_options {
 RILL_API rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path,
                                       const rill_script_options *options);
 
-/* Return 1 if the script returned a value, as a script that is a run configuration does; else 0. */
+/* Returns 1 if the script returned a value, which makes it a run configuration; else 0. */
 RILL_API int rill_script_returned(const rill_script *script);
 
 /* Load a script whose text is in memory, as rill_script_load() does for a file. `name` is shown as its file name in messages. */
