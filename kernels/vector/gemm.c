@@ -14,18 +14,6 @@
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */
 
-#define DECLARE(i, j) vf c##i##j = v_zero();
-#define DECLARE_ROW(i) VECTORS(DECLARE, i)
-#define START(i, j) \
-    if ((i) < mr && (j) < nv) c##i##j = v_load(s->start + (j)*VL);
-#define START_ROW(i) VECTORS(START, i)
-#define ADD(i, j) \
-    if ((i) < mr && (j) < nv) c##i##j = v_add(c##i##j, v_load(t->add[i] + (j)*VL));
-#define ADD_ROW(i) VECTORS(ADD, i)
-#define STORE(i, j) \
-    if ((i) < mr && (j) < nv) v_store(t->c[i] + (j)*VL, c##i##j);
-#define STORE_ROW(i) VECTORS(STORE, i)
-
 #define POINT(i) const float *const a##i = (i) < mr ? rows[i] : NULL;
 #define MULTIPLY(i, j) \
     if ((j) < nv) c##i##j = ve_fma(x, b##j, c##i##j);
@@ -86,10 +74,10 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
 {
     const char *w = s->w, *ahead = t->ahead;
     const size_t block_stride = s->block_stride;
-    ROWS(DECLARE_ROW)
-    ROWS(START_ROW)
+    ROWS(DECLARE_SUMS)
+    ROWS(START_SUMS)
     if (s->adds) {
-        ROWS(ADD_ROW)
+        ROWS(ADD_SUMS)
     }
     if (dtype == RILL_DTYPE_F32) {
         PART_F32(0)
@@ -98,7 +86,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         PART_BF16(0)
         if (s->k[1]) PART_BF16(1)
     }
-    ROWS(STORE_ROW)
+    ROWS(STORE_SUMS)
 }
 
 /* ---- tiles of each shape --------------------------------------------------------------------------------- */

@@ -78,6 +78,19 @@ typedef struct quantised {
 #define ROWS2(X, u) X(0, u) X(1, u) X(2, u) X(3, u) X(4, u) X(5, u) X(6, u) X(7, u)
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
 
+/* Declare, start, add to and store the sums c_ij of floats; XS(i) does it for row i. */
+#define DECLARE_SUM(i, j) vf c##i##j = v_zero();
+#define DECLARE_SUMS(i) VECTORS(DECLARE_SUM, i)
+#define START_SUM(i, j) \
+    if ((i) < mr && (j) < nv) c##i##j = v_load(s->start + (j)*VL);
+#define START_SUMS(i) VECTORS(START_SUM, i)
+#define ADD_SUM(i, j) \
+    if ((i) < mr && (j) < nv) c##i##j = v_add(c##i##j, v_load(t->add[i] + (j)*VL));
+#define ADD_SUMS(i) VECTORS(ADD_SUM, i)
+#define STORE_SUM(i, j) \
+    if ((i) < mr && (j) < nv) v_store(t->c[i] + (j)*VL, c##i##j);
+#define STORE_SUMS(i) VECTORS(STORE_SUM, i)
+
 /* The address of vector j of a strip in the packed weights, u lines after w. */
 #define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * block_stride + (j)*VL % 16 * 4 + LINE * (u))
 

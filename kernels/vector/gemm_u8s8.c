@@ -252,7 +252,7 @@ void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool)
 
 /* An instruction set that adds only an int8 GEMM: other weight types use the GEMM of the instruction set that it extends. */
 #if defined(RILL_SET_BELOW)
-static void gemm(const rill_gemm *g, rill_pool *pool)
+void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
     if (g->w->dtype == RILL_DTYPE_U8S8)
@@ -265,6 +265,6 @@ void RILL_FN(rill_kernels_init)(rill_kernels *k)
 {
     k->isa |= RILL_SET;
     k->name = RILL_SET_NAME;
-    k->gemm = gemm;
+    k->gemm = RILL_FN(rill_gemm);
 }
 #endif

@@ -48,18 +48,6 @@ static void round_rows(const void *arg, size_t begin, size_t end)
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */
 
-/* The sum of row i and vector j is c_ij, see vector/gemm.h. */
-#define DECLARE(i, j) vf c##i##j = v_zero();
-#define DECLARE_ROW(i) VECTORS(DECLARE, i)
-#define START(i, j) \
-    if ((i) < mr && (j) < nv) c##i##j = v_load(s->start + (j)*VL);
-#define START_ROW(i) VECTORS(START, i)
-#define ADD(i, j) \
-    if ((i) < mr && (j) < nv) c##i##j = v_add(c##i##j, v_load(t->add[i] + (j)*VL));
-#define ADD_ROW(i) VECTORS(ADD, i)
-#define STORE(i, j) \
-    if ((i) < mr && (j) < nv) v_store(t->c[i] + (j)*VL, c##i##j);
-#define STORE_ROW(i) VECTORS(STORE, i)
 #define POINT(i) const char *const a##i = (i) < mr ? t->q[i] : NULL;
 #define WEIGHT(u, j) const __m512bh b##j = (__m512bh)_mm512_loadu_si512((j) < nv ? VECTOR_AT(j, u) : w);
 #define MULTIPLY(i, j) \
@@ -89,10 +77,10 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     const char *w = s->w, *ahead = t->ahead;
     const size_t block_stride = s->block_stride, bytes = (s->k[0] + s->k[1] + 1) / 2 * 4;
     size_t at = 0;
-    ROWS(DECLARE_ROW)
-    ROWS(START_ROW)
+    ROWS(DECLARE_SUMS)
+    ROWS(START_SUMS)
     if (s->adds) {
-        ROWS(ADD_ROW)
+        ROWS(ADD_SUMS)
     }
     ROWS(POINT)
     for (; at + 8 <= bytes; at += 8, w += 2 * LINE) {
@@ -101,7 +89,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         STEP(1, at + 4)
     }
     if (at < bytes) STEP(0, at)
-    ROWS(STORE_ROW)
+    ROWS(STORE_SUMS)
 }
 
 /* ---- tiles of each shape --------------------------------------------------------------------------------- */
@@ -137,8 +125,6 @@ static void gemm(const rill_gemm *g, rill_pool *pool)
     if (g->rows == 0) return;
     if (g->w->dtype == RILL_DTYPE_BF16)
         multiply(g, pool);
-    else if (g->w->dtype == RILL_DTYPE_U8S8)
-        RILL_SET_INT8(rill_gemm_u8s8)(g, pool);
     else
         RILL_SET_BELOW(rill_gemm)(g, pool);
 }

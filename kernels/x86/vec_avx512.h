@@ -21,8 +21,7 @@
 #define RILL_SET RILL_ISA_AVX512_BF16
 #define RILL_SET_NAME "avx512bf16"
 /* only the bf16 GEMM is new */
-#define RILL_SET_BELOW(op) op##_avx512
-#define RILL_SET_INT8(op) op##_avx512vnni
+#define RILL_SET_BELOW(op) op##_avx512vnni
 #else
 #define RILL_FN(op) op##_avx512
 #define RILL_SET RILL_ISA_AVX512
