@@ -151,6 +151,8 @@ static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
         sum += (int64_t)rintf(a[k] * qa.inverse) * (int64_t)rintf(w[k] * qw.inverse);
         *size += 0.501 *
                  (fabs((double)w[k]) * (double)qa.unit + (fabs((double)a[k]) + (double)qa.unit) * (double)qw.unit);
+        /* numbers all below 2^-100 count as zero */
+        if (qa.unit == 0.0f || qw.unit == 0.0f) *size += fabs((double)a[k] * (double)w[k]);
     }
     const float unit = qa.unit * qw.unit, product = (float)sum * unit;
     return start + product;
