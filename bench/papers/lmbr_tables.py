@@ -17,9 +17,9 @@ WIDE = ["-k", str(LIST), "--n-best", str(LIST), "--min-width", str(LIST), "--max
 FULL = ["--prune-absolute", "1e30", "--max-children", "1000"]
 STAGES = ("encode", "step", "score", "scorers")
 SYSTEMS = {"GRU": ("de-en-rnn", "de-en"), "transformer": ("de-en", "de-en-rnn")}  # and whose lists are its evidence
-DIFFERS = ("Two small networks (examples/models/de-en-rnn and de-en) on Multi30K's captions stand in for ensembles on five pairs of "
-           "languages, "
-           "the other network's 10-best lists for a phrase-based system's lattices, and one thread of this processor for a GPU.")
+DIFFERS = ("Two small networks (examples/models/de-en-rnn and de-en) translate Multi30K's captions. The paper has ensembles on "
+           "five pairs of languages. The other network's 10-best lists replace a phrase-based system's lattices, and one thread of"
+           " this processor a GPU.")
 
 
 def evidence(runs, inputs, model, of):

@@ -162,13 +162,21 @@ def text_of(tables, raws):
     """The report in Markdown. raws: {part: raw file}"""
     used = [raws[part] for table in tables for part in table.parts if raws.get(part)]
     out = ["# The papers' tables and figures", "", INTRODUCTION, "", *("- " + line for line in conditions(used)), "", *warnings(used)]
+    differs = differences(tables)
     for table in tables:
         out += ["", f"## {table.name}: {table.title}", "", table.measures]
         for piece in pieces_of(table, raws):
             out += ["", *piece.text()]
-        out += ["", f"*What differs:* {table.differs}"]
+        out += ["", f"*What differs:* {differs[table.name]}"]
         out += ["", *("- " + note for note in notes_of(table, raws))]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n"
+
+
+def differences(tables):
+    """What differs in each table, by name. A table with the differences of one above it refers to that."""
+    first = {}
+    return {table.name: table.differs if first.setdefault(table.differs, table.name) == table.name else f"as in {first[table.differs]}."
+            for table in tables}
 
 
 def notes_of(table, raws):
@@ -185,11 +193,12 @@ def html_of(tables, raws):
            *(f"<p class=failed>{escape(line)}</p>" for line in warnings(used)),
            "<ul>" + "".join(f'<li><a href="#{table.name}">{escape(table.name)}</a>: '
                             f'{escape(table.title)}</li>' for table in tables) + "</ul>"]
+    differs = differences(tables)
     for table in tables:
         out += [f'<h2 id="{table.name}">{escape(table.name)}: {escape(table.title)}</h2><p>{escape(table.measures)}</p>']
         for piece in pieces_of(table, raws):
             out += piece.html()
-        out += [f"<p><b>What differs:</b> {escape(table.differs)}</p>"]
+        out += [f"<p><b>What differs:</b> {escape(differs[table.name])}</p>"]
         out += [f"<p class=small>{escape(note)}</p>" for note in notes_of(table, raws)]
         commands = [command for part in table.parts if raws.get(part) for command in raws[part].get("commands", ())]
         if commands:

@@ -19,9 +19,10 @@ EVERYTHING = "length:1000000"  # one window: all inputs are sorted by length
 HEADINGS = {"quality": "quality, %", "oracle": "oracle, %", "seconds": "seconds", "timesteps": "timesteps", "expansions": "expansions",
             "per step": "exp/step", "in flight": "in flight"}
 METHODS = ("greedy", "fixed", "var-batch", "var-stream")
-NO_GPU = "One thread of this processor stands in for the paper's V100, and a small model for its large ones."
-DEEN = ("Without --wmt19 a transformer of 4 + 4 layers of 128 (examples/models/de-en) and Multi30K's captions stand in for ensembles of "
-        "five large models and newstest; captions are shorter. " + NO_GPU + " rill pads nothing, so mixed lengths cost it no more.")
+NO_GPU = "One thread of this processor runs a small model; the paper has a V100 and large models."
+DEEN = ("Without --wmt19 the model is examples/models/de-en, a transformer of 4 + 4 layers of 128, and the inputs are Multi30K's captions. "
+        "The paper has ensembles of five large models, and newstest's longer sentences. " + NO_GPU +
+        " rill pads nothing, so mixed lengths cost it no more.")
 
 
 def inputs_of(options):
@@ -236,8 +237,8 @@ TABLES = [
     Table("stream-table-2", "methods on parsers", 3,
           "F1 (ATIS: exact match), that of the best output of the beam (oracle), seconds, and hypotheses expanded per timestep: n = k = "
           "10, at most 100 hypotheses in a timestep, δ = 10 (ATIS) and 2.5, M = 3. Inputs are sorted by length.",
-          SEMPARSE + " Without the Penn Treebank GUM stands in. Its trees are those of another parser; ten copies of its 452 sentences "
-                     "are nearly twice as many as section 23 has.",
+          SEMPARSE + " Without the Penn Treebank GUM takes its place. GUM's trees are those of another parser. Ten copies of its 452 "
+                     "sentences are nearly twice as many as section 23 has.",
           {"stream-atis": parser("atis", 10), "stream-gum": parser("gum", 2.5, 10), "stream-ptb": parser("ptb", 2.5)}, show_table_2),
     Table("stream-table-3", "full beams, three ways", 10,
           "What the paper's rule of ending a search gives without pruning, and what refilling then saves.",

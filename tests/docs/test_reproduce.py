@@ -143,6 +143,9 @@ def reported():
     assert not re.search(r"<script|<link|<img|\bsrc=|@import|url\(", page) and set(re.findall(r"https?://[\w./]+",
                                                                                               page)) <= {"http://www.w3.org/2000/svg"}
     assert paper_page.Chart("c", "x", "y", {"a": []}).text() == paper_page.Chart("c", "x", "y", {}).html() == []
+    again = paper_page.Table("t-2", "title", 1, "measures", "differs", {"a": None}, show)
+    for make in (paper_page.text_of, paper_page.html_of):
+        assert make([table, again], {"a": raw}).count("as in t-1.") == 1 and "as in" not in make([again], {"a": raw})
     assert "mean little" in paper_page.text_of([table], {"a": {**raw, "machine": "m, load 7.5"}})
     assert "does not" not in text and "cannot be made" in paper_page.text_of([table], {"a": {**raw, "results": {}}})
     assert "failed: boom" in paper_page.text_of([table], {"a": {"failed": "boom", **{k: raw[k] for k in raw if k != "results"}}})
