@@ -1,4 +1,4 @@
-/* tensor_file.h: the structs behind rill/safetensors.h, shared by the readers of safetensors and of CTranslate2's
+/* tensor_file.h: the structs of rill/safetensors.h, shared by the readers of safetensors and of CTranslate2's
  * model.bin.
  *
  * A part is one file of a model. The reader of a format turns a part's header into entries. After opening, an

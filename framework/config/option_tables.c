@@ -160,6 +160,8 @@ static const struct {
     {"setting", "sampling", "to sample, set num-samples to the number of outputs; otherwise leave it out"},
     {"setting", "early-stopping",
      "set stop to count for true of transformers, bound for false, bound-max for never; like hf sets its defaults"},
+    {"setting", "script", "the command loads a script by --plugin FILE.lua, and a run file by --config FILE.lua"},
+    {"setting", "lua", "the command loads a script by --plugin FILE.lua, and a run file by --config FILE.lua"},
     {"setting", "unk-penalty", "set unknown-penalty"},
     {"setting", "greedy", "set method to greedy"},
     {"setting", "unnormalized", "set length-penalty to 0"},

@@ -175,8 +175,8 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
-/* Give each of n live hypotheses a node of its own, with one reference. hyp_pool_reserve_nodes() must have made room. node: [n] receives
- * the ids. */
+/* Give each of n live hypotheses a node of its own, with one reference. hyp_pool_reserve_nodes() must have been called
+ * for n nodes. node: [n] receives the ids. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
 /* Call this when the states of n hypotheses are computed: their references to their state_parents' nodes are released. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);

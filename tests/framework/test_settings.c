@@ -330,6 +330,8 @@ static void aliases_set_the_option(void **state)
     expect_mention("did you mean \"num-beams\"?");
     assert_int_equal(rill_settings_set(ctx, &s, "max_len_b", "7"), RILL_ERR_OPTION);
     expect_mention("fairseq's ax + b");
+    assert_int_equal(rill_settings_set(ctx, &s, "script", "own.lua"), RILL_ERR_OPTION);
+    expect_mention("--plugin FILE.lua");
 }
 
 static void names_in_messages_have_the_style_of_the_source(void **state)
