@@ -88,8 +88,9 @@ static rill_status apply_strip(const rill_normalizer *t, const char *text, size_
     size_t from = 0, n;
     while (t->strip_left && (n = rill_white_space_length(text + from, length - from)) > 0) from += n;
     while (t->strip_right && length > from) {
-        const size_t last = rill_utf8_prev(text, length);
-        if (rill_white_space_length(text + last, length - last) == 0) break;
+        /* a character map may leave bytes that are no character: a space is cut off only if nothing is between it and the end */
+        const size_t last = from + rill_utf8_prev(text + from, length - from);
+        if (rill_white_space_length(text + last, length - last) != length - last) break;
         length = last;
     }
     return rill_text_append(out, text + from, length - from);
@@ -245,14 +246,13 @@ size_t rill_byte_word(const char *text, size_t length)
 /* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
 
 /* Number of bytes, at least 1, that one U+FFFD replaces: those that begin a well-formed character and lack the rest.
- * The lowest or highest continuation byte completes it. */
+ * From the third byte on, any continuation byte completes it. */
 static size_t broken_length(const char *bytes, size_t length)
 {
     for (size_t n = length < 3 ? length : 3; n > 1; n--) {
-        char low[] = "\x80\x80\x80\x80", high[] = "\xBF\xBF\xBF\xBF";
-        memcpy(low, bytes, n);
-        memcpy(high, bytes, n);
-        if (rill_utf8_length(low, 4) > n || rill_utf8_length(high, 4) > n) return n;
+        char whole[] = "\x80\x80\x80\x80";
+        memcpy(whole, bytes, n);
+        if (rill_utf8_length(whole, 4) > n) return n;
     }
     return 1;
 }

@@ -437,6 +437,7 @@ void rill_input_warn(rill_input *input, const char *format, ...)
 
 rill_status rill_text_append(rill_text *text, const char *bytes, size_t length)
 {
+    if (length >= SIZE_MAX - text->length) return rill_fail_memory(text->ctx, SIZE_MAX, "a text");
     RILL__TRY(RILL__GROW(text->ctx, text->data, text->capacity, text->length + length + 1, "a text"));
     if (length > 0) memcpy(text->data + text->length, bytes, length);
     text->length += length;

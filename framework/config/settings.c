@@ -118,7 +118,10 @@ const char *rill_settings_get(const rill_settings *from, const rill_option *opti
 {
     rill_settings own;
     const rill_settings *settings = &own;
-    if (rill__settings_copy(NULL, &own, from) < 0) rill_settings_default(&own);
+    if (from->struct_size == sizeof own)
+        settings = from;
+    else if (rill__settings_copy(NULL, &own, from) < 0)
+        rill_settings_default(&own);
     if (option->offset == offsetof(rill_settings, method))
         snprintf(out, RILL_OPTION_MAX, "%.*s", RILL_OPTION_MAX - 1, settings->method);
     else if (option->offset == offsetof(rill_settings, top_k) && settings->top_k == INT_MAX)

@@ -280,8 +280,9 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     }
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;
     if (status >= 0 && !it->timed_out) {
-        const rill_status scorer_status = engine_scorers_review(e, slot);
-        if (scorer_status == RILL_AGAIN) return search_again(e, slot);
+        rill_status scorer_status = engine_scorers_review(e, slot);
+        if (scorer_status == RILL_AGAIN) scorer_status = search_again(e, slot);
+        if (scorer_status == RILL_AGAIN) return RILL_AGAIN;
         if (scorer_status < 0 && !engine_is_input_error(scorer_status)) return scorer_status;
         status = scorer_status;
     }

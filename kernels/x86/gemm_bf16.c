@@ -115,7 +115,7 @@ static void multiply(const rill_gemm *g, rill_pool *pool)
     size_t chunks = (g->rows + RILL_QUANT_ROWS - 1) / RILL_QUANT_ROWS;
     for (size_t count; chunks > 0; chunks--, job.begin += count) {
         count = (g->rows - job.begin) / chunks;
-        if (!g->reuse_quantised) rill_parallel_for(pool, round_rows, &job, count, (double)k * 1.0 / VL);
+        if (!g->reuse_quantised) rill_parallel_for(pool, round_rows, &job, count, (double)k / VL);
         run_gemm(g, &tiles, &rows, job.begin, count, RATE, pool);
     }
 }
