@@ -80,12 +80,15 @@ static rill_status run(request_trace *t)
     return status;
 }
 
-static char *read_back(request_trace *t)
+/* Give the job the text of the trace. */
+static rill_status read_back(request_trace *t)
 {
     rill_text text = {.ctx = t->ctx};
-    char *trace = rill_file_read(&text, t->path, RILL_FILE_TEXT_MAX) < 0 ? NULL : strdup(text.data);
+    rill_status status = rill_file_read(&text, t->path, RILL_FILE_TEXT_MAX);
+    if (status >= 0 && !(t->job->trace = strdup(text.data)))
+        status = rill_fail(t->ctx, RILL_ERR_MEMORY, "out of memory: a trace");
     rill_text_clear(&text);
-    return trace;
+    return status;
 }
 
 static void end_trace(request_trace *t)
@@ -105,11 +108,11 @@ static void *run_trace(void *user)
 {
     request_trace *t = user;
     job *j = t->job;
-    const rill_status status = run(t);
-    j->trace = status >= 0 ? read_back(t) : NULL;
+    rill_status status = run(t);
+    if (status >= 0) status = read_back(t);
     while (j->n_done < j->n) /* no other thread sets results at this point */
         job_set_result(&j->input[j->n_done], status,
-                       j->trace ? json_null() : cli_result_error(status, rill_error(t->ctx)));
+                       status >= 0 ? json_null() : cli_result_error(status, rill_error(t->ctx)));
     end_trace(t);
     return NULL;
 }
