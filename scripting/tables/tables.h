@@ -15,6 +15,10 @@ typedef enum script_kind { SCRIPT_HEURISTIC, SCRIPT_SCORER, SCRIPT_SCHEDULER, SC
 /* maximum size in bytes of the name of a heuristic, scorer, scheduler or domain, with its NUL */
 enum { SCRIPT_NAME_MAX = 48 };
 
+/* The members that the structs of all plugins have, of the type `type`, for a plugin `t` with a name and a summary. */
+#define SCRIPT_PLUGIN(type, t) \
+    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(type), .name = (t)->name, .summary = (t)->summary
+
 /* Return the struct of the registered plugin or domain with this kind and name; NULL if there is none. */
 const void *script_find(const rill_context *ctx, script_kind kind, const char *name);
 
