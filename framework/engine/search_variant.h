@@ -113,4 +113,10 @@ static inline rill_status variants_check(rill_context *ctx, const chain *c, cons
     return RILL_OK;
 }
 
+/* certify.c: returns an upper bound on the final score of a hypothesis of the item's current length. */
+double certify_bound(const chain *c, const item *it, double path_score, int32_t phases);
+
+/* Bytes of a prefix in the frontier of exact search (exact.c). */
+enum { EXACT_ENTRY_BYTES = 32 };
+
 #endif
