@@ -8,8 +8,7 @@
  * hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain* is the code of a
  * kind of model: a table of functions such as encode(), step() and score(). A *phase* is a part of a timestep with its own step() and
  * score(); most domains have one. */
-#ifndef RILL_ENGINE_INTERNAL_H
-#define RILL_ENGINE_INTERNAL_H
+#pragma once
 
 #include "chain.h"
 #include "input_queue.h"
@@ -488,5 +487,3 @@ rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status f
 /* Copy a caller's setup. A program built against an older version has shorter structs.
  *   RILL_OK · RILL_ERR_ABI */
 rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from);
-
-#endif

@@ -6,8 +6,7 @@
  * each variant that keeps data.
  *
  * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
-#ifndef RILL_SEARCH_VARIANT_H
-#define RILL_SEARCH_VARIANT_H
+#pragma once
 
 #include "timestep.h"
 
@@ -118,5 +117,3 @@ double certify_bound(const chain *c, const item *it, double path_score, int32_t 
 
 /* Bytes of a prefix in the frontier of exact search (exact.c). */
 enum { EXACT_ENTRY_BYTES = 32 };
-
-#endif

@@ -17,8 +17,7 @@
  *
  * Spaces may stand between words. Arguments have no names. Functions with "..." cannot be called. This code does not depend on Lua, so
  * it is fuzzed alone. */
-#ifndef RILL_SCRIPTING_SIGNATURE_H
-#define RILL_SCRIPTING_SIGNATURE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ const char *signature_type_name(signature_type type);
 /* Write the signature in its shortest spelling; SIGNATURE_TEXT bytes hold any signature. Parsing the result gives
  * the same signature. */
 void signature_write(const signature *s, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* limits.h: resource limits of a script. Private header of scripting/state. */
-#ifndef RILL_SCRIPTING_LIMITS_H
-#define RILL_SCRIPTING_LIMITS_H
+#pragma once
 
 #include "state.h"
 
@@ -72,5 +71,3 @@ void script_open_work(lua_State *L);
 
 /* Replace find, match, gmatch and gsub in the table on top of the stack by those of pattern.c. */
 void script_open_patterns(lua_State *L);
-
-#endif

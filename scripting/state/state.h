@@ -11,8 +11,7 @@
  *     script_charge() stops a call that exceeds its time limit.
  *   - Arrays over engine memory carry the stamp of the engine's call. Using an array after its call has returned is an
  *     error. */
-#ifndef RILL_SCRIPTING_STATE_H
-#define RILL_SCRIPTING_STATE_H
+#pragma once
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -198,5 +197,3 @@ int script_compile(lua_State *L, const char *text, size_t length, const char *na
 void script_open_libraries(lua_State *L);
 void script_open_names(lua_State *L);   /* defined in sandbox.c: adds rill.names */
 void script_protect_rill(lua_State *L); /* defined in sandbox.c: called last, makes `rill` read-only and pops it */
-
-#endif

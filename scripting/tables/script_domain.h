@@ -4,8 +4,7 @@
  * encode(), step() and score() get the rows of a whole timestep, as in rill/domain.h, and the script manages the states.
  *
  * Invariant: only close() releases a model's references and C memory, also after Lua errors. */
-#ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H
-#define RILL_SCRIPTING_SCRIPT_DOMAIN_H
+#pragma once
 
 #include "rill/carve.h"
 #include "tables.h"
@@ -153,5 +152,3 @@ static inline int domain_has(const script_model *m, domain_function function)
 {
     return m->domain->function[function] != LUA_NOREF;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * callbacks cast it. A script_instance holds the value that the script's `create` returned for one engine.
  *
  * Ownership: script_tables belong to their script and are freed with it. Instances belong to the caller of create(). */
-#ifndef RILL_SCRIPTING_TABLES_H
-#define RILL_SCRIPTING_TABLES_H
+#pragma once
 
 #include "arrays/arrays.h"
 
@@ -147,5 +146,3 @@ rill_status script_default_refill(void *self, const rill_sched_view *view, int32
 
 /* Write the name of an option to `out` with "_" in place of "-", as in "max_items". Returns `out`. */
 const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX]);
-
-#endif
