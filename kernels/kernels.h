@@ -33,8 +33,7 @@
  * Misuse (NULL where a pointer is required, width 0) is asserted in debug builds, undefined otherwise.
  *
  * Stability: internal to rill; members are appended to structs, never reordered, within one ABI number. */
-#ifndef RILL_KERNELS_H
-#define RILL_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -361,6 +360,4 @@ double rill_clock(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -9,8 +9,7 @@
  * never split, neither between threads nor between accumulators.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
-#ifndef RILL_KERNELS_VECTOR_GEMM_H
-#define RILL_KERNELS_VECTOR_GEMM_H
+#pragma once
 
 #include <assert.h>
 #include <string.h>
@@ -327,5 +326,3 @@ static inline void run_quantised(quant_job *q, const tile_set *tiles, rill_range
         q->begin += count;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* vec_avx2.h: the primitives of vector/vec.h in AVX2 and FMA. vec_avx512.h has the same for AVX-512; vec_words.h has
  * those common to both. */
-#ifndef RILL_KERNELS_VEC_AVX2_H
-#define RILL_KERNELS_VEC_AVX2_H
+#pragma once
 
 #include <immintrin.h>
 #include <stddef.h>
@@ -134,5 +133,3 @@ static inline int32_t vi_hmax(vi x)
     max = _mm_max_epi32(max, _mm_shuffle_epi32(max, 0x4e));
     return _mm_cvtsi128_si32(_mm_max_epi32(max, _mm_shuffle_epi32(max, 0xb1)));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* vec_avx512.h: the primitives of vector/vec.h in AVX-512 (F, BW, DQ, VL). vec_avx2.h has the same for AVX2;
  * vec_words.h has those common to both. */
-#ifndef RILL_KERNELS_VEC_AVX512_H
-#define RILL_KERNELS_VEC_AVX512_H
+#pragma once
 
 #include <immintrin.h>
 #include <stddef.h>
@@ -139,5 +138,3 @@ static inline int32_t vi_hmax(vi x)
 {
     return _mm512_reduce_max_epi32(x);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *   RILL_MM(op)      the intrinsic of that name for this width
  *   RILL_MM_INT(op)  the same for an intrinsic on whole integer vectors (_si256, _si512)
  *   RILL_MM_COMPARE  the intrinsic that compares floats and returns a vm, which has the operators & and | */
-#ifndef RILL_KERNELS_VEC_WORDS_H
-#define RILL_KERNELS_VEC_WORDS_H
+#pragma once
 
 /* ---- four floats ---- */
 
@@ -141,5 +140,3 @@ static inline vf v_low_bits_as_exponent(vf x)
 {
     return (vf)RILL_MM(slli_epi32)((vi)x, 23);
 }
-
-#endif
