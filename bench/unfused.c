@@ -104,19 +104,16 @@ void bench_unfused_best(const rill_best *b, rill_pool *pool)
 {
     static rill_kernels k;
     const size_t all = b->rows * b->symbols;
-    float *x = matrix(all + 2 * b->rows + b->n_best), *row_max = x + all, *norm = row_max + b->rows,
-          *own = norm + b->rows;
+    float *x = matrix(all + 2 * b->rows), *row_max = x + all, *norm = row_max + b->rows;
     (void)pool;
     if (k.exp == NULL) rill_kernels_init(&k, RILL_ISA_ALL);
-    const int normalise = b->logp != NULL || b->log_norm != NULL;
     add_bias(b, x);
-    for (size_t r = 0; r < b->rows && normalise; r++) row_max[r] = maximum(x + r * b->symbols, b->symbols);
-    for (size_t r = 0; r < b->rows && normalise; r++)
-        norm[r] = row_max[r] + logf(exp_sum(&k, x + r * b->symbols, b->symbols, row_max[r]));
-    for (size_t r = 0; r < b->rows && normalise; r++)
-        for (size_t v = 0; v < b->symbols; v++) x[r * b->symbols + v] -= norm[r];
+    for (size_t r = 0; r < b->rows; r++) row_max[r] = maximum(x + r * b->symbols, b->symbols);
     for (size_t r = 0; r < b->rows; r++)
-        put_best(b, r, x + r * b->symbols, b->logp != NULL ? b->logp + r * b->ld_out : own);
+        norm[r] = row_max[r] + logf(exp_sum(&k, x + r * b->symbols, b->symbols, row_max[r]));
+    for (size_t r = 0; r < b->rows; r++)
+        for (size_t v = 0; v < b->symbols; v++) x[r * b->symbols + v] -= norm[r];
+    for (size_t r = 0; r < b->rows; r++) put_best(b, r, x + r * b->symbols, b->logp + r * b->ld_out);
     if (b->log_norm != NULL) memcpy(b->log_norm, norm, b->rows * sizeof *norm);
 }
 

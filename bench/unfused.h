@@ -4,7 +4,7 @@
 
 #include "kernels.h"
 
-/* The same as rill_kernels.best, in passes over a matrix of all rows; log_norm and logp agree up to their last
+/* The same as rill_kernels.best without `raw`, in passes over a matrix of all rows; log_norm and logp agree up to their last
  * digits. One thread. */
 void bench_unfused_best(const rill_best *b, rill_pool *pool);
 

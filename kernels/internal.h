@@ -18,8 +18,7 @@
  *
  * Kernels walk blocks in panels of up to 4, split as evenly as possible so that every panel fills the vector unit.
  * Panels are an iteration order, not part of the layout. */
-#ifndef RILL_KERNELS_INTERNAL_H
-#define RILL_KERNELS_INTERNAL_H
+#pragma once
 
 #include <string.h>
 
@@ -214,5 +213,3 @@ void rill_kernels_init_avx512bf16(rill_kernels *k);
 void rill_kernels_init_neon(rill_kernels *k);
 void rill_kernels_init_neon_dotprod(rill_kernels *k);
 void rill_kernels_init_neon_i8mm(rill_kernels *k);
-
-#endif

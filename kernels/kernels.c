@@ -19,18 +19,31 @@
 #endif
 #endif
 
+#if defined(RILL_KERNELS_X86)
+#define X86(set) rill_kernels_init_##set
+#else
+#define X86(set) NULL
+#endif
+#if defined(RILL_KERNELS_ARM)
+#define ARM(set) rill_kernels_init_##set
+#else
+#define ARM(set) NULL
+#endif
+
+/* The instruction sets: name, the sets that a processor must have, function that puts its kernels in the table; NULL: not compiled. */
 static const struct {
     const char *name;
     rill_isa_mask mask;
+    void (*init)(rill_kernels *k);
 } sets[] = {
-    {"ref", RILL_ISA_REF},
-    {"avx2", RILL_ISA_AVX2},
-    {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512},
-    {"avx512vnni", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI},
-    {"avx512bf16", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI | RILL_ISA_AVX512_BF16},
-    {"neon", RILL_ISA_NEON},
-    {"neon-dotprod", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD},
-    {"neon-i8mm", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD | RILL_ISA_NEON_I8MM},
+    {"ref", RILL_ISA_REF, rill_kernels_init_ref},
+    {"avx2", RILL_ISA_AVX2, X86(avx2)},
+    {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512, X86(avx512)},
+    {"avx512vnni", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI, X86(avx512vnni)},
+    {"avx512bf16", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI | RILL_ISA_AVX512_BF16, X86(avx512bf16)},
+    {"neon", RILL_ISA_NEON, ARM(neon)},
+    {"neon-dotprod", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD, ARM(neon_dotprod)},
+    {"neon-i8mm", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD | RILL_ISA_NEON_I8MM, ARM(neon_i8mm)},
 };
 
 const char *rill_isa_name(size_t i)
@@ -74,29 +87,8 @@ rill_isa_mask rill_cpu_isa(void)
 void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 {
     const rill_isa_mask use = mask & rill_cpu_isa();
-    rill_kernels_init_ref(k);
-    k->gemm = rill_gemm_ref;
-    k->attention = rill_attention_f32_ref;
-    k->best = rill_best_f32_ref;
-#if defined(RILL_KERNELS_X86)
-    if (!(use & RILL_ISA_AVX2)) return;
-    rill_kernels_init_avx2(k);
-    if (!(use & RILL_ISA_AVX512)) return;
-    rill_kernels_init_avx512(k);
-    if (!(use & RILL_ISA_AVX512_VNNI)) return;
-    rill_kernels_init_avx512vnni(k);
-    if (!(use & RILL_ISA_AVX512_BF16)) return;
-    rill_kernels_init_avx512bf16(k);
-#elif defined(RILL_KERNELS_ARM)
-    if (!(use & RILL_ISA_NEON)) return;
-    rill_kernels_init_neon(k);
-    if (!(use & RILL_ISA_NEON_DOTPROD)) return;
-    rill_kernels_init_neon_dotprod(k);
-    if (!(use & RILL_ISA_NEON_I8MM)) return;
-    rill_kernels_init_neon_i8mm(k);
-#else
-    (void)use;
-#endif
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (sets[i].init != NULL && (use & sets[i].mask) == sets[i].mask) sets[i].init(k);
 }
 
 void rill_run_rows(const rill_kernels *k, rill_op_kind kind, const rill_row_call *call, rill_pool *pool)

@@ -33,8 +33,7 @@
  * Misuse (NULL where a pointer is required, width 0) is asserted in debug builds, undefined otherwise.
  *
  * Stability: internal to rill; members are appended to structs, never reordered, within one ABI number. */
-#ifndef RILL_KERNELS_H
-#define RILL_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -279,15 +278,16 @@ typedef struct rill_attention {
  *   log_norm   = log(sum over all v of exp(x(v)))
  *   logp(v)    = x(v) - log_norm
  * The result is the B best v by logp, ties by smaller v, among those with logp(v) > -infinity and legal(r, v). x and
- * log_norm give any symbol's logp to the bit. If both logp and log_norm are NULL, symbols are ranked by x.
+ * log_norm give any symbol's logp to the bit. With `raw` there is no softmax: log_norm is 0 and logp(v) is x(v).
  *   -infinity in x     the symbol is not returned and adds nothing to the sum
  *   not legal          the symbol is not returned but counts in the sum (normalised over all symbols)
  *   nothing to return  count 0; log_norm is -infinity if all x are -infinity
  *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
- * Cost: B <= 24 is cheap. B in the hundreds without logp costs B log(V/B) * B. */
+ */
 typedef struct rill_best {
     size_t rows, symbols; /* R, number of rows; V, number of symbols, less than 2^31 */
     size_t n_best;        /* B, number of best symbols wanted for each row; at least 1, may exceed V */
+    int raw;              /* nonzero: no softmax */
     rill_operand logits;  /* [R, V] logits */
     const float *bias;    /* [V] added to each row's logits; NULL: no bias */
     /* [R, V] added to the logits before the softmax; may be absent. A row with a negative index gets nothing added */
@@ -299,7 +299,7 @@ typedef struct rill_best {
     /* [R] number of each row's bit set in `legal`, negative: all symbols are legal for this row; NULL: row r has bit set r */
     const int32_t *legal_index;
     int32_t *ids;    /* [R, B] output: each row's best symbols, best first; entries from counts[r] on are not written */
-    float *logp;     /* [R, B] output: their log-probabilities; NULL: not wanted */
+    float *logp;     /* [R, B] output: their log-probabilities */
     size_t ld_out;   /* elements from one row of ids and logp to the next, at least B */
     int32_t *counts; /* [R] output: number of symbols found for each row, at most min(B, V) */
     float *log_norm; /* [R] output: log_norm of each row; NULL: not wanted */
@@ -360,6 +360,4 @@ double rill_clock(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

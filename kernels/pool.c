@@ -29,9 +29,9 @@
 #include <unistd.h>
 #endif
 
-#define SPIN_NS 50000 /* nanoseconds that a thread spins before it sleeps: about the cost of a wake-up */
-#define SPIN_LOOKS 32 /* spin iterations between two reads of the clock */
-#define LINE 64       /* bytes of a cache line: separates words that different threads write */
+#define SPIN_SECONDS 50e-6 /* time that a thread spins before it sleeps: about the cost of a wake-up */
+#define SPIN_LOOKS 32      /* spin iterations between two reads of the clock */
+#define LINE 64            /* bytes of a cache line: separates words that different threads write */
 
 struct rill_pool {
     _Alignas(LINE) _Atomic uint64_t work; /* generation << 32 | number of unclaimed chunks */
@@ -58,20 +58,13 @@ static void pause_briefly(void)
 #endif
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Sleep while *word == seen. Spurious returns are possible. */
 static void word_wait(_Atomic uint32_t *word, uint32_t seen)
 {
 #if defined(__linux__)
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 #else
-    const struct timespec nap = {0, SPIN_NS};
+    const struct timespec nap = {0, (long)(1e9 * SPIN_SECONDS)};
     if (atomic_load(word) == seen) nanosleep(&nap, NULL);
 #endif
 }
@@ -108,11 +101,11 @@ static int claim_all(rill_pool *pool)
 /* Wait until every chunk is done. All chunks are claimed by now, so each unfinished one has a thread that runs it. */
 static void wait_done(rill_pool *pool, uint32_t chunks)
 {
-    const int64_t until = now_ns() + SPIN_NS;
+    const double until = rill_clock() + SPIN_SECONDS;
     for (unsigned i = 1;; i++) {
         if (atomic_load(&pool->done) == chunks) return;
         pause_briefly();
-        if (i % SPIN_LOOKS == 0 && now_ns() > until) break;
+        if (i % SPIN_LOOKS == 0 && rill_clock() > until) break;
     }
     atomic_store(&pool->caller_sleeps, 1);
     for (uint32_t seen; (seen = atomic_load(&pool->done)) != chunks;) word_wait(&pool->done, seen);
@@ -128,11 +121,11 @@ static int has_work(rill_pool *pool)
 
 static int spin_for_work(rill_pool *pool)
 {
-    const int64_t until = now_ns() + SPIN_NS;
+    const double until = rill_clock() + SPIN_SECONDS;
     for (unsigned i = 1;; i++) {
         if (has_work(pool)) return 1;
         pause_briefly();
-        if (i % SPIN_LOOKS == 0 && now_ns() > until) return 0;
+        if (i % SPIN_LOOKS == 0 && rill_clock() > until) return 0;
     }
 }
 

@@ -1,6 +1,5 @@
 /* Declarations shared by the framework's files: the context and small helpers. Not installed. */
-#ifndef RILL_INTERNAL_H
-#define RILL_INTERNAL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -223,5 +222,3 @@ static inline double rill__no_bonus(const void *self, double *end)
         rill_status try_status = (call);       \
         if (try_status < 0) return try_status; \
     } while (0)
-
-#endif

@@ -6,7 +6,8 @@
  *     score     the best choices (next actions) of each row (topk.c)
  *     merge     an item's best children (merge.c)                          lines 14-15
  *     prune     heuristics drop children (chain.c)                         line 16
- *     commit    the remaining children are the item's new beam, or the item stops (commit.c, stop_criteria.c)
+ *     commit    the remaining children are the item's new beam, or the item stops (commit.c,
+ *               stop_criteria_and_length_penalty.c)
  *     finish    results of items that have stopped (finish.c)              lines 17-18
  *
  * If a domain decodes in several phases, expand to commit run once per phase. If a domain scores asynchronously (domain.h), up to two

@@ -2,8 +2,7 @@
  *
  * A link of the chain is one heuristic or scorer of the setup. An item uses one instance of each link: the setup's, or one with the
  * arguments of its request. Items with equal arguments share an instance. */
-#ifndef RILL_CHAIN_H
-#define RILL_CHAIN_H
+#pragma once
 
 #include "internal.h"
 #include "rill/engine.h"
@@ -54,5 +53,3 @@ void chain_release(chain *c, chain_instance *const *instances);
 /* Create an instance that is not shared, and destroy an instance. */
 rill_status chain_create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self);
 void chain_destroy_instance(const chain_link *link, void *self);
-
-#endif

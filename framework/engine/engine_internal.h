@@ -8,8 +8,7 @@
  * hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain* is the code of a
  * kind of model: a table of functions such as encode(), step() and score(). A *phase* is a part of a timestep with its own step() and
  * score(); most domains have one. */
-#ifndef RILL_ENGINE_INTERNAL_H
-#define RILL_ENGINE_INTERNAL_H
+#pragma once
 
 #include "chain.h"
 #include "input_queue.h"
@@ -306,8 +305,8 @@ void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t 
 /* chain.c: each heuristic, in order, drops candidates from the arrays. t->candidates.stop[i] is set to 1 if a heuristic stops item i. */
 rill_status engine_prune(rill_engine *e, timestep *t);
 
-/* stop_criteria.c: when a hypothesis may end or become an output, and when an item stops (steps 4, 6 and 7 of "One timestep of one item,
- * exactly" in docs/algorithms.md). */
+/* stop_criteria_and_length_penalty.c: when a hypothesis may end or become an output, and when an item stops (steps 4, 6 and 7 of "One
+ * timestep of one item, exactly" in docs/algorithms.md). */
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
 /* Returns the length limit of an input's hypotheses, in actions: from the settings, else the larger of the input's (or the domain's) limit
@@ -488,5 +487,3 @@ rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status f
 /* Copy a caller's setup. A program built against an older version has shorter structs.
  *   RILL_OK · RILL_ERR_ABI */
 rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from);
-
-#endif

@@ -16,8 +16,7 @@
  * entries and outputs that refer to it. In parent mode a hyp without a state yet (HYP_NOT_STEPPED) holds a reference to the node of
  * state_parent, the hyp from whose state it will be computed. Freed nodes wait in `freed_nodes` until they have been passed to the domain's
  * free(), and only then are reused. */
-#ifndef RILL_HYP_POOL_H
-#define RILL_HYP_POOL_H
+#pragma once
 
 #include "internal.h"
 #include "rill/scorer.h"
@@ -182,5 +181,3 @@ void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
 /* Make the nodes in `freed_nodes` available for reuse. Call this after they have been passed to the domain's free(). */
 void hyp_pool_recycle_nodes(hyp_pool *f);
-
-#endif

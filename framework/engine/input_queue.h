@@ -14,8 +14,7 @@
  * Results never wait for free capacity, so an engine can always finish its inputs.
  *
  * Functions lock the queue's lock, unless their comments say that the caller holds it. */
-#ifndef RILL_INPUT_QUEUE_H
-#define RILL_INPUT_QUEUE_H
+#pragma once
 
 #include "requests.h"
 #include "rill/carve.h"
@@ -227,5 +226,3 @@ void input_queue_put(input_queue *q, result_record *record);
 /* Make the failed result of an input, with this status and message. RILL_OK · RILL_ERR_MEMORY */
 rill_status input_queue_put_failed(input_queue *q, input_taker *taker, const queued_input *in, rill_status status,
                                    const char *message);
-
-#endif

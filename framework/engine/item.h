@@ -3,8 +3,7 @@
  * A slot is the index of an item, and the id of its encoder memory in the domain. A slot is free, ready (encoded, waiting for admission) or
  * in flight, except while its input is being encoded. Data that each timestep reads for all items is stored in separate arrays, because the
  * item structs would miss the CPU cache. */
-#ifndef RILL_ITEM_H
-#define RILL_ITEM_H
+#pragma once
 
 #include "hyp_pool.h"
 #include "requests.h"
@@ -187,5 +186,3 @@ void running_copy(running_items *list, int32_t to, const running_items *other, i
 void running_remove(running_items *f, items *all, int32_t place);
 /* Move the running item at index `from` to the lower or equal index `to`, whose item has left. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);
-
-#endif

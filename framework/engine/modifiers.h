@@ -1,7 +1,6 @@
 /* Collects the bonuses, bans and limits of scorers and settings for a score call, and builds the table that topk.c applies. Memory is
  * reused. */
-#ifndef RILL_MODIFIERS_H
-#define RILL_MODIFIERS_H
+#pragma once
 
 #include "internal.h"
 #include "rill/carve.h"
@@ -177,5 +176,3 @@ void bad_words_finish(bad_words *f, rill_context *ctx);
 rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);
 /* Returns a class of hyps[h] for cube pruning: bad words ban the same next actions in a class. 0: none. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h);
-
-#endif

@@ -1,6 +1,5 @@
 /* Requests: the settings of single inputs, kept from submission until the result. */
-#ifndef RILL_REQUESTS_H
-#define RILL_REQUESTS_H
+#pragma once
 
 #include "chain.h"
 
@@ -62,5 +61,3 @@ void request_free(request *r);
 /* Messages in results of inputs that were cancelled, or whose deadline passed while they waited. */
 #define MESSAGE_CANCELLED "cancelled"
 #define MESSAGE_DEADLINE "the deadline passed before the input was decoded"
-
-#endif

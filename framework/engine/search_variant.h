@@ -6,8 +6,7 @@
  * each variant that keeps data.
  *
  * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
-#ifndef RILL_SEARCH_VARIANT_H
-#define RILL_SEARCH_VARIANT_H
+#pragma once
 
 #include "timestep.h"
 
@@ -113,4 +112,8 @@ static inline rill_status variants_check(rill_context *ctx, const chain *c, cons
     return RILL_OK;
 }
 
-#endif
+/* certify.c: returns an upper bound on the final score of a hypothesis of the item's current length. */
+double certify_bound(const chain *c, const item *it, double path_score, int32_t phases);
+
+/* Bytes of a prefix in the frontier of exact search (exact.c). */
+enum { EXACT_ENTRY_BYTES = 32 };

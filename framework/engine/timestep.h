@@ -3,8 +3,7 @@
  *
  * Scratch memory is reused, and grows in groups of arrays of one length. If the domain scores asynchronously there are two timesteps
  * (beam_search.c), and arrays of a call in progress do not move. */
-#ifndef RILL_TIMESTEP_H
-#define RILL_TIMESTEP_H
+#pragma once
 
 #include "item.h"
 #include "rill/stats.h"
@@ -209,5 +208,3 @@ static inline topk_choice timestep_ended_choice(const beam_entry *entry)
 {
     return (topk_choice){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};
 }
-
-#endif

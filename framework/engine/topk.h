@@ -4,8 +4,7 @@
  * Once per phase: topk_begin(), then for each part of the rows topk_request_part(), the domain's score(), topk_take_result(). Then merging
  * reads `choices`, and `error` says whether they were valid. Without modifiers `choices` is the domain's own result, checked only as far as
  * merging reads it. Memory is reused. */
-#ifndef RILL_TOPK_H
-#define RILL_TOPK_H
+#pragma once
 
 #include <float.h>
 
@@ -135,5 +134,3 @@ static inline int topk_next(topk *s, int32_t row, int32_t i, topk_choice *out)
     s->choices.count[row] = i;
     return 0;
 }
-
-#endif

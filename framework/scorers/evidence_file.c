@@ -227,11 +227,6 @@ const rill_evidence_kind *rill_evidence_kind_in_file(const rill_evidence *e)
     return &e->kind;
 }
 
-int64_t rill_evidence_inputs(const rill_evidence *e)
-{
-    return e->inputs;
-}
-
 rill_status rill_evidence_fits(const rill_evidence *e, const rill_evidence_kind *kind)
 {
     const rill_evidence_kind *own = &e->kind;

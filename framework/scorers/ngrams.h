@@ -5,8 +5,7 @@
  *     count[phase][level]   then for each phase and level: action[n] · posterior[n] · first[n + 1] (the last level has no `first`)
  *
  * The extensions of n-gram i are n-grams first[i] to first[i + 1] - 1 of the next level, ascending by last action. */
-#ifndef RILL_NGRAMS_H
-#define RILL_NGRAMS_H
+#pragma once
 
 #include "internal.h"
 #include "rill/evidence.h"
@@ -60,5 +59,3 @@ ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *co
 int ngrams_set_levels(rill_ngrams *g);
 /* Reserve n_words words; the table owns them. */
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words);
-
-#endif

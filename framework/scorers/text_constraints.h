@@ -4,8 +4,7 @@
  * A text has phrases separated by " ||| ". A scorer first sees the model at its first call, and tokenizes its phrases then. If that fails,
  * the run goes on: inputs that use the constraint are refused. If the domain can neither tokenize nor name actions, phrases are action ids
  * separated by spaces. */
-#ifndef RILL_TEXT_CONSTRAINTS_H
-#define RILL_TEXT_CONSTRAINTS_H
+#pragma once
 
 #include "internal.h"
 #include "rill/engine.h"
@@ -94,5 +93,3 @@ void trie_release(rill_context *ctx, trie *t); /* stop using a trie; NULL is all
 
 /* The child of `node` that `action` leads to; 0: there is none. */
 uint32_t trie_child(const trie *t, uint32_t node, int32_t action);
-
-#endif

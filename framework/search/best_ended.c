@@ -3,7 +3,6 @@
  * Without outputs, every ended hypothesis was dropped, so each is compared once, when its choice appears. The order is by final score, then
  * by timestep, rank of the parent and rank of the choice, earlier and lower first. */
 #include "engine_internal.h"
-#include "variants.h"
 
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */
 typedef struct ended_hypothesis {

@@ -17,7 +17,7 @@
  * Source: best-first search (Meister, Vieira and Cotterell 2020). The bound by the sum of unreturned probabilities is ours. */
 #include <math.h>
 
-#include "variants.h"
+#include "engine_internal.h"
 
 /* Fail if the settings, scorers or model make certificates impossible. */
 static rill_status check(rill_context *ctx, const chain *c, const rill_settings *settings, const rill_domain_info *info)

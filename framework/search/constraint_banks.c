@@ -6,7 +6,7 @@
  * belong to the last bank. */
 #include <stdlib.h>
 
-#include "variants.h"
+#include "engine_internal.h"
 
 /* Return the constraint bank of the child that `action` makes of a hypothesis with these rules. */
 static int32_t child_bank(const row_rules *rules, int32_t action)

@@ -2,7 +2,7 @@
  * since products of settings may exceed 64-bit integers. */
 #include <math.h>
 
-#include "variants.h"
+#include "engine_internal.h"
 
 /* Bytes of a choice in topk.h's choice_table, of a choice in the domain's result, and of the text of one action, estimated. */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };

@@ -13,7 +13,7 @@
  * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first index.
  *
  * Sections: memory · keys · equivalence classes · the second scoring pass · the variant. */
-#include "variants.h"
+#include "engine_internal.h"
 
 /* Data of cube pruning in one timestep. */
 typedef struct cube_pass {

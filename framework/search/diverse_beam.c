@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "variants.h"
+#include "engine_internal.h"
 
 /* Ends the linked list of the ranks of a group's hypotheses (group_chooser.next_rank). */
 enum { NO_RANK = -1 };

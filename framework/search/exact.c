@@ -18,7 +18,7 @@
  * Sections: the frontier · outputs · children · the batch · start and end. */
 #include <math.h>
 
-#include "variants.h"
+#include "engine_internal.h"
 
 extern const search_variant exact;
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "variants.h"
+#include "engine_internal.h"
 
 static uint64_t hash_mix(uint64_t x, uint64_t with)
 {

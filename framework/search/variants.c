@@ -1,6 +1,6 @@
 /* Lists the search variants in the order in which their hooks are called. constraint_banks is last: its reserve() reads sizes that the
  * others reserved. */
-#include "variants.h"
+#include "engine_internal.h"
 
 extern const search_variant cube_pruning, exact, certificates, best_ended, sampling, diverse_beam_search,
     constraint_banks;

@@ -1,7 +1,6 @@
 /* int8_neon.h: the int8 primitives of vector/gemm_u8s8.c with AArch64 dot products (sdot). Rows and weights are
  * signed bytes. A register holds the sums of four columns. */
-#ifndef RILL_KERNELS_INT8_NEON_H
-#define RILL_KERNELS_INT8_NEON_H
+#pragma once
 
 typedef int8_t element;
 #define PER_VECTOR 2
@@ -37,5 +36,3 @@ RILL_INLINE isum accumulate(isum sum, irow row, iweights w)
 {
     return vdotq_lane_s32(sum, w, row, 0);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * instruction adds the products of two rows, eight k and two columns to four sums.
  *
  * The sums of a pair of rows share registers until they are stored. An odd last row is computed twice. */
-#ifndef RILL_KERNELS_INT8_PAIRS_H
-#define RILL_KERNELS_INT8_PAIRS_H
+#pragma once
 
 #define MAX_PAIRS 3
 #define PAIRS(X) X(0, 0, 1) X(1, 2, 3) X(2, 4, 5)
@@ -61,5 +60,3 @@ RILL_INLINE void tile_of_pairs(const strip *s, const tile_rows *t, const int mr,
     PAIRS(PUT_PAIRS)
     store_products(s, t, sums, mr, nv);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A vector is two registers of four floats. Every primitive rounds and sums as on AVX2, so both instruction sets give
  * the same bits. */
-#ifndef RILL_KERNELS_VEC_NEON_H
-#define RILL_KERNELS_VEC_NEON_H
+#pragma once
 
 #include <arm_neon.h>
 #include <stddef.h>
@@ -337,5 +336,3 @@ static inline vf v_fold_heads(const vf x[2])
 
 #undef BOTH1
 #undef BOTH2
-
-#endif

@@ -9,8 +9,7 @@
  * to read or write. Indices are numbered per graph, without duplicates.
  *
  * Handles count from 1: handle h is element h - 1 of its array. Index spaces are the exception: 0 is RILL_ROWS. */
-#ifndef RILL_DEVICE_BACKEND_H
-#define RILL_DEVICE_BACKEND_H
+#pragma once
 
 #include "kernels.h"
 #include "rill/carve.h"
@@ -557,5 +556,3 @@ void dev_build_view(const dev_builder *b, rill_index_space space, int place, ril
 
 const char *dev_op_name(rill_op_kind kind);
 double dev_op_flops(rill_op_kind kind); /* flops for each float of the operation's operands */
-
-#endif

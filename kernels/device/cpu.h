@@ -4,8 +4,7 @@
  * share one layout of scratch memory. There is one scratch per thread; a span uses the first free scratch.
  *
  * Invariant: a row's results depend on that row alone, not on the spans and blocks. */
-#ifndef RILL_DEVICE_CPU_H
-#define RILL_DEVICE_CPU_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -146,5 +145,3 @@ void cpu_op_run(cpu_block *b, const dev_op *op);
 size_t cpu_choices_work_bytes(const cpu_run *run, const dev_op *op);
 void cpu_best(cpu_block *b, const dev_op *op);
 void cpu_mix(cpu_block *b, const dev_op *op);
-
-#endif

@@ -173,7 +173,9 @@ static void write_tags(const cpu_group *g, rill_best *best, size_t *used)
     const cpu_run *run = g->b->run;
     int32_t *to = (int32_t *)(uintptr_t)run->d.arguments->columns[column - 1];
     best->n_best = best->ld_out = 1;
+    best->raw = 1;
     best->ids = cpu_alloc_work(g->b, used, g->rows, sizeof *best->ids);
+    best->logp = cpu_alloc_work(g->b, used, g->rows, sizeof *best->logp);
     run->kernels->best(best, g->b->pool);
     for (size_t r = 0; r < g->rows; r++)
         to[dev_host_row(&g->b->d, g->space, g->first + r)] = g->first_action + (best->counts[r] > 0 ? best->ids[r] : 0);
@@ -200,31 +202,6 @@ static void write_choices(const cpu_group *g, const int32_t *ids, const float *l
     }
 }
 
-static int has_valid_logits(const rill_best *best, size_t r, size_t symbols)
-{
-    const float *x = rill_operand_row(&best->logits, r), *add = rill_operand_row(&best->add, r);
-    for (size_t v = 0; v < symbols; v++) {
-        const float z = x[v] + (best->bias != NULL ? best->bias[v] : 0.0f) + (add != NULL ? add[v] : 0.0f);
-        if (isnan(z) || z == INFINITY) return 0;
-    }
-    return 1;
-}
-
-/* Choose by logits, without softmax ("raw"). log_norm becomes 0, or NaN if the row has a NaN or +infinity. */
-static void choose_raw(const cpu_group *g, rill_best *best)
-{
-    float *norm = best->log_norm, *logp = best->logp;
-    best->log_norm = best->logp = NULL;
-    g->b->run->kernels->best(best, g->b->pool);
-    best->log_norm = norm;
-    best->logp = logp;
-    for (size_t r = 0; r < g->rows; r++) {
-        norm[r] = best->counts[r] > 0 || has_valid_logits(best, r, g->symbols) ? 0.0f : NAN;
-        for (size_t i = 0; logp != NULL && i < (size_t)best->counts[r]; i++)
-            logp[r * best->ld_out + i] = symbol_logp(best, r, (size_t)best->ids[r * best->ld_out + i]);
-    }
-}
-
 /* Find each row's top M and write them to the host's arrays, directly if the layouts agree. */
 static void write_best(const cpu_group *g, rill_best *best, size_t *used)
 {
@@ -234,17 +211,14 @@ static void write_best(const cpu_group *g, rill_best *best, size_t *used)
     const int direct = is_in_run_order(g) && g->id == NULL && g->first_action == 0 && s->max_choices > 0;
     best->n_best = max_row_choices(run);
     best->ld_out = direct ? (size_t)s->stride : best->n_best;
+    best->raw = g->op->as.best.raw;
     best->log_norm = cpu_alloc_work(g->b, used, g->rows, sizeof *best->log_norm);
     best->ids = direct ? s->action + row * best->ld_out
                        : cpu_alloc_work(g->b, used, g->rows * best->n_best, sizeof *best->ids);
-    if (s->max_choices > 0)
-        best->logp = direct ? s->logp + row * best->ld_out
-                            : cpu_alloc_work(g->b, used, g->rows * best->n_best, sizeof *best->logp);
+    best->logp = direct ? s->logp + row * best->ld_out
+                        : cpu_alloc_work(g->b, used, g->rows * best->n_best, sizeof *best->logp);
     if (direct) best->counts = s->count + row;
-    if (g->op->as.best.raw)
-        choose_raw(g, best);
-    else
-        run->kernels->best(best, g->b->pool);
+    run->kernels->best(best, g->b->pool);
     if (s->max_choices > 0 && !direct) write_choices(g, best->ids, best->logp, best->ld_out, best->counts);
     fill_picks(g, symbol_logp, best);
 }
@@ -355,8 +329,13 @@ static void lay_out_mixture(mixture *m, const cpu_group *g)
     m->logp = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->logp);
     m->count = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->count);
     m->invalid = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->invalid);
-    m->args = (rill_best){
-        .rows = g->rows, .symbols = g->symbols, .n_best = 1, .ids = m->action, .ld_out = m->n_best, .counts = m->count};
+    m->args = (rill_best){.rows = g->rows,
+                          .symbols = g->symbols,
+                          .n_best = 1,
+                          .ids = m->action,
+                          .logp = m->logp,
+                          .ld_out = m->n_best,
+                          .counts = m->count};
     set_group_legal(g, &used, &m->args);
 }
 
@@ -432,6 +411,7 @@ static void find_mixture_best(const mixture *m)
     const cpu_group *g = m->g;
     rill_best best = m->args;
     best.n_best = m->n_best;
+    best.raw = 1;
     best.logits = (rill_operand){.data = m->x, .ld = m->ld};
     for (size_t r = 0; r < g->rows; r++) max_over_models(m, r);
     g->b->run->kernels->best(&best, g->b->pool);
@@ -439,9 +419,6 @@ static void find_mixture_best(const mixture *m)
         for (size_t r = 0; r < g->rows; r++) mix_contenders(m, r);
         g->b->run->kernels->best(&best, g->b->pool);
     }
-    for (size_t r = 0; r < g->rows; r++)
-        for (size_t i = r * m->n_best; i < r * m->n_best + (size_t)m->count[r]; i++)
-            m->logp[i] = m->x[r * m->ld + (size_t)m->action[i]];
     write_choices(g, m->action, m->logp, m->n_best, m->count);
 }
 

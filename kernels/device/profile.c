@@ -2,7 +2,7 @@
  *
  * Flops and bytes are minimums: operands count once per row, weights once per block. Each thread has counters of its
  * own.
- * Sections: costs · counting · queries · runners. */
+ * Sections: costs · counting · runners. */
 #include <string.h>
 
 #include "backend.h"
@@ -124,8 +124,6 @@ void dev_profile_sum(rill_session *s)
     memset(s->thread_counter, 0, s->n_threads * s->n_counters * sizeof *s->thread_counter);
 }
 
-/* --- queries ------------------------------------------------------------------------------------------------------ */
-
 static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *op)
 {
     rill_weight_type type = RILL_WEIGHT_F32;
@@ -138,8 +136,16 @@ static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *
     return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
 }
 
-rill_status rill_session_profile(rill_session *s, int on)
+/* --- runners ------------------------------------------------------------------------------------------------------ */
+
+static rill_session *runner_session(const void *runner)
 {
+    return *(rill_session *const *)runner;
+}
+
+rill_status rill_runner_profile(void *runner, int on)
+{
+    rill_session *s = runner_session(runner);
     s->profiling = 0;
     if (!on) return RILL_OK;
     s->n_counters = first_counter(s->network, s->network->graph + s->network->n_graphs);
@@ -158,18 +164,12 @@ rill_status rill_session_profile(rill_session *s, int on)
     return RILL_OK;
 }
 
-int rill_session_profile_row(const rill_session *s, int32_t i, rill_op_profile *out)
+int rill_runner_profile_row(const void *runner, int32_t i, rill_op_profile *out)
 {
+    const rill_session *s = runner_session(runner);
     if (i < 0 || (size_t)i >= s->n_counters) return 0;
     *out = s->counter[i];
     return 1;
-}
-
-/* --- runners ------------------------------------------------------------------------------------------------------ */
-
-static rill_session *runner_session(const void *runner)
-{
-    return *(rill_session *const *)runner;
 }
 
 void rill_runner_drop(void *runner, int32_t slot)
@@ -177,31 +177,17 @@ void rill_runner_drop(void *runner, int32_t slot)
     rill_session_drop(runner_session(runner), slot);
 }
 
-void rill_session_graph_runs(const rill_session *s, rill_graph_runs *out)
+void rill_runner_graph_runs(const void *runner, rill_graph_runs *out)
 {
+    const rill_session *s = runner_session(runner);
     const dev_backend *backend = s->network->device->backend;
     *out = (rill_graph_runs){0};
     if (backend->graph_runs != NULL) backend->graph_runs(s, out);
 }
 
-void rill_runner_graph_runs(const void *runner, rill_graph_runs *out)
-{
-    rill_session_graph_runs(runner_session(runner), out);
-}
-
 rill_status rill_runner_collect(void *runner, int32_t group)
 {
     return rill_session_collect(runner_session(runner), group);
-}
-
-rill_status rill_runner_profile(void *runner, int on)
-{
-    return rill_session_profile(runner_session(runner), on);
-}
-
-int rill_runner_profile_row(const void *runner, int32_t i, rill_op_profile *out)
-{
-    return rill_session_profile_row(runner_session(runner), i, out);
 }
 
 rill_status rill_runner_limits(void *runner, rill_limits *out)

@@ -71,39 +71,33 @@ int dev_is_derived(const dev_graph *p, rill_index_space space, rill_index_space 
     return space == from;
 }
 
-static int fail_view(const dev_builder *b, const char *format, const char *what)
-{
-    dev_build_fail(b, format, what);
-    return 0;
-}
-
-/* Check that every row of `space` has exactly one row in `to`. */
+/* Check that every row of `space` has exactly one row in `to`. This and the checks below return 0, or a negative number after a failure. */
 static int check_derivation(const dev_builder *b, rill_index_space space, rill_index_space to, int use,
                             const char *what)
 {
     dev_graph *p = b->graph;
     for (; !dev_is_derived(p, to, space); space = dev_get_space(p, space)->parent) {
         if (dev_get_space(p, space)->kind == DEV_SPACE_DISTINCT)
-            return fail_view(b, "%s: a row of distinct values belongs to several rows, so its input is ambiguous",
-                             what);
+            return dev_build_fail(b, "%s: a row of distinct values belongs to several rows, so its input is ambiguous",
+                                  what);
         if (dev_get_space(p, space)->kind == DEV_SPACE_RAGGED && (use & RILL_OUT))
-            return fail_view(b, "%s: several units would write the row of one input", what);
+            return dev_build_fail(b, "%s: several units would write the row of one input", what);
     }
     for (; to != space; to = dev_get_space(p, to)->parent) {
         dev_index_space *down = &p->space[to - 1];
         if (down->kind == DEV_SPACE_RAGGED)
-            return fail_view(b, "%s: a row has several units, so the value is ambiguous", what);
-        if (use & RILL_OUT) return fail_view(b, "%s: it can only be read here", what);
+            return dev_build_fail(b, "%s: a row has several units, so the value is ambiguous", what);
+        if (use & RILL_OUT) return dev_build_fail(b, "%s: it can only be read here", what);
         if (down->kind == DEV_SPACE_WHERE && !(use & RILL_MAY_BE_ABSENT))
-            return fail_view(b, "%s: some rows have no matching row in this index space", what);
+            return dev_build_fail(b, "%s: some rows have no matching row in this index space", what);
         down->needs_child_rows = 1;
     }
-    return 1;
+    return 0;
 }
 
 static int32_t map_index(const dev_builder *b, rill_index_space space, rill_index_space to, int use, const char *what)
 {
-    if (space == to || !check_derivation(b, space, to, use, what)) return DEV_NO_INDEX;
+    if (space == to || check_derivation(b, space, to, use, what) < 0) return DEV_NO_INDEX;
     return dev_add_index(b->network, b->graph, (dev_index){.kind = DEV_INDEX_MAP, .space = space, .a = to});
 }
 
@@ -143,10 +137,9 @@ static int32_t row_number_index(const dev_builder *b, rill_index_space space, ri
 
 static int check_width(const dev_builder *b, const rill_view *view, size_t have, size_t width, const char *what)
 {
-    if (view->first >= 0 && (size_t)view->first <= have && have - (size_t)view->first >= width) return 1;
-    dev_build_fail(b, "%s has %zu columns from column %d on, expected %zu", what,
-                   have > (size_t)view->first ? have - (size_t)view->first : 0, (int)view->first, width);
-    return 0;
+    if (view->first >= 0 && (size_t)view->first <= have && have - (size_t)view->first >= width) return 0;
+    return dev_build_fail(b, "%s has %zu columns from column %d on, expected %zu", what,
+                          have > (size_t)view->first ? have - (size_t)view->first : 0, (int)view->first, width);
 }
 
 /* Record that the operation being built uses a tensor, which extends its lifetime. Fails if no operation has written
@@ -154,66 +147,66 @@ static int check_width(const dev_builder *b, const rill_view *view, size_t have,
 static int mark_used(const dev_builder *b, dev_tensor *tensor, int use, const char *what)
 {
     const int32_t now = (int32_t)b->graph->n_ops - 1;
-    if (tensor->first_op < 0 && !(use & RILL_OUT)) return fail_view(b, "%s is read before it is written", what);
+    if (tensor->first_op < 0 && !(use & RILL_OUT)) return dev_build_fail(b, "%s is read before it is written", what);
     if (tensor->first_op < 0) tensor->first_op = now;
     tensor->last_op = now;
-    return 1;
+    return 0;
 }
 
 static int build_tensor_view(const dev_builder *b, rill_index_space space, dev_operand *to, const rill_view *view,
                              size_t width, int use, const char *what)
 {
     dev_graph *p = b->graph;
-    if (!dev_check_handle(b, view->source, p->n_tensors, "tensor", what)) return 0;
+    if (!dev_check_handle(b, view->source, p->n_tensors, "tensor", what)) return -1;
     dev_tensor *tensor = &p->tensor[view->source - 1];
-    if (!check_width(b, view, tensor->width, width, what) || !mark_used(b, tensor, use, what)) return 0;
+    if (check_width(b, view, tensor->width, width, what) < 0 || mark_used(b, tensor, use, what) < 0) return -1;
     to->base = DEV_BASE_TENSOR;
     if (view->kind == DEV_VIEW_VALUE) {
         if ((use & RILL_OWN_SPACE) && tensor->space != space)
-            return fail_view(b, "%s does not belong to the operation's index space", what);
+            return dev_build_fail(b, "%s does not belong to the operation's index space", what);
         to->index = use & RILL_ANY_ROW ? DEV_NO_INDEX : map_index(b, space, tensor->space, use, what);
-        return 1;
+        return 0;
     }
     if (dev_get_space(p, tensor->space)->kind != DEV_SPACE_RAGGED || (use & (RILL_OUT | RILL_OWN_SPACE)))
-        return fail_view(b, "%s: expected readable units of a ragged tensor", what);
+        return dev_build_fail(b, "%s: expected readable units of a ragged tensor", what);
     const int32_t unit = dev_column_index(b, space, view->row, what);
     to->index = dev_add_index(b->network, p,
                               (dev_index){.kind = DEV_INDEX_UNIT, .space = space, .a = tensor->space, .b = unit});
-    return 1;
+    return 0;
 }
 
 static int build_table_view(const dev_builder *b, rill_index_space space, dev_operand *to, const rill_view *view,
                             size_t width, int use, const char *what)
 {
-    if (!dev_check_handle(b, view->source, b->network->n_tables, "table", what)) return 0;
+    if (!dev_check_handle(b, view->source, b->network->n_tables, "table", what)) return -1;
     const dev_table *table = &b->network->table[view->source - 1];
-    if (!check_width(b, view, table->width, width, what)) return 0;
+    if (check_width(b, view, table->width, width, what) < 0) return -1;
     if ((use & RILL_OUT) && table->kind == RILL_TABLE_HOST)
-        return fail_view(b, "%s: only the host may write this table", what);
+        return dev_build_fail(b, "%s: only the host may write this table", what);
     to->base = DEV_BASE_TABLE;
-    if (use & RILL_ANY_ROW) return 1;
+    if (use & RILL_ANY_ROW) return 0;
     if ((table->kind == RILL_TABLE_RAGGED) != (view->kind == DEV_VIEW_RAGGED))
-        return fail_view(b, "%s: only rows of ragged tables have a slot", what);
+        return dev_build_fail(b, "%s: only rows of ragged tables have a slot", what);
     if (view->kind == DEV_VIEW_TABLE) {
         to->index = row_number_index(b, space, view->row, what);
-        return 1;
+        return 0;
     }
     const int32_t slot = dev_column_index(b, space, view->slot, what);
     const int32_t unit = row_number_index(b, space, view->row, what);
     to->index = dev_add_index(b->network, b->graph,
                               (dev_index){.kind = DEV_INDEX_RAGGED, .space = space, .a = slot, .b = unit});
-    return 1;
+    return 0;
 }
 
 static int build_constant_view(const dev_builder *b, rill_index_space space, dev_operand *to, const rill_view *view,
                                size_t width, int use, const char *what)
 {
-    if (!dev_check_handle(b, view->source, b->network->n_constants, "constant", what)) return 0;
-    if (!check_width(b, view, b->network->constant[view->source - 1].width, width, what)) return 0;
-    if (use & RILL_OUT) return fail_view(b, "%s: constants cannot be written", what);
+    if (!dev_check_handle(b, view->source, b->network->n_constants, "constant", what)) return -1;
+    if (check_width(b, view, b->network->constant[view->source - 1].width, width, what) < 0) return -1;
+    if (use & RILL_OUT) return dev_build_fail(b, "%s: constants cannot be written", what);
     to->base = DEV_BASE_CONSTANT;
     to->index = row_number_index(b, space, view->row, what);
-    return 1;
+    return 0;
 }
 
 void dev_build_view(const dev_builder *b, rill_index_space space, int place, rill_view view, size_t width, int use,
@@ -225,11 +218,11 @@ void dev_build_view(const dev_builder *b, rill_index_space space, int place, ril
         .element = view.source - 1, .index = DEV_NO_INDEX, .use = use, .first = (size_t)view.first, .width = width};
     if (view.kind == DEV_VIEW_NONE) {
         to->element = 0;
-        if (!(use & RILL_OPTIONAL)) fail_view(b, "%s is missing", what);
+        if (!(use & RILL_OPTIONAL)) dev_build_fail(b, "%s is missing", what);
         return;
     }
     if ((use & RILL_OWN_SPACE) && view.kind != DEV_VIEW_VALUE) {
-        fail_view(b, "%s does not belong to the operation's index space", what);
+        dev_build_fail(b, "%s does not belong to the operation's index space", what);
         return;
     }
     if (view.kind == DEV_VIEW_VALUE || view.kind == DEV_VIEW_UNIT)

@@ -106,8 +106,7 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
     return (int)(b->legal[rill_row_index(b->legal_index, r) * b->ld_legal + v / 64] >> (v % 64) & 1);
 }
 
-/* Return the row's log(sum of exp x): -infinity if all x are, NaN if any x is NaN or +infinity. Returns 0 if the
- * caller requests neither logp nor log_norm. */
+/* Return the row's log(sum of exp x): -infinity if all x are, NaN if any x is NaN or +infinity; else 0 if raw. */
 static float log_norm(const rill_best *b, size_t r)
 {
     float max = -INFINITY;
@@ -117,37 +116,22 @@ static float log_norm(const rill_best *b, size_t r)
         if (isnan(x) || x == INFINITY) return NAN;
         if (x > max) max = x;
     }
-    if (!b->logp && !b->log_norm) return 0.0f;
+    if (b->raw) return 0.0f;
     if (max == -INFINITY) return max;
     for (size_t v = 0; v < b->symbols; v++) sum += (double)expf(biased_logit(b, r, v) - max);
     return max + (float)log(sum);
-}
-
-/* Insert an id into the row's best ids without storing logp: every comparison recomputes a score. Returns the new
- * count. */
-static size_t insert_id(const rill_best *b, size_t r, int32_t *ids, size_t count, float norm, int32_t id)
-{
-    const float score = biased_logit(b, r, (size_t)id) - norm;
-    size_t pos = count;
-    while (pos > 0 && biased_logit(b, r, (size_t)ids[pos - 1]) - norm < score) pos--;
-    if (pos == b->n_best) return count;
-    const size_t new_count = count < b->n_best ? count + 1 : count;
-    for (size_t i = new_count - 1; i > pos; i--) ids[i] = ids[i - 1];
-    ids[pos] = id;
-    return new_count;
 }
 
 static void one_row(const rill_best *b, size_t r)
 {
     const float norm = log_norm(b, r);
     int32_t *ids = b->ids + r * b->ld_out;
-    float *logp = b->logp ? b->logp + r * b->ld_out : NULL;
+    float *logp = b->logp + r * b->ld_out;
     size_t count = 0;
     for (size_t v = 0; v < b->symbols && !isnan(norm); v++) {
         const float score = biased_logit(b, r, v) - norm;
         if (!(score > -INFINITY) || !is_legal(b, r, v)) continue;
-        count = logp ? rill_best_insert(ids, logp, count, b->n_best, (int32_t)v, score)
-                     : insert_id(b, r, ids, count, norm, (int32_t)v);
+        count = rill_best_insert(ids, logp, count, b->n_best, (int32_t)v, score);
     }
     b->counts[r] = (int32_t)count;
     if (b->log_norm) b->log_norm[r] = norm;
@@ -161,7 +145,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_best_f32_ref(const rill_best *b, rill_pool *pool)
 {
     if (b->rows == 0) return;
-    assert(b->logits.data && b->ids && b->counts && b->symbols >= 1 && b->n_best >= 1 && b->ld_out >= b->n_best);
-    assert(b->symbols < INT32_MAX);
+    assert(b->logits.data && b->ids && b->logp && b->counts && b->symbols >= 1 && b->symbols < INT32_MAX);
+    assert(b->n_best >= 1 && b->ld_out >= b->n_best);
     rill_parallel_for(pool, rows, b, b->rows, (double)b->symbols * 8.0);
 }

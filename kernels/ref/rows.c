@@ -214,6 +214,9 @@ void rill_kernels_init_ref(rill_kernels *k)
     *k = (rill_kernels){
         .isa = RILL_ISA_REF,
         .name = "ref",
+        .gemm = rill_gemm_ref,
+        .attention = rill_attention_f32_ref,
+        .best = rill_best_f32_ref,
         .rows = {[RILL_OP_LSTM] = {lstm_rows, 40.0},
                  [RILL_OP_GRU] = {gru_rows, 30.0},
                  [RILL_OP_NORMALISE] = {normalise_rows, 2.0},

@@ -162,24 +162,18 @@ RILL_INLINE void run_group(const rill_attention *a, group *g, const int nq)
     }
 }
 
-static void run_group_1(const rill_attention *a, group *g)
+/* Run a group of n rows by code that is compiled for this number. */
+static void run_group_of(const rill_attention *a, group *g, size_t n)
 {
-    run_group(a, g, 1);
-}
-static void run_group_2(const rill_attention *a, group *g)
-{
-    run_group(a, g, 2);
-}
+    switch (n) {
+    case 1: run_group(a, g, 1); return;
 #if VL == 16
-static void run_group_3(const rill_attention *a, group *g)
-{
-    run_group(a, g, 3);
-}
-static void run_group_4(const rill_attention *a, group *g)
-{
-    run_group(a, g, 4);
-}
+    case 3: run_group(a, g, 3); return;
+    case 4: run_group(a, g, 4); return;
 #endif
+    default: run_group(a, g, 2); return;
+    }
+}
 
 /* ---- narrow heads ---------------------------------------------------------------------------------------- */
 
@@ -315,15 +309,6 @@ RILL_INLINE void run_head_group(const rill_attention *a, head_group *g, float *w
     write_weights(g, scale, weights, a->ld_weights);
 }
 
-static void run_head_group_32(const rill_attention *a, head_group *g, float *weights)
-{
-    run_head_group(a, g, weights, 32 / VL);
-}
-static void run_head_group_64(const rill_attention *a, head_group *g, float *weights)
-{
-    run_head_group(a, g, weights, 64 / VL);
-}
-
 /* ---- narrow heads: rows ------------------------------------------------------------------------------------------------ */
 
 static int takes_heads(const rill_attention *a)
@@ -351,7 +336,10 @@ static void attend_heads(const rill_attention *a, size_t r)
         g.values = m.values + column;
         g.out = out + column;
         if (a->relative != NULL) store_relative_bias(a, &g, h, rill_row_position(a, r, g.length));
-        (a->width == 32 ? run_head_group_32 : run_head_group_64)(a, &g, weights + h * a->ld_weights);
+        if (a->width == 32)
+            run_head_group(a, &g, weights + h * a->ld_weights, 32 / VL);
+        else
+            run_head_group(a, &g, weights + h * a->ld_weights, 64 / VL);
     }
 }
 
@@ -379,14 +367,6 @@ static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g
 
 static void attend_rows(const void *arg, size_t begin, size_t end)
 {
-    static void (*const run[5])(const rill_attention *, group *) = {
-        [1] = run_group_1,
-        [2] = run_group_2,
-#if VL == 16
-        [3] = run_group_3,
-        [4] = run_group_4,
-#endif
-    };
     const rill_attention *a = arg;
     const int heads = takes_heads(a);
     group g;
@@ -397,7 +377,7 @@ static void attend_rows(const void *arg, size_t begin, size_t end)
             continue;
         }
         n = find_group(a, r, end, &g);
-        run[n](a, &g);
+        run_group_of(a, &g, n);
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct row {
 typedef struct scan {
     vf lane_max, lane_sum; /* for each lane, over all symbols: maximum and sum of the online softmax */
     vf group[WAYS];        /* lane maxima over the legal symbols of each way */
-    vm non_finite;         /* lanes that saw NaN or +infinity; used only if log_norm is not computed */
+    vm non_finite;         /* lanes that saw NaN or +infinity; used only without a normaliser */
     _Alignas(64) float x[PIECE];
     /* for each span, a vector with the maximum of each lane; used only for rows of several spans */
     float span_max[SPANS * VL];
@@ -177,7 +177,7 @@ static float log_norm(const row *r, const scan *s)
     return max + logf(sum);
 }
 
-/* Scan the whole row once. Returns log_norm, or 0 if it is not needed; NaN if the row has NaN or +infinity. */
+/* Scan the whole row once. Returns log_norm, or 0 without a normaliser; NaN if the row has NaN or +infinity. */
 static float scan_row(const row *r, scan *s)
 {
     s->lane_max = v_set1(-FLT_MAX);
@@ -372,7 +372,7 @@ static __attribute__((noinline)) void rank_candidates(const candidates *c, int32
     }
 }
 
-/* Write up to `best` candidates to ids and logp, best first; logp may be NULL. Returns their number. */
+/* Write up to `best` candidates to ids and logp, best first. Returns their number. */
 static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 {
     int32_t rank[RANK_MAX + VL], id[RANK_MAX + VL];
@@ -384,30 +384,12 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
         id[rank[i]] = c->id[i];
         score[rank[i]] = c->logp[i];
     }
-    for (size_t i = 0; i < count; i++) ids[i] = id[i];
-    for (size_t i = 0; logp && i < count; i++) logp[i] = score[i];
+    memcpy(ids, id, count * sizeof *ids);
+    memcpy(logp, score, count * sizeof *logp);
     return count;
 }
 
 /* ---- a row ----------------------------------------------------------------------------------------------- */
-
-/* Insert an id into the best ids without storing logp: scores of kept ids are recomputed. Returns the new count. */
-static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, float norm, int32_t id, float score)
-{
-    size_t pos = count;
-    for (; pos > 0; pos--) {
-        const size_t v = (size_t)ids[pos - 1];
-        float x = r->logits[v];
-        if (r->bias) x += r->bias[v];
-        if (r->add) x += r->add[v];
-        if (!(x - norm < score)) break;
-    }
-    if (pos == best) return count;
-    const size_t new_count = count < best ? count + 1 : count;
-    for (size_t i = new_count - 1; i > pos; i--) ids[i] = ids[i - 1];
-    ids[pos] = id;
-    return new_count;
-}
 
 /* The B best keys (rill_best_key) of a row: all keys below `first`, and the best `ties` of the 1 << shift keys from
  * `first` on. */
@@ -486,18 +468,15 @@ static size_t put_many(const row *r, size_t best, float norm, vf low, float top,
     return count;
 }
 
-/* Write the B best by insertion, for any B and any number of ties. With logp, `low` rises to the worst kept score. */
+/* Write the B best by insertion, for any B and any number of ties. `low` rises to the worst kept score. */
 static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_t *ids, float *logp)
 {
     size_t count = 0;
     candidates c;
     for (size_t v = 0; v < r->symbols; v += VL) {
-        c.count = 0;
-        collect(r, &c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
-        for (size_t i = 0; i < c.count; i++)
-            count = logp ? rill_best_insert(ids, logp, count, best, c.id[i], c.logp[i])
-                         : insert_id(r, ids, count, best, norm, c.id[i], c.logp[i]);
-        if (logp && count == best) low = v_max(v_set1(logp[count - 1]), low);
+        collect_vector(r, &c, v, norm, low);
+        for (size_t i = 0; i < c.count; i++) count = rill_best_insert(ids, logp, count, best, c.id[i], c.logp[i]);
+        if (count == best) low = v_max(v_set1(logp[count - 1]), low);
     }
     return count;
 }
@@ -514,12 +493,12 @@ static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *
     c.count = 0;
     const vf low = v_max(v_set1(kth_lower_bound(r, s, best) - norm), v_set1(-FLT_MAX));
     const int fit = collect_all(r, s, &c, best, norm, low) && c.count <= RANK_MAX;
-    if (!fit && logp && best > RANK_MAX) return put_many(r, best, norm, low, max_legal_logit(s) - norm, ids, logp);
+    if (!fit && best > RANK_MAX) return put_many(r, best, norm, low, max_legal_logit(s) - norm, ids, logp);
     if (!fit && best > 1) return put_inserted(r, best, norm, low, ids, logp);
     if (best > 1) return put_ranked(&c, best, ids, logp);
     if (c.count == 0) return 0;
     ids[0] = c.id[0]; /* all candidates equal the maximum; the first has the smallest id */
-    if (logp) logp[0] = c.logp[0];
+    logp[0] = c.logp[0];
     return 1;
 }
 
@@ -527,7 +506,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 {
     const rill_best *b = arg;
     const size_t pieces = (b->symbols + PIECE - 1) / PIECE;
-    row r = {.bias = b->bias, .symbols = b->symbols, .normalise = b->logp || b->log_norm};
+    row r = {.bias = b->bias, .symbols = b->symbols, .normalise = !b->raw};
     scan s;
     r.span = (pieces + SPANS - 1) / SPANS * PIECE;
     for (size_t i = begin; i < end; i++) {
@@ -536,8 +515,7 @@ static void rows(const void *arg, size_t begin, size_t end)
         r.add = rill_operand_row(&b->add, i);
         r.legal = any ? NULL : b->legal + rill_row_index(b->legal_index, i) * b->ld_legal;
         const float norm = scan_row(&r, &s);
-        float *logp = b->logp ? b->logp + i * b->ld_out : NULL;
-        b->counts[i] = (int32_t)put_best(&r, &s, b->n_best, norm, b->ids + i * b->ld_out, logp);
+        b->counts[i] = (int32_t)put_best(&r, &s, b->n_best, norm, b->ids + i * b->ld_out, b->logp + i * b->ld_out);
         if (b->log_norm) b->log_norm[i] = norm;
     }
 }
@@ -545,7 +523,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool)
 {
     if (b->rows == 0) return;
-    assert(b->logits.data && b->ids && b->counts && b->symbols >= 1 && b->n_best >= 1 && b->ld_out >= b->n_best);
-    assert(b->symbols < INT32_MAX);
+    assert(b->logits.data && b->ids && b->logp && b->counts && b->symbols >= 1 && b->symbols < INT32_MAX);
+    assert(b->n_best >= 1 && b->ld_out >= b->n_best);
     rill_parallel_for(pool, rows, b, b->rows, 100.0 + (double)b->symbols * 8.0 / VL);
 }

@@ -10,8 +10,6 @@
  * Sections: the tile, tiles of each shape, the call. */
 #include "gemm.h"
 
-#include <assert.h>
-
 /* ---- the tile -------------------------------------------------------------------------------------------- */
 
 #define POINT(i) const float *const a##i = (i) < mr ? rows[i] : NULL;
@@ -108,19 +106,14 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
 #define MAX_ROWS_OF_4 3
 #endif
 
-/* clang-format off */
 #if VL == 8
-#define TILES                                                           \
-    TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)   \
-    TILE(1, 4) TILE(2, 4) TILE(3, 4)                                    \
-    TILE(1, 8)
-#define SHAPES(name)                                                               \
-    {                                                                            \
-        [2] = {0, name##_1x2, name##_2x2, name##_3x2, name##_4x2, name##_5x2, name##_6x2},   \
-        [4] = {0, name##_1x4, name##_2x4, name##_3x4},                                 \
-        [8] = {0, name##_1x8},                                                     \
-    }
+/* clang-format off */
+#define TILES(X)                                    \
+    X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) \
+    X(1, 4) X(2, 4) X(3, 4)                         \
+    X(1, 8)
 #define TILE_MAX_ROWS {0, 0, 6, 0, MAX_ROWS_OF_4, 0, 0, 0, 1}
+/* clang-format on */
 
 /* Panels are 2, 4, 6 or 8 vectors wide. With few rows, wide strips keep enough FMA chains in flight. */
 static size_t strip_vectors(size_t remaining, size_t rows)
@@ -130,8 +123,10 @@ static size_t strip_vectors(size_t remaining, size_t rows)
     return 2;
 }
 #endif
-TILES
-/* clang-format on */
+
+TILES(TILE)
+#define TILE_F32(mr, nv) [nv][mr] = f32_##mr##x##nv,
+#define TILE_BF16(mr, nv) [nv][mr] = bf16_##mr##x##nv,
 
 #if defined(RILL_VEC_NEON)
 /* bf16 weights and their widened values take twice the registers, so strips are narrower. */
@@ -143,8 +138,8 @@ static size_t bf16_vectors(size_t remaining, size_t rows)
 #define bf16_vectors strip_vectors
 #endif
 
-static const tile_set f32_tiles = {.tile = SHAPES(f32), .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
-static const tile_set bf16_tiles = {.tile = SHAPES(bf16), .max_rows = TILE_MAX_ROWS, .vectors = bf16_vectors};
+static const tile_set f32_tiles = {.tile = {TILES(TILE_F32)}, .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
+static const tile_set bf16_tiles = {.tile = {TILES(TILE_BF16)}, .max_rows = TILE_MAX_ROWS, .vectors = bf16_vectors};
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 

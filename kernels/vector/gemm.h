@@ -9,9 +9,9 @@
  * never split, neither between threads nor between accumulators.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
-#ifndef RILL_KERNELS_VECTOR_GEMM_H
-#define RILL_KERNELS_VECTOR_GEMM_H
+#pragma once
 
+#include <assert.h>
 #include <string.h>
 
 #include "vec.h"
@@ -95,25 +95,15 @@ typedef struct quantised {
 #define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * block_stride + (j)*VL % 16 * 4 + LINE * (u))
 
 #if VL == 16
-/* Tile shapes for 32 vector registers. TILES instantiates TILE(mr, nv); SHAPES is the table of instances. */
+/* Tile shapes for 32 vector registers, as entries X(rows, vectors). */
 /* clang-format off */
-#define TILES                                                                                              \
-    TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1)                \
-    TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2)                \
-    TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3)                \
-    TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
-#define SHAPES(name)                                                                                         \
-    {                                                                                                      \
-        [1] = {0, name##_1x1, name##_2x1, name##_3x1, name##_4x1, name##_5x1, name##_6x1, name##_7x1, name##_8x1},          \
-        [2] = {0, name##_1x2, name##_2x2, name##_3x2, name##_4x2, name##_5x2, name##_6x2, name##_7x2, name##_8x2},          \
-        [3] = {0, name##_1x3, name##_2x3, name##_3x3, name##_4x3, name##_5x3, name##_6x3, name##_7x3, name##_8x3},          \
-        [4] = {0, name##_1x4, name##_2x4, name##_3x4, name##_4x4, name##_5x4, name##_6x4},                              \
-    }
+#define TILES(X)                                                    \
+    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) \
+    X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) \
+    X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3) X(6, 3) X(7, 3) X(8, 3) \
+    X(1, 4) X(2, 4) X(3, 4) X(4, 4) X(5, 4) X(6, 4)
+#define TILE_MAX_ROWS {0, 8, 8, 8, 6}
 /* clang-format on */
-#define TILE_MAX_ROWS \
-    {                 \
-        0, 8, 8, 8, 6 \
-    }
 
 static size_t strip_vectors(size_t remaining, size_t rows)
 {
@@ -313,4 +303,26 @@ static inline void run_gemm(const rill_gemm *g, const tile_set *tiles, const qua
     rill_parallel_for(pool, run_units, &d, units, flops / rate / (double)units);
 }
 
-#endif
+/* Rows of A from row `begin` on, and the scratch memory for their quantised or rounded values and, if quantised, their scales. */
+typedef struct quant_job {
+    const rill_gemm *g;
+    size_t begin, stride; /* stride: bytes between rows */
+    float *scale;
+    char *rows;
+} quant_job;
+
+/* Run a GEMM in chunks of rows of equal size, since each chunk reads all weights. quantise() first quantises or rounds the rows, in `ns`
+ * nanoseconds each. */
+static inline void run_quantised(quant_job *q, const tile_set *tiles, rill_range_fn quantise, double ns, double rate,
+                                 rill_pool *pool)
+{
+    const rill_gemm *g = q->g;
+    const quantised rows = {q->rows, q->stride, q->scale};
+    assert(g->scratch && (!g->reuse_quantised || g->rows <= RILL_GEMM_QUANT_ROWS));
+    for (size_t count, chunks = (g->rows + RILL_QUANT_ROWS - 1) / RILL_QUANT_ROWS; chunks > 0; chunks--) {
+        count = (g->rows - q->begin) / chunks;
+        if (!g->reuse_quantised) rill_parallel_for(pool, quantise, q, count, ns);
+        run_gemm(g, tiles, &rows, q->begin, count, rate, pool);
+        q->begin += count;
+    }
+}

@@ -12,8 +12,6 @@
  * activation all instruction sets agree with plain C to the last bit.
  *
  * Sections: primitives, rows, sums, the tile, tiles of each shape, the call. */
-#include <assert.h>
-
 #include "gemm.h"
 
 /* ---- primitives ------------------------------------------------------------------------------------------ */
@@ -25,14 +23,6 @@
 #endif
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
-
-/* Rows of A to quantise, and the arrays for scales and quantised values, from row `begin` on. stride: bytes per row. */
-typedef struct quant_job {
-    const rill_gemm *g;
-    size_t begin, stride;
-    float *scale;
-    char *rows;
-} quant_job;
 
 /* Return the lane maxima of `max` and |x[0..n)|, compared as bit patterns, in which a NaN exceeds any number. */
 RILL_INLINE vi max_magnitude(vi max, const float *x, size_t n)
@@ -194,17 +184,13 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         SELECT_TILE(mr)(s, t, mr, nv);                               \
     }
 
-/* clang-format off */
 #if defined(RILL_VEC_NEON)
-#define TILES                                                           \
-    TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)   \
-    TILE(1, 4) TILE(2, 4)
-#define SHAPES(name)                                                               \
-    {                                                                            \
-        [2] = {0, name##_1x2, name##_2x2, name##_3x2, name##_4x2, name##_5x2, name##_6x2},   \
-        [4] = {0, name##_1x4, name##_2x4},                                           \
-    }
+/* clang-format off */
+#define TILES(X)                                    \
+    X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) \
+    X(1, 4) X(2, 4)
 #define TILE_MAX_ROWS {0, 0, 6, 0, 2}
+/* clang-format on */
 
 /* A strip has one line of weights for up to 6 rows, 24 accumulators; for 1 or 2 rows it has two lines. */
 static size_t strip_vectors(size_t remaining, size_t rows)
@@ -212,16 +198,12 @@ static size_t strip_vectors(size_t remaining, size_t rows)
     return rows <= 2 && remaining >= 4 ? 4 : 2;
 }
 #elif VL == 8
-#define TILES                                                           \
-    TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1)   \
-    TILE(1, 2) TILE(2, 2) TILE(1, 4)
-#define SHAPES(name)                                                               \
-    {                                                                            \
-        [1] = {0, name##_1x1, name##_2x1, name##_3x1, name##_4x1, name##_5x1, name##_6x1},   \
-        [2] = {0, name##_1x2, name##_2x2},                                           \
-        [4] = {0, name##_1x4},                                                     \
-    }
+/* clang-format off */
+#define TILES(X)                                    \
+    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) \
+    X(1, 2) X(2, 2) X(1, 4)
 #define TILE_MAX_ROWS {0, 6, 2, 0, 1}
+/* clang-format on */
 
 /* A strip has half a line of weights for up to 6 rows, 12 accumulators; for 1 or 2 rows it is wider. */
 static size_t strip_vectors(size_t remaining, size_t rows)
@@ -230,24 +212,18 @@ static size_t strip_vectors(size_t remaining, size_t rows)
     return rows <= 2 ? 2 : 1;
 }
 #endif
-TILES
-/* clang-format on */
 
-static const tile_set tiles = {.tile = SHAPES(tile), .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
+TILES(TILE)
+#define TILE_AT(mr, nv) [nv][mr] = tile_##mr##x##nv,
+static const tile_set tiles = {.tile = {TILES(TILE_AT)}, .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 
 void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool)
 {
     const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));
-    assert(g->scratch && (!g->reuse_quantised || g->rows <= RILL_GEMM_QUANT_ROWS));
     quant_job q = {g, 0, stride, g->scratch, (char *)g->scratch + RILL_QUANT_ROWS * sizeof(float)};
-    const quantised rows = {q.rows, stride, q.scale};
-    for (size_t count; q.begin < g->rows; q.begin += count) {
-        count = g->rows - q.begin < RILL_QUANT_ROWS ? g->rows - q.begin : RILL_QUANT_ROWS;
-        if (!g->reuse_quantised) rill_parallel_for(pool, quantise_rows, &q, count, (double)k * 4.0 / VL);
-        run_gemm(g, &tiles, &rows, q.begin, count, RATE, pool);
-    }
+    run_quantised(&q, &tiles, quantise_rows, (double)k * 4.0 / VL, RATE, pool);
 }
 
 /* An instruction set that adds only an int8 GEMM: other weight types use the GEMM of the instruction set that it extends. */

@@ -22,8 +22,7 @@
  *
  * Methods: exp reduces to |r| <= ln2/2 and uses a polynomial of degree 6, fitted by a Remez exchange for exp and
  * expm1. tanh = expm1(2x) / (expm1(2x) + 2). Measured bounds: docs/kernels.md. */
-#ifndef RILL_KERNELS_VEC_H
-#define RILL_KERNELS_VEC_H
+#pragma once
 
 #include <math.h>
 
@@ -258,5 +257,3 @@ void RILL_SET_INT8(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
 #endif
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool);
 void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool);
-
-#endif

@@ -8,20 +8,11 @@
  * paired with zero.
  *
  * Sections: rows, the tile, tiles of each shape, the call. */
-#include <assert.h>
-
 #include "../vector/gemm.h"
 
 #define RATE 200.0 /* rough speed in flops per ns, to estimate a call's time */
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
-
-/* Rows of a GEMM's A to round, from row `begin` on, and the memory that gets them. stride: bytes between rounded rows. */
-typedef struct rounding_job {
-    const rill_gemm *g;
-    size_t begin, stride;
-    char *rows;
-} rounding_job;
 
 /* Round x[0..n) to `to`, ties to even. Denormal numbers become zero. Nothing is written past to + n. */
 RILL_INLINE void round_floats(const float *x, size_t n, uint16_t *to)
@@ -35,7 +26,7 @@ RILL_INLINE void round_floats(const float *x, size_t n, uint16_t *to)
 
 static void round_rows(const void *arg, size_t begin, size_t end)
 {
-    const rounding_job *job = arg;
+    const quant_job *job = arg;
     const rill_gemm *g = job->g;
     const size_t k1 = g->a2.data ? g->k1 : g->w->k, k2 = g->w->k - k1;
     for (size_t i = begin; i < end; i++) {
@@ -99,25 +90,17 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     {                                                                \
         tile(s, t, mr, nv);                                          \
     }
-TILES
-
-static const tile_set tiles = {.tile = SHAPES(tile), .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
+TILES(TILE)
+#define TILE_AT(mr, nv) [nv][mr] = tile_##mr##x##nv,
+static const tile_set tiles = {.tile = {TILES(TILE_AT)}, .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 
-/* Rows are rounded in chunks of equal size, since each chunk reads all weights. */
 static void multiply(const rill_gemm *g, rill_pool *pool)
 {
-    const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(uint16_t));
-    assert(g->scratch && (!g->reuse_quantised || g->rows <= RILL_GEMM_QUANT_ROWS));
-    rounding_job job = {g, 0, stride, g->scratch};
-    const quantised rows = {job.rows, stride, NULL};
-    size_t chunks = (g->rows + RILL_QUANT_ROWS - 1) / RILL_QUANT_ROWS;
-    for (size_t count; chunks > 0; chunks--, job.begin += count) {
-        count = (g->rows - job.begin) / chunks;
-        if (!g->reuse_quantised) rill_parallel_for(pool, round_rows, &job, count, (double)k / VL);
-        run_gemm(g, &tiles, &rows, job.begin, count, RATE, pool);
-    }
+    const size_t k = g->w->k;
+    quant_job job = {g, 0, rill_quant_stride(k, sizeof(uint16_t)), NULL, g->scratch};
+    run_quantised(&job, &tiles, round_rows, (double)k / VL, RATE, pool);
 }
 
 static void gemm(const rill_gemm *g, rill_pool *pool)

@@ -2,8 +2,7 @@
  *
  * VNNI: rows are bytes offset by 128, since vpdpbusd needs one unsigned operand. AVX2: rows and weights have 16 bits,
  * and vpmaddwd adds pairs of products exactly; vpmaddubsw would saturate. */
-#ifndef RILL_KERNELS_X86_INT8_H
-#define RILL_KERNELS_X86_INT8_H
+#pragma once
 
 typedef vi isum;
 typedef vi iweights;
@@ -74,6 +73,4 @@ RILL_INLINE vi join(isum even, isum odd)
 {
     return _mm256_permute4x64_epi64(_mm256_hadd_epi32(even, odd), 0xd8);
 }
-#endif
-
 #endif

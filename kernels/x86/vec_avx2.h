@@ -1,7 +1,6 @@
 /* vec_avx2.h: the primitives of vector/vec.h in AVX2 and FMA. vec_avx512.h has the same for AVX-512; vec_words.h has
  * those common to both. */
-#ifndef RILL_KERNELS_VEC_AVX2_H
-#define RILL_KERNELS_VEC_AVX2_H
+#pragma once
 
 #include <immintrin.h>
 #include <stddef.h>
@@ -10,6 +9,7 @@
 #define VL 8
 #define RILL_MM(op) _mm256_##op
 #define RILL_MM_INT(op) _mm256_##op##_si256
+#define RILL_MM_COMPARE _mm256_cmp_ps
 #define RILL_FN(op) op##_avx2
 #define RILL_SET RILL_ISA_AVX2
 #define RILL_SET_NAME "avx2"
@@ -17,7 +17,7 @@
 
 typedef __m256 vf;
 typedef __m256i vi;
-typedef __m256 vm; /* in each lane, all bits are set (true) or clear (false) */
+typedef __m256i vm; /* in each lane, all bits are set (true) or clear (false) */
 
 #include "vec_words.h"
 
@@ -33,11 +33,11 @@ static inline vi vi_lanes(void)
 }
 static inline vm vi_gt(vi a, vi b)
 {
-    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b));
+    return _mm256_cmpgt_epi32(a, b);
 }
 static inline vi vi_count(vi n, vm m)
 {
-    return _mm256_sub_epi32(n, _mm256_castps_si256(m));
+    return _mm256_sub_epi32(n, m);
 }
 
 static inline vm vm_first(size_t n)
@@ -47,19 +47,19 @@ static inline vm vm_first(size_t n)
 static inline vm vm_bits(unsigned bits)
 {
     const vi each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(vi_set1((int32_t)bits), each), each));
+    return _mm256_cmpeq_epi32(_mm256_and_si256(vi_set1((int32_t)bits), each), each);
 }
 static inline unsigned vm_to_bits(vm m)
 {
-    return (unsigned)_mm256_movemask_ps(m);
+    return (unsigned)_mm256_movemask_ps((vf)m);
 }
 static inline vf v_load_first(size_t n, const float *p)
 {
-    return _mm256_maskload_ps(p, _mm256_castps_si256(vm_first(n)));
+    return _mm256_maskload_ps(p, vm_first(n));
 }
 static inline void v_store_first(size_t n, float *p, vf x)
 {
-    _mm256_maskstore_ps(p, _mm256_castps_si256(vm_first(n)), x);
+    _mm256_maskstore_ps(p, vm_first(n), x);
 }
 
 static inline vf v_round(vf x)
@@ -67,29 +67,9 @@ static inline vf v_round(vf x)
     return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-static inline vm v_gt(vf a, vf b)
-{
-    return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
-}
-static inline vm v_ge(vf a, vf b)
-{
-    return _mm256_cmp_ps(a, b, _CMP_GE_OQ);
-}
-static inline vm v_not_less(vf a, vf b)
-{
-    return _mm256_cmp_ps(a, b, _CMP_NLT_UQ);
-}
-static inline vm vm_and(vm a, vm b)
-{
-    return _mm256_and_ps(a, b);
-}
-static inline vm vm_or(vm a, vm b)
-{
-    return _mm256_or_ps(a, b);
-}
 static inline vf v_blend(vm m, vf yes, vf no)
 {
-    return _mm256_blendv_ps(no, yes, m);
+    return _mm256_blendv_ps(no, yes, (vf)m);
 }
 
 /* Return 2^n for integral |n| <= 126. The exponent field of the float is built by hand. */
@@ -153,5 +133,3 @@ static inline int32_t vi_hmax(vi x)
     max = _mm_max_epi32(max, _mm_shuffle_epi32(max, 0x4e));
     return _mm_cvtsi128_si32(_mm_max_epi32(max, _mm_shuffle_epi32(max, 0xb1)));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* vec_avx512.h: the primitives of vector/vec.h in AVX-512 (F, BW, DQ, VL). vec_avx2.h has the same for AVX2;
  * vec_words.h has those common to both. */
-#ifndef RILL_KERNELS_VEC_AVX512_H
-#define RILL_KERNELS_VEC_AVX512_H
+#pragma once
 
 #include <immintrin.h>
 #include <stddef.h>
@@ -10,6 +9,7 @@
 #define VL 16
 #define RILL_MM(op) _mm512_##op
 #define RILL_MM_INT(op) _mm512_##op##_si512
+#define RILL_MM_COMPARE _mm512_cmp_ps_mask
 #if defined(RILL_VEC_VNNI)
 #define RILL_FN(op) op##_avx512vnni
 #define RILL_SET RILL_ISA_AVX512_VNNI
@@ -68,26 +68,6 @@ static inline vf v_round(vf x)
     return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-static inline vm v_gt(vf a, vf b)
-{
-    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
-}
-static inline vm v_ge(vf a, vf b)
-{
-    return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
-}
-static inline vm v_not_less(vf a, vf b)
-{
-    return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ);
-}
-static inline vm vm_and(vm a, vm b)
-{
-    return (vm)(a & b);
-}
-static inline vm vm_or(vm a, vm b)
-{
-    return (vm)(a | b);
-}
 static inline vf v_blend(vm m, vf yes, vf no)
 {
     return _mm512_mask_blend_ps(m, no, yes);
@@ -158,5 +138,3 @@ static inline int32_t vi_hmax(vi x)
 {
     return _mm512_reduce_max_epi32(x);
 }
-
-#endif

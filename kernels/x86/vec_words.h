@@ -1,9 +1,9 @@
 /* vec_words.h: primitives that differ between x86 instruction sets only in the intrinsics' vector width. A set's
  * header includes this file after it has defined VL, vf, vi and
  *   RILL_MM(op)      the intrinsic of that name for this width
- *   RILL_MM_INT(op)  the same for an intrinsic on whole integer vectors (_si256, _si512) */
-#ifndef RILL_KERNELS_VEC_WORDS_H
-#define RILL_KERNELS_VEC_WORDS_H
+ *   RILL_MM_INT(op)  the same for an intrinsic on whole integer vectors (_si256, _si512)
+ *   RILL_MM_COMPARE  the intrinsic that compares floats and returns a vm, which has the operators & and | */
+#pragma once
 
 /* ---- four floats ---- */
 
@@ -59,6 +59,16 @@ static inline v4 v4_sum4(v4 w, v4 x, v4 y, v4 z)
     {                                            \
         return RILL_MM(shuffle_ps)(a, b, lanes); \
     }
+#define RILL_COMPARE(word, how)                \
+    static inline vm word(vf a, vf b)          \
+    {                                          \
+        return (vm)RILL_MM_COMPARE(a, b, how); \
+    }
+#define RILL_MASKS(word, op)          \
+    static inline vm word(vm a, vm b) \
+    {                                 \
+        return (vm)(a op b);          \
+    }
 
 RILL_UNARY(vf, v_set1, float, set1_ps)
 RILL_UNARY(vf, v_load, const float *, loadu_ps)
@@ -80,6 +90,11 @@ RILL_SHUFFLE(v_lower_pairs, 0x44)
 RILL_SHUFFLE(v_upper_pairs, 0xee)
 RILL_SHUFFLE(v_even_lanes, 0x88)
 RILL_SHUFFLE(v_odd_lanes, 0xdd)
+RILL_COMPARE(v_gt, _CMP_GT_OQ)
+RILL_COMPARE(v_ge, _CMP_GE_OQ)
+RILL_COMPARE(v_not_less, _CMP_NLT_UQ)
+RILL_MASKS(vm_and, &)
+RILL_MASKS(vm_or, |)
 
 static inline vf v_zero(void)
 {
@@ -125,5 +140,3 @@ static inline vf v_low_bits_as_exponent(vf x)
 {
     return (vf)RILL_MM(slli_epi32)((vi)x, 23);
 }
-
-#endif

@@ -256,61 +256,55 @@ static int set_all(lua_State *L)
 
 /* --- operations ---------------------------------------------------------------------------------------------------- */
 
+/* The operations, as entries X(OPERATION, name, place, operands, booleans, mask, value). booleans 1: true and false are valid operands.
+ * mask 1: the result is a mask, whose elements are computed as the doubles 0 and 1. value: element i of the result. */
+#define OPERATIONS(X)                                                                   \
+    X(ADD, "__add", METAMETHOD, 2, 0, 0, x[i] + y[i])                                   \
+    X(SUB, "__sub", METAMETHOD, 2, 0, 0, x[i] - y[i])                                   \
+    X(MUL, "__mul", METAMETHOD, 2, 0, 0, x[i] * y[i])                                   \
+    X(DIV, "__div", METAMETHOD, 2, 0, 0, x[i] / y[i])                                   \
+    X(MOD, "__mod", METAMETHOD, 2, 0, 0, modulo(x[i], y[i]))                            \
+    X(POW, "__pow", METAMETHOD, 2, 0, 0, raise_to(x[i], y[i]))                          \
+    X(IDIV, "__idiv", METAMETHOD, 2, 0, 0, floor(x[i] / y[i]))                          \
+    X(NEGATE, "__unm", METAMETHOD, 1, 0, 0, -x[i])                                      \
+    X(LT, "lt", METHOD, 2, 1, 1, TRUTH(x[i] < y[i]))                                    \
+    X(LE, "le", METHOD, 2, 1, 1, TRUTH(x[i] <= y[i]))                                   \
+    X(GT, "gt", METHOD, 2, 1, 1, TRUTH(x[i] > y[i]))                                    \
+    X(GE, "ge", METHOD, 2, 1, 1, TRUTH(x[i] >= y[i]))                                   \
+    X(EQ, "eq", METHOD, 2, 1, 1, TRUTH(x[i] == y[i]))                                   \
+    X(NE, "ne", METHOD, 2, 1, 1, TRUTH(x[i] != y[i]))                                   \
+    X(AND, "__band", METAMETHOD, 2, 1, 1, TRUTH(x[i] != 0) * TRUTH(y[i] != 0))          \
+    X(OR, "__bor", METAMETHOD, 2, 1, 1, TRUTH(TRUTH(x[i] != 0) + TRUTH(y[i] != 0) > 0)) \
+    X(XOR, "__bxor", METAMETHOD, 2, 1, 1, fabs(TRUTH(x[i] != 0) - TRUTH(y[i] != 0)))    \
+    X(NOT, "__bnot", METAMETHOD, 1, 1, 1, TRUTH(x[i] == 0))                             \
+    X(EXP, "exp", METHOD, 1, 0, 0, exp(x[i]))                                           \
+    X(LOG, "log", METHOD, 1, 0, 0, log(x[i]))                                           \
+    X(ABS, "abs", METHOD, 1, 0, 0, fabs(x[i]))                                          \
+    X(SQRT, "sqrt", METHOD, 1, 0, 0, sqrt(x[i]))                                        \
+    X(FLOOR, "floor", METHOD, 1, 0, 0, floor(x[i]))                                     \
+    X(CEIL, "ceil", METHOD, 1, 0, 0, ceil(x[i]))                                        \
+    X(MAX, "max", LIBRARY, 2, 0, 0, greater(x[i], y[i]))                                \
+    X(MIN, "min", LIBRARY, 2, 0, 0, lesser(x[i], y[i]))                                 \
+    X(CLAMP, "clamp", METHOD, 3, 0, 0, lesser(greater(x[i], y[i]), z[i]))               \
+    X(WHERE, "where", LIBRARY, 3, 1, 0, choose(x[i], y[i], z[i]))                       \
+    X(SPREAD, "spread", METHOD, 1, 0, 0, x[i])
+#define TRUTH(condition) ((condition) ? 1.0 : 0.0)
+
 typedef enum operation {
-    OP_ADD,
-    OP_SUB,
-    OP_MUL,
-    OP_DIV,
-    OP_MOD,
-    OP_POW,
-    OP_IDIV,
-    OP_NEGATE,
-    OP_LT,
-    OP_LE,
-    OP_GT,
-    OP_GE,
-    OP_EQ,
-    OP_NE,
-    OP_AND,
-    OP_OR,
-    OP_XOR,
-    OP_NOT,
-    OP_EXP,
-    OP_LOG,
-    OP_ABS,
-    OP_SQRT,
-    OP_FLOOR,
-    OP_CEIL,
-    OP_MAX,
-    OP_MIN,
-    OP_CLAMP,
-    OP_WHERE,
-    OP_SPREAD,
-    OP_COUNT
+#define ENTRY(OPERATION, ...) OP_##OPERATION,
+    OPERATIONS(ENTRY)
+#undef ENTRY
+        OP_COUNT
 } operation;
 
 static const struct {
     const char *name;
     array_place place;
-    uint8_t operands;
-    uint8_t booleans; /* 1: true and false are valid operands */
-    uint8_t mask;     /* 1: the result is a mask */
+    uint8_t operands, booleans, mask;
 } operations[OP_COUNT] = {
-    [OP_ADD] = {"__add", ARRAY_METAMETHOD, 2, 0, 0},   [OP_SUB] = {"__sub", ARRAY_METAMETHOD, 2, 0, 0},
-    [OP_MUL] = {"__mul", ARRAY_METAMETHOD, 2, 0, 0},   [OP_DIV] = {"__div", ARRAY_METAMETHOD, 2, 0, 0},
-    [OP_MOD] = {"__mod", ARRAY_METAMETHOD, 2, 0, 0},   [OP_POW] = {"__pow", ARRAY_METAMETHOD, 2, 0, 0},
-    [OP_IDIV] = {"__idiv", ARRAY_METAMETHOD, 2, 0, 0}, [OP_NEGATE] = {"__unm", ARRAY_METAMETHOD, 1, 0, 0},
-    [OP_LT] = {"lt", ARRAY_METHOD, 2, 1, 1},           [OP_LE] = {"le", ARRAY_METHOD, 2, 1, 1},
-    [OP_GT] = {"gt", ARRAY_METHOD, 2, 1, 1},           [OP_GE] = {"ge", ARRAY_METHOD, 2, 1, 1},
-    [OP_EQ] = {"eq", ARRAY_METHOD, 2, 1, 1},           [OP_NE] = {"ne", ARRAY_METHOD, 2, 1, 1},
-    [OP_AND] = {"__band", ARRAY_METAMETHOD, 2, 1, 1},  [OP_OR] = {"__bor", ARRAY_METAMETHOD, 2, 1, 1},
-    [OP_XOR] = {"__bxor", ARRAY_METAMETHOD, 2, 1, 1},  [OP_NOT] = {"__bnot", ARRAY_METAMETHOD, 1, 1, 1},
-    [OP_EXP] = {"exp", ARRAY_METHOD, 1, 0, 0},         [OP_LOG] = {"log", ARRAY_METHOD, 1, 0, 0},
-    [OP_ABS] = {"abs", ARRAY_METHOD, 1, 0, 0},         [OP_SQRT] = {"sqrt", ARRAY_METHOD, 1, 0, 0},
-    [OP_FLOOR] = {"floor", ARRAY_METHOD, 1, 0, 0},     [OP_CEIL] = {"ceil", ARRAY_METHOD, 1, 0, 0},
-    [OP_MAX] = {"max", ARRAY_LIBRARY, 2, 0, 0},        [OP_MIN] = {"min", ARRAY_LIBRARY, 2, 0, 0},
-    [OP_CLAMP] = {"clamp", ARRAY_METHOD, 3, 0, 0},     [OP_WHERE] = {"where", ARRAY_LIBRARY, 3, 1, 0},
-    [OP_SPREAD] = {"spread", ARRAY_METHOD, 1, 0, 0},
+#define ENTRY(OPERATION, name, place, operands, booleans, mask, value) {name, ARRAY_##place, operands, booleans, mask},
+    OPERATIONS(ENTRY)
+#undef ENTRY
 };
 
 /* --- one block ---------------------------------------------------------------------------------------------------- */
@@ -339,51 +333,24 @@ static double raise_to(double x, double y)
     return y == 2 ? x * x : pow(x, y); /* Lua computes x^2 as x * x too */
 }
 
+/* x not 0: yes, else no. Both are evaluated, so that the compiler emits a select instruction and no branch. */
+static double choose(double x, double yes, double no)
+{
+    return x != 0 ? yes : no;
+}
+
 #define EACH(expression)                                       \
     do {                                                       \
         for (int32_t i = 0; i < n; i++) out[i] = (expression); \
     } while (0)
-#define EACH_MASK(condition) EACH((condition) ? 1.0 : 0.0)
 
-/* Compute an operation. The elements of a mask are written as the doubles 0 and 1. */
 static void compute(operation op, const double *x, const double *y, const double *z, double *restrict out, int32_t n)
 {
     switch (op) {
-    case OP_ADD: EACH(x[i] + y[i]); break;
-    case OP_SUB: EACH(x[i] - y[i]); break;
-    case OP_MUL: EACH(x[i] * y[i]); break;
-    case OP_DIV: EACH(x[i] / y[i]); break;
-    case OP_MOD: EACH(modulo(x[i], y[i])); break;
-    case OP_POW: EACH(raise_to(x[i], y[i])); break;
-    case OP_IDIV: EACH(floor(x[i] / y[i])); break;
-    case OP_NEGATE: EACH(-x[i]); break;
-    case OP_EXP: EACH(exp(x[i])); break;
-    case OP_LOG: EACH(log(x[i])); break;
-    case OP_ABS: EACH(fabs(x[i])); break;
-    case OP_SQRT: EACH(sqrt(x[i])); break;
-    case OP_FLOOR: EACH(floor(x[i])); break;
-    case OP_CEIL: EACH(ceil(x[i])); break;
-    case OP_MAX: EACH(greater(x[i], y[i])); break;
-    case OP_MIN: EACH(lesser(x[i], y[i])); break;
-    case OP_CLAMP: EACH(lesser(greater(x[i], y[i]), z[i])); break;
-    case OP_SPREAD: EACH(x[i]); break;
-    case OP_WHERE:
-        for (int32_t i = 0; i < n; i++) {
-            /* read both values, so that the compiler emits a select instruction and no branch */
-            double yes = y[i], no = z[i];
-            out[i] = x[i] != 0 ? yes : no;
-        }
-        break;
-    case OP_LT: EACH_MASK(x[i] < y[i]); break;
-    case OP_LE: EACH_MASK(x[i] <= y[i]); break;
-    case OP_GT: EACH_MASK(x[i] > y[i]); break;
-    case OP_GE: EACH_MASK(x[i] >= y[i]); break;
-    case OP_EQ: EACH_MASK(x[i] == y[i]); break;
-    case OP_NE: EACH_MASK(x[i] != y[i]); break;
-    case OP_AND: EACH((x[i] != 0 ? 1.0 : 0.0) * (y[i] != 0 ? 1.0 : 0.0)); break;
-    case OP_OR: EACH_MASK((x[i] != 0 ? 1.0 : 0.0) + (y[i] != 0 ? 1.0 : 0.0) > 0); break;
-    case OP_XOR: EACH(fabs((x[i] != 0 ? 1.0 : 0.0) - (y[i] != 0 ? 1.0 : 0.0))); break;
-    case OP_NOT: EACH_MASK(x[i] == 0); break;
+#define CASE(OPERATION, name, place, operands, booleans, mask, value) \
+    case OP_##OPERATION: EACH(value); break;
+        OPERATIONS(CASE)
+#undef CASE
     case OP_COUNT: break;
     }
 }

@@ -37,20 +37,25 @@ static void get_segments(segments *out, const rill_script *s, const array *a)
 
 /* --- reductions ---------------------------------------------------------------------------------------------------- */
 
+/* The reductions, as entries X(REDUCTION, name, value of n numbers x). From COUNT on results are integers, from ANY on booleans. */
+#define REDUCTIONS(X)                                    \
+    X(SUM, "sum", sum(x, n))                             \
+    X(MAX, "max", max_of(x, n))                          \
+    X(MIN, "min", min_of(x, n))                          \
+    X(MEAN, "mean", n > 0 ? sum(x, n) / n : (double)NAN) \
+    X(FIRST, "first", n > 0 ? x[0] : (double)NAN)        \
+    X(LAST, "last", n > 0 ? x[n - 1] : (double)NAN)      \
+    X(LOGSUMEXP, "logsumexp", logsumexp(x, n))           \
+    X(COUNT, "count", count(x, n))                       \
+    X(ARGMAX, "argmax", arg_extreme(x, n, 1))            \
+    X(ARGMIN, "argmin", arg_extreme(x, n, -1))           \
+    X(ANY, "any", count(x, n) > 0)                       \
+    X(ALL, "all", count(x, n) == n)
+
 typedef enum reduction {
-    REDUCE_SUM,
-    REDUCE_MAX,
-    REDUCE_MIN,
-    REDUCE_MEAN,
-    REDUCE_FIRST,
-    REDUCE_LAST,
-    REDUCE_LOGSUMEXP,
-    REDUCE_COUNT, /* this and later reductions have integer results */
-    REDUCE_ARGMAX,
-    REDUCE_ARGMIN,
-    REDUCE_ANY, /* this and later reductions have boolean results */
-    REDUCE_ALL,
-    REDUCTIONS
+#define ENTRY(REDUCTION, ...) REDUCE_##REDUCTION,
+    REDUCTIONS(ENTRY)
+#undef ENTRY
 } reduction;
 
 static double sum(const double *x, int32_t n)
@@ -106,19 +111,10 @@ static int32_t arg_extreme(const double *x, int32_t n, double sign)
 static double reduce(reduction how, const double *x, int32_t n)
 {
     switch (how) {
-    case REDUCE_SUM: return sum(x, n);
-    case REDUCE_MAX: return max_of(x, n);
-    case REDUCE_MIN: return min_of(x, n);
-    case REDUCE_MEAN: return n > 0 ? sum(x, n) / n : (double)NAN;
-    case REDUCE_FIRST: return n > 0 ? x[0] : (double)NAN;
-    case REDUCE_LAST: return n > 0 ? x[n - 1] : (double)NAN;
-    case REDUCE_LOGSUMEXP: return logsumexp(x, n);
-    case REDUCE_COUNT: return count(x, n);
-    case REDUCE_ARGMAX: return arg_extreme(x, n, 1);
-    case REDUCE_ARGMIN: return arg_extreme(x, n, -1);
-    case REDUCE_ANY: return count(x, n) > 0;
-    case REDUCE_ALL: return count(x, n) == n;
-    case REDUCTIONS: break;
+#define CASE(REDUCTION, name, value) \
+    case REDUCE_##REDUCTION: return value;
+        REDUCTIONS(CASE)
+#undef CASE
     }
     return 0;
 }
@@ -439,10 +435,8 @@ static int order(lua_State *L)
 
 void script_open_array_segments(lua_State *L)
 {
-    static const char *const reductions[REDUCTIONS] = {
-        [REDUCE_SUM] = "sum",       [REDUCE_MAX] = "max",   [REDUCE_MIN] = "min",     [REDUCE_MEAN] = "mean",
-        [REDUCE_FIRST] = "first",   [REDUCE_LAST] = "last", [REDUCE_COUNT] = "count", [REDUCE_ARGMAX] = "argmax",
-        [REDUCE_ARGMIN] = "argmin", [REDUCE_ANY] = "any",   [REDUCE_ALL] = "all",     [REDUCE_LOGSUMEXP] = "logsumexp"};
+#define NAME(REDUCTION, name, value) name,
+    static const char *const reductions[] = {REDUCTIONS(NAME)};
     static const struct {
         const char *name;
         lua_CFunction function;
@@ -456,7 +450,7 @@ void script_open_array_segments(lua_State *L)
                    {"top", rank, 1},
                    {"count_by", count_by, 0},
                    {"order", order, 0}};
-    for (int i = 0; i < REDUCTIONS; i++) array_add_function(L, ARRAY_METHOD, reductions[i], apply_reduction, i);
+    for (int i = 0; i <= REDUCE_ALL; i++) array_add_function(L, ARRAY_METHOD, reductions[i], apply_reduction, i);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         array_add_function(L, ARRAY_METHOD, methods[i].name, methods[i].function, methods[i].number);
 }

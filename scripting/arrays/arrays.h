@@ -5,8 +5,7 @@
  * or assigned to int64.
  *
  * C functions get arrays only through array_check() or operand_read(), which refuse arrays of another engine call. */
-#ifndef RILL_SCRIPTING_ARRAYS_H
-#define RILL_SCRIPTING_ARRAYS_H
+#pragma once
 
 #include "state/state.h"
 
@@ -217,5 +216,3 @@ void array_narrow(const array *to, int32_t from, int32_t n, const double *restri
 
 /* Return an operand repeated to n elements, as doubles. They are in the array itself, in `local`, or in memory that is pushed. */
 const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, int32_t n, double local[ARRAY_LOCAL]);
-
-#endif

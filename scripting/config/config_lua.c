@@ -23,18 +23,6 @@ static const struct {
 
 /* --- settings and options ------------------------------------------------------------------------------------------- */
 
-/* Return the message that says why the setting cannot have this value; NULL if it can. */
-static const char *setting_problem(lua_State *L, const char *name, const char *value)
-{
-    rill_settings trial;
-    rill_context *ctx = script_from_lua(L)->ctx;
-    const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_PLAIN);
-    rill_settings_default(&trial);
-    const rill_status status = rill_settings_set(ctx, &trial, name, value);
-    rill_option_set_style(ctx, style);
-    return status < 0 ? rill_error(ctx) : NULL;
-}
-
 /* own.aliases(name): the setting's other names, separated by spaces. */
 static int own_aliases(lua_State *L)
 {
@@ -68,20 +56,23 @@ static rill_value value_at(lua_State *L, int index)
 static int own_value(lua_State *L)
 {
     char buffer[RILL_OPTION_MAX];
-    const char *name = lua_tostring(L, 1), *text, *why = NULL;
+    const char *name = lua_tostring(L, 1), *text;
+    rill_settings trial;
     rill_context *ctx = script_from_lua(L)->ctx;
     const rill_option *row = rill_option_row(ctx, name);
     const rill_value value = value_at(L, 2);
     const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_PLAIN);
-    if (rill_option_text(ctx, row, &value, buffer, &text) < 0)
-        why = rill_error(ctx);
-    else if (rill_option_find(rill_setting_table(), name) != NULL)
-        why = setting_problem(L, name, text);
+    rill_status status = rill_option_text(ctx, row, &value, buffer, &text);
+    if (status >= 0 && rill_option_find(rill_setting_table(), name) != NULL) {
+        rill_settings_default(&trial);
+        status = rill_settings_set(ctx, &trial, name, text);
+    }
     rill_option_set_style(ctx, style);
-    if (why == NULL) {
+    if (status >= 0) {
         lua_pushstring(L, text);
         return 1;
     }
+    const char *why = rill_error(ctx);
     const size_t n = strlen(row->name);
     if (strncmp(why, row->name, n) == 0 && strncmp(why + n, ": ", 2) == 0) why += n + 2;
     lua_pushnil(L);

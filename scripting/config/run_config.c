@@ -365,19 +365,18 @@ static int try_point(lua_State *L)
     if (t->busy) return luaL_error(L, "try: calls cannot be nested: another point is being tried");
     luaL_checktype(L, 1, LUA_TTABLE);
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
-    if (t->status < 0) return script_raise(L, t->status);
+    script_check(L, t->status);
     lua_settop(L, 2);
     push_result(L);
     lua_insert(L, 1);
-    rill_status status = take_point(L, &t->config);
-    if (status < 0) return script_raise(L, status);
+    script_check(L, take_point(L, &t->config));
 
     rill_script_measures measures = {.quality = NAN, .exact = NAN, .oracle = NAN};
     t->busy = 1;
     t->status = t->attempt(t->user, t->config, &measures);
     t->busy = 0;
     script_reset_limits(script_from_lua(L));
-    if (t->status < 0) return script_raise(L, t->status);
+    script_check(L, t->status);
     push_measures(L, &measures);
     return 1;
 }

@@ -1,6 +1,5 @@
 /* run_config.h: reading run configurations. Shared by the files of scripting/config, script_load.c and tests. */
-#ifndef RILL_SCRIPTING_RUN_CONFIG_H
-#define RILL_SCRIPTING_RUN_CONFIG_H
+#pragma once
 
 #include "rill/script_config.h"
 #include "tables/tables.h"
@@ -22,5 +21,3 @@ rill_status script_internal_call(lua_State *L, const char *name, int arguments, 
 /* Return the source line that sets a key ("options.k", "heuristics[2]") of the returned table, else the line of the nearest enclosing
  * key. Returns 0 if unknown. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
-
-#endif

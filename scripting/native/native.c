@@ -39,7 +39,7 @@ static void check_regular(lua_State *L, rill_context *ctx, const char *path)
     rill_file file;
     if (strchr(path, '/') == NULL) return;
     rill_status status = rill_file_open(&file, ctx, path, RILL_FILE_REGULAR);
-    if (status < 0) script_raise(L, rill_fail(ctx, status, "rill.ffi.open: %s", rill_error(ctx)));
+    if (status < 0) script_check(L, rill_fail(ctx, status, "rill.ffi.open: %s", rill_error(ctx)));
     rill_file_close(&file);
 }
 
@@ -174,8 +174,7 @@ static int call(lua_State *L)
             native_read(L, i + 2, types->argument[i], (int)(types->constant >> i & 1), f->name, i + 1, &values[i]);
     }
     ffi_call(&f->cif, f->code, &result, arguments);
-    rill_status status = script_late_take(&s->native->failed, s->ctx);
-    if (status < 0) return script_raise(L, status);
+    script_check(L, script_late_take(&s->native->failed, s->ctx));
     return native_push(L, types->result, &result);
 }
 
@@ -344,7 +343,7 @@ static int make_callback(lua_State *L)
     native_count_object(L, &s->native->callbacks, "callbacks");
     lua_settop(L, 2);
     callback *c = rill_calloc(s->ctx, 1, sizeof *c);
-    if (c == NULL) return script_raise(L, rill_fail_memory(s->ctx, sizeof *c, "a closure"));
+    if (c == NULL) return script_check(L, rill_fail_memory(s->ctx, sizeof *c, "a closure"));
     c->prev = s->native->latest;
     /* linked into the list before anything can raise, so that free_callbacks() frees it in any case */
     s->native->latest = c;
@@ -353,8 +352,7 @@ static int make_callback(lua_State *L)
     check_callback_signature(L, c);
     c->function = luaL_ref(L, LUA_REGISTRYINDEX);
     void *code;
-    rill_status status = make_closure(c, &code);
-    if (status < 0) return script_raise(L, status);
+    script_check(L, make_closure(c, &code));
     lua_pushlightuserdata(L, code);
     return 1;
 }

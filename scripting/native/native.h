@@ -5,8 +5,7 @@
  *
  * Values are passed as native_value. libffi reads an argument with its type's size, but writes small results as a whole register. All
  * integers are therefore stored in i64, and native_integer() uses only the type's low bytes. This requires a little-endian machine. */
-#ifndef RILL_SCRIPTING_NATIVE_H
-#define RILL_SCRIPTING_NATIVE_H
+#pragma once
 
 #include <ffi.h>
 
@@ -100,5 +99,3 @@ void script_native_register(lua_State *L, int index, script_kind kind, char name
  * frees callbacks and unloads libraries. */
 void script_open_ffi(lua_State *L);
 void script_native_free(rill_script *s);
-
-#endif

@@ -162,31 +162,16 @@ static rill_status register_table(native_table *t, script_kind wanted)
     rill_context *ctx = t->script->ctx;
     switch (wanted) {
     case SCRIPT_HEURISTIC:
-        t->as.heuristic = (rill_heuristic){.abi_version = RILL_ABI_VERSION,
-                                           .struct_size = sizeof(rill_heuristic),
-                                           .name = t->name,
-                                           .arguments = "",
-                                           .summary = t->summary,
-                                           .create = create_heuristic,
-                                           .apply = apply};
+        t->as.heuristic = (rill_heuristic){SCRIPT_PLUGIN(rill_heuristic, t), .arguments = "",
+                                           .create = create_heuristic, .apply = apply};
         return rill_register_heuristic(ctx, &t->as.heuristic);
     case SCRIPT_SCORER:
-        t->as.scorer = (rill_scorer){.abi_version = RILL_ABI_VERSION,
-                                     .struct_size = sizeof(rill_scorer),
-                                     .name = t->name,
-                                     .arguments = "",
-                                     .summary = t->summary,
-                                     .create = create_scorer,
+        t->as.scorer = (rill_scorer){SCRIPT_PLUGIN(rill_scorer, t), .arguments = "", .create = create_scorer,
                                      .score = score};
         return rill_register_scorer(ctx, &t->as.scorer);
     default:
-        t->as.scheduler = (rill_scheduler){.abi_version = RILL_ABI_VERSION,
-                                           .struct_size = sizeof(rill_scheduler),
-                                           .name = t->name,
-                                           .summary = t->summary,
-                                           .create = create_scheduler,
-                                           .choose = choose,
-                                           .refill = script_default_refill};
+        t->as.scheduler = (rill_scheduler){SCRIPT_PLUGIN(rill_scheduler, t), .create = create_scheduler,
+                                           .choose = choose, .refill = script_default_refill};
         return rill_register_scheduler(ctx, &t->as.scheduler);
     }
 }
@@ -213,8 +198,7 @@ void script_native_register(lua_State *L, int index, script_kind wanted, char na
         lua_pushvalue(L, index);
         lua_setiuservalue(L, -2, 1); /* keeps the function alive as long as the plugin */
         luaL_ref(L, LUA_REGISTRYINDEX);
-        rill_status status = register_table(t, wanted);
-        if (status < 0) script_raise(L, status);
+        script_check(L, register_table(t, wanted));
         f->table = t;
     }
     memcpy(name, t->name, sizeof t->name);

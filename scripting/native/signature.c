@@ -26,33 +26,12 @@
 
 /* The types that a signature may contain, indexed by signature_type. */
 static const struct {
-    const char *name;       /* the type in its shortest spelling */
-    const char *words[3];   /* words that name the type; for a pointer to an engine struct: the names of the struct */
-    signature_type pointer; /* the type of a pointer to this type; SIGNATURE_VOID: there is none */
+    const char *name, *words[3];
+    signature_type pointer;
 } types[] = {
-    [SIGNATURE_VOID] = {"void", {"void"}, SIGNATURE_POINTER},
-    [SIGNATURE_BOOL] = {"bool", {"bool", "_Bool"}, SIGNATURE_VOID},
-    [SIGNATURE_I8] = {"int8", {"int8", "int8_t"}, SIGNATURE_VOID},
-    [SIGNATURE_I16] = {"int16", {"int16", "int16_t"}, SIGNATURE_VOID},
-    [SIGNATURE_I32] = {"int32", {"int32", "int32_t"}, SIGNATURE_INT32S},
-    [SIGNATURE_I64] = {"int64", {"int64", "int64_t"}, SIGNATURE_INT64S},
-    [SIGNATURE_U8] = {"uint8", {"uint8", "uint8_t"}, SIGNATURE_BYTES},
-    [SIGNATURE_U16] = {"uint16", {"uint16", "uint16_t"}, SIGNATURE_VOID},
-    [SIGNATURE_U32] = {"uint32", {"uint32", "uint32_t"}, SIGNATURE_VOID},
-    [SIGNATURE_U64] = {"uint64", {"uint64", "uint64_t"}, SIGNATURE_VOID},
-    [SIGNATURE_FLOAT] = {"float", {"float"}, SIGNATURE_FLOATS},
-    [SIGNATURE_DOUBLE] = {"double", {NULL}, SIGNATURE_DOUBLES},
-    [SIGNATURE_STRING] = {"string", {"string"}, SIGNATURE_VOID},
-    [SIGNATURE_POINTER] = {"void*", {NULL}, SIGNATURE_VOID},
-    [SIGNATURE_CANDIDATES] = {"candidates*", {"candidates", "view", "rill_candidates"}, SIGNATURE_CANDIDATES},
-    [SIGNATURE_ROWS] = {"rows*", {"rows", "rill_scorer_rows"}, SIGNATURE_ROWS},
-    [SIGNATURE_MODIFIERS] = {"modifiers*", {"modifiers", "rill_modifiers"}, SIGNATURE_MODIFIERS},
-    [SIGNATURE_SCHED_VIEW] = {"sched_view*", {"sched_view", "rill_sched_view"}, SIGNATURE_SCHED_VIEW},
-    [SIGNATURE_DOUBLES] = {"double*", {NULL}, SIGNATURE_VOID},
-    [SIGNATURE_FLOATS] = {"float*", {NULL}, SIGNATURE_VOID},
-    [SIGNATURE_INT32S] = {"int32*", {NULL}, SIGNATURE_VOID},
-    [SIGNATURE_INT64S] = {"int64*", {NULL}, SIGNATURE_VOID},
-    [SIGNATURE_BYTES] = {"uint8*", {NULL}, SIGNATURE_VOID},
+#define ENTRY(TYPE, name, pointer, ...) {name, {__VA_ARGS__}, SIGNATURE_##pointer},
+    SIGNATURE_TYPES(ENTRY)
+#undef ENTRY
 };
 enum { TYPES = sizeof types / sizeof *types, WORDS_OF_TYPE = 3 };
 

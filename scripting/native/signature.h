@@ -17,36 +17,44 @@
  *
  * Spaces may stand between words. Arguments have no names. Functions with "..." cannot be called. This code does not depend on Lua, so
  * it is fuzzed alone. */
-#ifndef RILL_SCRIPTING_SIGNATURE_H
-#define RILL_SCRIPTING_SIGNATURE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* The types that a signature may contain, as entries X(TYPE, name, pointer, words...).
+ *   name      the type in its shortest spelling
+ *   pointer   the type of a pointer to this type; VOID: there is none
+ *   words     at most 3 that name the type; for a pointer to an engine struct: the names of the struct */
+#define SIGNATURE_TYPES(X)                                                            \
+    X(VOID, "void", POINTER, "void")                                                  \
+    X(BOOL, "bool", VOID, "bool", "_Bool")                                            \
+    X(I8, "int8", VOID, "int8", "int8_t")                                             \
+    X(I16, "int16", VOID, "int16", "int16_t")                                         \
+    X(I32, "int32", INT32S, "int32", "int32_t")                                       \
+    X(I64, "int64", INT64S, "int64", "int64_t")                                       \
+    X(U8, "uint8", BYTES, "uint8", "uint8_t")                                         \
+    X(U16, "uint16", VOID, "uint16", "uint16_t")                                      \
+    X(U32, "uint32", VOID, "uint32", "uint32_t")                                      \
+    X(U64, "uint64", VOID, "uint64", "uint64_t")                                      \
+    X(FLOAT, "float", FLOATS, "float")                                                \
+    X(DOUBLE, "double", DOUBLES, NULL)                                                \
+    X(STRING, "string", VOID, "string")                                               \
+    X(POINTER, "void*", VOID, NULL)                                                   \
+    X(CANDIDATES, "candidates*", CANDIDATES, "candidates", "view", "rill_candidates") \
+    X(ROWS, "rows*", ROWS, "rows", "rill_scorer_rows")                                \
+    X(MODIFIERS, "modifiers*", MODIFIERS, "modifiers", "rill_modifiers")              \
+    X(SCHED_VIEW, "sched_view*", SCHED_VIEW, "sched_view", "rill_sched_view")         \
+    X(DOUBLES, "double*", VOID, NULL)                                                 \
+    X(FLOATS, "float*", VOID, NULL)                                                   \
+    X(INT32S, "int32*", VOID, NULL)                                                   \
+    X(INT64S, "int64*", VOID, NULL)                                                   \
+    X(BYTES, "uint8*", VOID, NULL)
+
 typedef enum signature_type {
-    SIGNATURE_VOID,
-    SIGNATURE_BOOL,
-    SIGNATURE_I8,
-    SIGNATURE_I16,
-    SIGNATURE_I32,
-    SIGNATURE_I64,
-    SIGNATURE_U8,
-    SIGNATURE_U16,
-    SIGNATURE_U32,
-    SIGNATURE_U64,
-    SIGNATURE_FLOAT,
-    SIGNATURE_DOUBLE,
-    SIGNATURE_STRING,
-    SIGNATURE_POINTER, /* the type void* */
-    SIGNATURE_CANDIDATES,
-    SIGNATURE_ROWS,
-    SIGNATURE_MODIFIERS,
-    SIGNATURE_SCHED_VIEW,
-    SIGNATURE_DOUBLES, /* the type double* */
-    SIGNATURE_FLOATS,
-    SIGNATURE_INT32S,
-    SIGNATURE_INT64S,
-    SIGNATURE_BYTES, /* the type uint8* */
+#define ENTRY(TYPE, ...) SIGNATURE_##TYPE,
+    SIGNATURE_TYPES(ENTRY)
+#undef ENTRY
 } signature_type;
 
 enum { SIGNATURE_MAX_ARGUMENTS = 32, SIGNATURE_TEXT = 512 };
@@ -75,5 +83,3 @@ const char *signature_type_name(signature_type type);
 /* Write the signature in its shortest spelling; SIGNATURE_TEXT bytes hold any signature. Parsing the result gives
  * the same signature. */
 void signature_write(const signature *s, char *out, size_t size);
-
-#endif

@@ -21,9 +21,9 @@
  * digit. */
 enum { BYTES_PER_UNIT = 4 };
 
-/* How much one library function charges to the script's limit of instructions. */
+/* How much library functions charge to the script's limit of instructions. */
 typedef struct script_work {
-    const char *name;
+    const char *names; /* the functions, separated by spaces */
     /* position of the text argument that is exempt from the charge per byte, because only `cost` charges for it; or a constant below */
     int text;
     /* returns the charge for the exempt argument and for the result; NULL: there is none */
@@ -317,14 +317,10 @@ static int call_charged(lua_State *L)
     return function(L);
 }
 
-static const script_work default_work = {NULL, NO_ARGUMENT, NULL};
+/* The last entry of each list is for all other functions. */
 static const script_work base_work[] = {
-    {"assert", EVERY_ARGUMENT, NULL},   {"error", EVERY_ARGUMENT, NULL},
-    {"ipairs", EVERY_ARGUMENT, NULL},   {"next", EVERY_ARGUMENT, NULL},
-    {"pairs", EVERY_ARGUMENT, NULL},    {"rawequal", EVERY_ARGUMENT, NULL},
-    {"rawget", EVERY_ARGUMENT, NULL},   {"rawlen", EVERY_ARGUMENT, NULL},
-    {"rawset", EVERY_ARGUMENT, NULL},   {"select", EVERY_ARGUMENT, select_cost},
-    {"tostring", EVERY_ARGUMENT, NULL}, {"type", EVERY_ARGUMENT, NULL},
+    {"assert error ipairs next pairs rawequal rawget rawlen rawset tostring type", EVERY_ARGUMENT, NULL},
+    {"select", EVERY_ARGUMENT, select_cost},
     {NULL, NO_ARGUMENT, NULL},
 };
 static const script_work table_work[] = {{"insert", EVERY_ARGUMENT, insert_cost},
@@ -332,16 +328,11 @@ static const script_work table_work[] = {{"insert", EVERY_ARGUMENT, insert_cost}
                                          {"sort", NO_ARGUMENT, sort_order},
                                          {NULL, NO_ARGUMENT, NULL}};
 static const script_work string_work[] = {
+    {"find gmatch gsub len match sub", 1, NULL},
     {"byte", 1, places_cost},
-    {"find", 1, NULL},
     {"format", NO_ARGUMENT, format_cost},
-    {"gmatch", 1, NULL},
-    {"gsub", 1, NULL},
-    {"len", 1, NULL},
-    {"match", 1, NULL},
     {"pack", NO_ARGUMENT, pack_cost},
     {"rep", 1, rep_cost},
-    {"sub", 1, NULL},
     {"unpack", 2, unpack_cost},
     {NULL, NO_ARGUMENT, NULL},
 };
@@ -351,8 +342,8 @@ static const script_work no_work[] = {{NULL, NO_ARGUMENT, NULL}};
 
 static const script_work *find_work(const script_work *table, const char *name)
 {
-    while (table->name != NULL && strcmp(table->name, name) != 0) table++;
-    return table->name != NULL ? table : &default_work;
+    while (table->names != NULL && !script_is_listed(table->names, name)) table++;
+    return table;
 }
 
 /* Wrap each C function in the table on top of the stack. `table` lists the functions that have their own rule for the cost. */

@@ -1,6 +1,5 @@
 /* limits.h: resource limits of a script. Private header of scripting/state. */
-#ifndef RILL_SCRIPTING_LIMITS_H
-#define RILL_SCRIPTING_LIMITS_H
+#pragma once
 
 #include "state.h"
 
@@ -53,6 +52,11 @@ int script_reserve_stack(lua_State *L, lua_Integer n);
 /* Return the maximum length of a text in bytes. It is limited because a single instruction may take time proportional to it. */
 size_t script_max_text(const rill_script *s);
 
+/* --- sandbox.c -------------------------------------------------------------------------------------------------------- */
+
+/* Return 1 if the name is one of `names`, which are separated by spaces. */
+int script_is_listed(const char *names, const char *name);
+
 /* --- limited_calls.c ---------------------------------------------------------------------------------------------- */
 
 /* Replace functions in the global table by those of limited_calls.c, which respect the limits. The global table is on top of the stack. */
@@ -67,5 +71,3 @@ void script_open_work(lua_State *L);
 
 /* Replace find, match, gmatch and gsub in the table on top of the stack by those of pattern.c. */
 void script_open_patterns(lua_State *L);
-
-#endif

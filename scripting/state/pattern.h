@@ -1,6 +1,5 @@
 /* pattern.h: compiled Lua patterns. pattern_compile.c creates them, pattern.c matches them. */
-#ifndef RILL_SCRIPTING_PATTERN_H
-#define RILL_SCRIPTING_PATTERN_H
+#pragma once
 
 #include "limits.h"
 
@@ -65,5 +64,3 @@ static inline int set_has(const uint64_t *set, char c)
 /* Compile the pattern text [p, end), without its anchor '^', into *m. `items` has one entry more than the pattern has bytes. Raises
  * nothing: an invalid part becomes an item that raises when it is matched. */
 void pattern_compile(pattern_match *m, pattern_item *items, const char *p, const char *end);
-
-#endif

@@ -15,60 +15,45 @@
 
 /* --- the standard library ----------------------------------------------------------------------------------------- */
 
-static const char *const base_names[] = {
-    "_G",           "_VERSION", "assert",   "collectgarbage", "error",  "getmetatable", "ipairs", "load",
-    "next",         "pairs",    "pcall",    "rawequal",       "rawget", "rawlen",       "rawset", "select",
-    "setmetatable", "tonumber", "tostring", "type",           "xpcall", NULL,
-};
-static const char *const string_names[] = {
-    "byte", "char",     "find", "format",  "gmatch", "gsub",   "len",   "lower", "match",
-    "pack", "packsize", "rep",  "reverse", "sub",    "unpack", "upper", NULL,
-};
-static const char *const table_names[] = {"concat", "insert", "move", "pack", "remove", "sort", "unpack", NULL};
-static const char *const math_names[] = {
-    "abs",        "acos", "asin", "atan",       "ceil",      "cos",        "deg",  "exp", "floor", "fmod",
-    "huge",       "log",  "max",  "maxinteger", "min",       "mininteger", "modf", "pi",  "rad",   "random",
-    "randomseed", "sin",  "sqrt", "tan",        "tointeger", "type",       "ult",  NULL,
-};
-static const char *const utf8_names[] = {"char", "charpattern", "codepoint", "codes", "len", "offset", NULL};
-static const char *const coroutine_names[] = {
-    "close", "create", "isyieldable", "resume", "running", "status", "wrap", "yield", NULL,
-};
-/* Functions of `os` that scripts may use. Others affect the whole process: exit, or setlocale, which changes how numbers are read. */
-static const char *const os_names[] = {
-    "clock", "date", "difftime", "execute", "getenv", "remove", "rename", "time", "tmpname", NULL,
-};
-
 typedef struct library {
     const char *name;
     lua_CFunction open;
-    const char *const *names; /* names of the library's functions to keep; NULL: all */
     int unsafe;
+    const char *names; /* names of the library's functions to keep, separated by spaces; NULL: all */
 } library;
 
 static const library libraries[] = {
-    {LUA_GNAME, luaopen_base, base_names, 0},
-    {LUA_STRLIBNAME, luaopen_string, string_names, 0},
-    {LUA_TABLIBNAME, luaopen_table, table_names, 0},
-    {LUA_MATHLIBNAME, luaopen_math, math_names, 0},
-    {LUA_UTF8LIBNAME, luaopen_utf8, utf8_names, 0},
-    {LUA_COLIBNAME, luaopen_coroutine, coroutine_names, 0},
-    {LUA_IOLIBNAME, luaopen_io, NULL, 1},
-    {LUA_OSLIBNAME, luaopen_os, os_names, 1},
+    {LUA_GNAME, luaopen_base, 0,
+     "_G _VERSION assert collectgarbage error getmetatable ipairs load next pairs pcall rawequal rawget rawlen rawset "
+     "select setmetatable tonumber tostring type xpcall"},
+    {LUA_STRLIBNAME, luaopen_string, 0,
+     "byte char find format gmatch gsub len lower match pack packsize rep reverse sub unpack upper"},
+    {LUA_TABLIBNAME, luaopen_table, 0, "concat insert move pack remove sort unpack"},
+    {LUA_MATHLIBNAME, luaopen_math, 0,
+     "abs acos asin atan ceil cos deg exp floor fmod huge log max maxinteger min mininteger modf pi rad random "
+     "randomseed sin sqrt tan tointeger type ult"},
+    {LUA_UTF8LIBNAME, luaopen_utf8, 0, "char charpattern codepoint codes len offset"},
+    {LUA_COLIBNAME, luaopen_coroutine, 0, "close create isyieldable resume running status wrap yield"},
+    {LUA_IOLIBNAME, luaopen_io, 1, NULL},
+    /* other functions of `os` affect the whole process: exit, or setlocale, which changes how numbers are read */
+    {LUA_OSLIBNAME, luaopen_os, 1, "clock date difftime execute getenv remove rename time tmpname"},
 };
 
-static int is_listed(const char *const *names, const char *name)
+int script_is_listed(const char *names, const char *name)
 {
-    while (*names != NULL && strcmp(*names, name) != 0) names++;
-    return *names != NULL;
+    for (size_t length; *names != '\0'; names += length + strspn(names + length, " ")) {
+        length = strcspn(names, " ");
+        if (strlen(name) == length && memcmp(names, name, length) == 0) return 1;
+    }
+    return 0;
 }
 
 /* Remove all names that are not in the list `names` from the table on top of the stack. */
-static void remove_unlisted(lua_State *L, const char *const *names)
+static void remove_unlisted(lua_State *L, const char *names)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
         lua_pop(L, 1);
-        if (is_listed(names, lua_tostring(L, -1))) continue;
+        if (script_is_listed(names, lua_tostring(L, -1))) continue;
         lua_pushvalue(L, -1);
         lua_pushnil(L);
         lua_rawset(L, -4); /* setting existing fields to nil is allowed during lua_next() */
@@ -308,13 +293,12 @@ static int log_text(lua_State *L)
  * list. Other undefined globals are nil. */
 static int missing_global(lua_State *L)
 {
-    static const char *const opened[] = {LUA_IOLIBNAME, LUA_OSLIBNAME, NULL};
-    static const char *const never[] = {"require", "package", "debug", "dofile", "loadfile", NULL};
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
-    if (is_listed(opened, name))
+    if (script_is_listed(LUA_IOLIBNAME " " LUA_OSLIBNAME, name))
         return luaL_error(
             L, "'%s' is not available to sandboxed scripts: --unsafe-scripts enables it for scripts you trust", name);
-    if (is_listed(never, name)) return luaL_error(L, "'%s' is not available to scripts", name);
+    if (script_is_listed("require package debug dofile loadfile", name))
+        return luaL_error(L, "'%s' is not available to scripts", name);
     const rill_context *ctx = script_from_lua(L)->ctx;
     script_charge(L, MISSING_NAME_COST);
     if (rill_find_heuristic(ctx, name) != NULL || rill_find_scorer(ctx, name) != NULL)

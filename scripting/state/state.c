@@ -8,7 +8,7 @@
 enum { MAX_TRACEBACK_FRAMES = 16, DEFAULT_SECONDS = 10 };
 #define DEFAULT_INSTRUCTIONS INT64_C(200000000)
 
-static const char raised_key; /* registry key (by address) of the message of the latest script_raise() */
+static const char raised_key; /* registry key (by address) of the message of the latest script_check() that raised */
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
@@ -66,11 +66,12 @@ static int add_traceback(lua_State *L)
     return 1;
 }
 
-int script_raise(lua_State *L, rill_status status)
+int script_check(lua_State *L, rill_status status)
 {
     rill_script *s = script_from_lua(L);
+    if (status >= 0) return 0;
     s->raised_status = status;
-    lua_pushstring(L, status < 0 ? rill_error(s->ctx) : rill_status_name(status));
+    lua_pushstring(L, rill_error(s->ctx));
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
     return luaL_error(L, "%s", lua_tostring(L, -1));
@@ -99,8 +100,8 @@ static int is_about_memory(const char *message)
            (phrase[sizeof words - 1] == '\n' || !phrase[sizeof words - 1]);
 }
 
-/* Return the status passed to script_raise() if the message contains the message raised then, because the script let that error pass.
- * Otherwise returns RILL_ERR_PLUGIN. */
+/* Return the status with which script_check() raised if the message contains the message raised then, because the script let that error
+ * pass. Otherwise returns RILL_ERR_PLUGIN. */
 static rill_status error_status(rill_script *s, const char *message)
 {
     rill_status status = RILL_ERR_PLUGIN;

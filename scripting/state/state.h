@@ -11,8 +11,7 @@
  *     script_charge() stops a call that exceeds its time limit.
  *   - Arrays over engine memory carry the stamp of the engine's call. Using an array after its call has returned is an
  *     error. */
-#ifndef RILL_SCRIPTING_STATE_H
-#define RILL_SCRIPTING_STATE_H
+#pragma once
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -99,7 +98,7 @@ struct rill_script {
     /* the call of a domain's score() in progress (domain_run.c); NULL: none */
     const struct rows_call *score_call;
     script_native *native;      /* data of rill.ffi; NULL in a sandbox */
-    rill_status raised_status;  /* status that was passed to the latest script_raise() */
+    rill_status raised_status;  /* status with which script_check() raised last */
     struct script_watch *watch; /* masks created and used so far (arrays/array.c); NULL: masks are not watched */
     /* called at the end of an engine call if masks are watched. `counts` 0: the call failed, so forget its masks */
     void (*watch_end)(struct rill_script *s, int counts);
@@ -138,9 +137,9 @@ void script_late_keep(script_late *late, rill_context *ctx, rill_status status);
 /* Record the kept failure in the context, remove it and return its status; RILL_OK if none is kept. */
 rill_status script_late_take(script_late *late, rill_context *ctx);
 
-/* Raise a Lua error for a rill function that returned `status` and recorded a message. If the script does not catch it, the
- * script_call() in progress returns `status`. */
-int script_raise(lua_State *L, rill_status status);
+/* Raise a Lua error if a rill function has returned a negative status and recorded a message; else return 0. If the script does not catch
+ * the error, the script_call() in progress returns the status. */
+int script_check(lua_State *L, rill_status status);
 
 /* Subtract `work` from the instructions left to the call in progress. One instruction stands for a few nanoseconds of C code. Raises
  * when instructions or seconds are exhausted. */
@@ -198,5 +197,3 @@ int script_compile(lua_State *L, const char *text, size_t length, const char *na
 void script_open_libraries(lua_State *L);
 void script_open_names(lua_State *L);   /* defined in sandbox.c: adds rill.names */
 void script_protect_rill(lua_State *L); /* defined in sandbox.c: called last, makes `rill` read-only and pops it */
-
-#endif

@@ -109,7 +109,7 @@ static script_table *make_table(lua_State *L, const script_declaration *d, const
         luaL_error(L, "rill.%s: a script may declare at most %d objects: is this call in a loop?", d->word,
                    SCRIPT_MAX_TABLES);
     script_table *t = rill_calloc(s->ctx, 1, sizeof *t);
-    if (t == NULL) script_raise(L, rill_fail_memory(s->ctx, sizeof *t, "a declaration"));
+    if (t == NULL) script_check(L, rill_fail_memory(s->ctx, sizeof *t, "a declaration"));
     t->script = s;
     t->declaration = d;
     t->create = LUA_NOREF;
@@ -166,8 +166,7 @@ script_table *script_table_get(lua_State *L, int index)
 
 static void publish_table(lua_State *L, script_table *t)
 {
-    rill_status status = t->declaration->publish != NULL ? t->declaration->publish(t) : RILL_OK;
-    if (status < 0) script_raise(L, status);
+    if (t->declaration->publish != NULL) script_check(L, t->declaration->publish(t));
 }
 
 static int declare(lua_State *L)

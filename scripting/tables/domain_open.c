@@ -38,7 +38,7 @@ static rill_file *push_file(lua_State *L)
 
 static void check_file(lua_State *L, rill_context *ctx, rill_status status)
 {
-    if (status < 0) script_raise(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
+    if (status < 0) script_check(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
 /* options.read(NAME): return the text of a file in the model's directory. Without NAME: of the model, if it is a file. Upvalue 1: the
@@ -190,7 +190,7 @@ static void read_actions(lua_State *L, script_model *m)
         luaL_error(L, "actions: their number, or a list of their names, was expected, not %s", luaL_typename(L, -1));
     lua_pop(L, 1);
     m->seen = rill_calloc(m->script->ctx, (size_t)m->info.actions, 1);
-    if (m->seen == NULL) script_raise(L, rill_fail_memory(m->script->ctx, (size_t)m->info.actions, "actions"));
+    if (m->seen == NULL) script_check(L, rill_fail_memory(m->script->ctx, (size_t)m->info.actions, "actions"));
 }
 
 static void read_end_action(lua_State *L, script_model *m)

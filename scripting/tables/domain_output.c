@@ -98,8 +98,7 @@ static void append_line(lua_State *L, const char *function, rill_text *out)
     const char *text = lua_tolstring(L, -1, &length);
     if (memchr(text, '\n', length) != NULL || memchr(text, '\0', length) != NULL)
         luaL_error(L, "%s returned a text with a line break or a zero byte: an output must be one line", function);
-    rill_status status = rill_text_append(out, text, length);
-    if (status < 0) script_raise(L, status);
+    script_check(L, rill_text_append(out, text, length));
 }
 
 static int finalize_one(lua_State *L)

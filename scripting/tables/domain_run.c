@@ -119,9 +119,8 @@ static void clear_choices(script_model *m)
 static void reserve_row_choices(lua_State *L, script_model *m)
 {
     const rill_array columns[] = {RILL_ARRAY(m->action), RILL_ARRAY(m->logp), RILL_ARRAY(m->terminal)};
-    const rill_status status = rill_columns_grow(m->script->ctx, &m->choices, (size_t)m->n + 1, columns,
-                                                 sizeof columns / sizeof *columns, "choices");
-    if (status < 0) script_raise(L, status);
+    script_check(L, rill_columns_grow(m->script->ctx, &m->choices, (size_t)m->n + 1, columns,
+                                      sizeof columns / sizeof *columns, "choices"));
 }
 
 /* Read a choice: action and log-probability on top of the stack. `last`: stack index of the set of actions that complete the hypothesis,

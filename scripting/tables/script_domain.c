@@ -142,21 +142,8 @@ typedef struct field {
 static const field fields[] = {
     {"name", LUA_TSTRING, -1, ANY},
     {"summary", LUA_TSTRING, -1, ANY},
-    {"open", LUA_TFUNCTION, DOMAIN_OPEN, ANY},
-    {"start", LUA_TFUNCTION, DOMAIN_START, PLAIN},
-    {"advance", LUA_TFUNCTION, DOMAIN_ADVANCE, PLAIN},
-    {"choices", LUA_TFUNCTION, DOMAIN_CHOICES, PLAIN},
-    {"encode", LUA_TFUNCTION, DOMAIN_ENCODE, BY_ROWS},
-    {"step", LUA_TFUNCTION, DOMAIN_STEP, BY_ROWS},
-    {"score", LUA_TFUNCTION, DOMAIN_SCORE, BY_ROWS},
-    {"finalize", LUA_TFUNCTION, DOMAIN_FINALIZE, ANY},
-    {"drop", LUA_TFUNCTION, DOMAIN_DROP, BY_ROWS},
-    {"free", LUA_TFUNCTION, DOMAIN_FREE, BY_ROWS},
-    {"close", LUA_TFUNCTION, DOMAIN_CLOSE, ANY},
-    {"measure", LUA_TFUNCTION, DOMAIN_MEASURE, ANY},
-    {"canonical", LUA_TFUNCTION, DOMAIN_CANONICAL, ANY},
-    {"tokenize", LUA_TFUNCTION, DOMAIN_TOKENIZE, ANY},
-    {"options", LUA_TTABLE, -1, ANY},
+#define FIELD(FUNCTION, name, form) {name, LUA_TFUNCTION, DOMAIN_##FUNCTION, form},
+    DOMAIN_FUNCTION_LIST(FIELD){"options", LUA_TTABLE, -1, ANY},
 };
 /* all fields: those above, and model information, which domain_open() checks */
 enum { OWN_FIELDS = sizeof fields / sizeof *fields, FIELDS = OWN_FIELDS + DOMAIN_INFO_NAMES };
@@ -284,8 +271,7 @@ static int declare(lua_State *L)
     lua_pushvalue(L, STACK_DOMAIN);
     /* keep the userdata until the script ends, because the context refers to the domain's struct in it */
     (void)luaL_ref(L, LUA_REGISTRYINDEX);
-    rill_status status = rill_register_domain(s->ctx, &d->table);
-    if (status < 0) script_raise(L, status);
+    script_check(L, rill_register_domain(s->ctx, &d->table));
     lua_settop(L, STACK_DOMAIN);
     return 1;
 }

@@ -4,28 +4,33 @@
  * encode(), step() and score() get the rows of a whole timestep, as in rill/domain.h, and the script manages the states.
  *
  * Invariant: only close() releases a model's references and C memory, also after Lua errors. */
-#ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H
-#define RILL_SCRIPTING_SCRIPT_DOMAIN_H
+#pragma once
 
 #include "rill/carve.h"
 #include "tables.h"
 
+/* The functions of a domain, as entries X(FUNCTION, name, form of the domains that have it; see script_domain.c). */
+#define DOMAIN_FUNCTION_LIST(X)    \
+    X(OPEN, "open", ANY)           \
+    X(START, "start", PLAIN)       \
+    X(ADVANCE, "advance", PLAIN)   \
+    X(CHOICES, "choices", PLAIN)   \
+    X(ENCODE, "encode", BY_ROWS)   \
+    X(STEP, "step", BY_ROWS)       \
+    X(SCORE, "score", BY_ROWS)     \
+    X(FINALIZE, "finalize", ANY)   \
+    X(DROP, "drop", BY_ROWS)       \
+    X(FREE, "free", BY_ROWS)       \
+    X(CLOSE, "close", ANY)         \
+    X(MEASURE, "measure", ANY)     \
+    X(CANONICAL, "canonical", ANY) \
+    X(TOKENIZE, "tokenize", ANY)
+
 typedef enum domain_function {
-    DOMAIN_OPEN,
-    DOMAIN_START,
-    DOMAIN_ADVANCE,
-    DOMAIN_CHOICES,
-    DOMAIN_ENCODE,
-    DOMAIN_STEP,
-    DOMAIN_SCORE,
-    DOMAIN_FINALIZE,
-    DOMAIN_DROP,
-    DOMAIN_FREE,
-    DOMAIN_CLOSE,
-    DOMAIN_MEASURE,
-    DOMAIN_CANONICAL,
-    DOMAIN_TOKENIZE,
-    DOMAIN_FUNCTIONS
+#define ENTRY(FUNCTION, ...) DOMAIN_##FUNCTION,
+    DOMAIN_FUNCTION_LIST(ENTRY)
+#undef ENTRY
+        DOMAIN_FUNCTIONS
 } domain_function;
 
 /* A domain declared by rill.domain{}: a userdata that the registry keeps until the script ends, since the context
@@ -147,5 +152,3 @@ static inline int domain_has(const script_model *m, domain_function function)
 {
     return m->domain->function[function] != LUA_NOREF;
 }
-
-#endif

@@ -161,13 +161,7 @@ static rill_status create(const rill_heuristic *table, rill_context *ctx, const 
 static rill_status publish(script_table *t)
 {
     rill_heuristic *h = &t->as.heuristic;
-    *h = (rill_heuristic){.abi_version = RILL_ABI_VERSION,
-                          .struct_size = sizeof *h,
-                          .name = t->name,
-                          .arguments = t->arguments,
-                          .summary = t->summary,
-                          .create = create,
-                          .apply = apply,
+    *h = (rill_heuristic){SCRIPT_PLUGIN(rill_heuristic, t), .arguments = t->arguments, .create = create, .apply = apply,
                           .destroy = script_instance_destroy};
     return rill_register_heuristic(t->script->ctx, h);
 }

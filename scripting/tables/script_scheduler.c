@@ -220,10 +220,7 @@ static rill_status create(const rill_scheduler *table, rill_context *ctx, const 
 static rill_status publish(script_table *t)
 {
     rill_scheduler *p = &t->as.scheduler;
-    *p = (rill_scheduler){.abi_version = RILL_ABI_VERSION,
-                          .struct_size = sizeof *p,
-                          .name = t->name,
-                          .summary = t->summary,
+    *p = (rill_scheduler){SCRIPT_PLUGIN(rill_scheduler, t),
                           .create = create,
                           .choose = choose,
                           .refill = t->function[REFILL] != LUA_NOREF ? refill : script_default_refill,

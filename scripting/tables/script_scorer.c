@@ -147,17 +147,15 @@ static int name(lua_State *L)
     rill_text *text = &c->self->text;
     rill_text_reset(text);
     script_charge(L, NAME_WORK);
-    if (action < 0 || action >= c->rows->info->actions) {
+    rill_status status = RILL_ERR_NOT_FOUND;
+    if (action >= 0 && action < c->rows->info->actions)
+        status = rill_model_action_name(c->rows->model, (int32_t)action, text);
+    if (status == RILL_ERR_NOT_FOUND) {
         lua_pushnil(L);
         return 1;
     }
-    rill_status status = rill_model_action_name(c->rows->model, (int32_t)action, text);
-    if (status == RILL_ERR_NOT_FOUND)
-        lua_pushnil(L);
-    else if (status < 0)
-        return script_raise(L, status);
-    else
-        lua_pushlstring(L, text->data, text->length);
+    script_check(L, status);
+    lua_pushlstring(L, text->data, text->length);
     return 1;
 }
 
@@ -196,7 +194,7 @@ static int tokenize(lua_State *L)
         lua_pushstring(L, rill_error(ctx));
         return 2;
     }
-    if (status < 0) return script_raise(L, status);
+    script_check(L, status);
     script_push_integers(L, action, n);
     return 1;
 }
@@ -213,7 +211,22 @@ typedef struct row_numbers {
 /* The integer argument that a method has after the row: none, an action, or a count (a limit). */
 typedef enum number_kind { NO_NUMBER, ACTION, COUNT } number_kind;
 
-typedef enum modifier { ADD, SCALE, BAN, FORBID_END, REQUIRE_END, REWARD, END_REWARD, LIMIT } modifier;
+/* The methods that apply a modifier, as entries X(MODIFIER, word, kind of number, whether it has a value, call for a row). */
+#define MODIFIERS(X)                                                                                        \
+    X(ADD, "add", ACTION, 1, rill_modifiers_add(modifiers, row, number, value))                             \
+    X(SCALE, "scale", ACTION, 1, rill_modifiers_scale(modifiers, row, number, value))                       \
+    X(BAN, "ban", ACTION, 0, rill_modifiers_ban(modifiers, row, number))                                    \
+    X(FORBID_END, "forbid_end", NO_NUMBER, 0, rill_modifiers_end_rule(modifiers, row, RILL_END_FORBIDDEN))  \
+    X(REQUIRE_END, "require_end", NO_NUMBER, 0, rill_modifiers_end_rule(modifiers, row, RILL_END_REQUIRED)) \
+    X(REWARD, "reward", NO_NUMBER, 1, rill_modifiers_reward(modifiers, row, value))                         \
+    X(END_REWARD, "end_reward", NO_NUMBER, 1, rill_modifiers_end_reward(modifiers, row, value))             \
+    X(LIMIT, "limit", COUNT, 0, rill_modifiers_limit_children(modifiers, row, number))
+
+typedef enum modifier {
+#define ENTRY(MODIFIER, ...) MODIFIER,
+    MODIFIERS(ENTRY)
+#undef ENTRY
+} modifier;
 
 typedef struct modifier_form {
     const char *word;
@@ -221,16 +234,8 @@ typedef struct modifier_form {
     int has_value;
 } modifier_form;
 
-static const modifier_form forms[] = {
-    [ADD] = {"add", ACTION, 1},
-    [SCALE] = {"scale", ACTION, 1},
-    [BAN] = {"ban", ACTION, 0},
-    [FORBID_END] = {"forbid_end", NO_NUMBER, 0},
-    [REQUIRE_END] = {"require_end", NO_NUMBER, 0},
-    [REWARD] = {"reward", NO_NUMBER, 1},
-    [END_REWARD] = {"end_reward", NO_NUMBER, 1},
-    [LIMIT] = {"limit", COUNT, 0},
-};
+#define FORM(MODIFIER, word, kind, has_value, call) {word, kind, has_value},
+static const modifier_form forms[] = {MODIFIERS(FORM)};
 
 /* Return the number of rows of a method call: 1 if stack index 2 has a row number, else all. *first: the first row. */
 static int32_t read_rows(lua_State *L, const scorer_call *c, int32_t *first)
@@ -294,14 +299,10 @@ static float checked_value(lua_State *L, const modifier_form *f, int32_t row, do
 static rill_status modify_row(rill_modifiers *modifiers, modifier how, int32_t row, int32_t number, float value)
 {
     switch (how) {
-    case ADD: return rill_modifiers_add(modifiers, row, number, value);
-    case SCALE: return rill_modifiers_scale(modifiers, row, number, value);
-    case BAN: return rill_modifiers_ban(modifiers, row, number);
-    case FORBID_END: return rill_modifiers_end_rule(modifiers, row, RILL_END_FORBIDDEN);
-    case REQUIRE_END: return rill_modifiers_end_rule(modifiers, row, RILL_END_REQUIRED);
-    case REWARD: return rill_modifiers_reward(modifiers, row, value);
-    case END_REWARD: return rill_modifiers_end_reward(modifiers, row, value);
-    case LIMIT: return rill_modifiers_limit_children(modifiers, row, number);
+#define CASE(MODIFIER, word, kind, has_value, call) \
+    case MODIFIER: return call;
+        MODIFIERS(CASE)
+#undef CASE
     }
     return RILL_OK;
 }
@@ -324,8 +325,7 @@ static int modify_rows(lua_State *L)
         const int32_t x = checked_number(L, c, f, first + i, number.values[i * number.step]);
         if (f->number == ACTION && x < 0) continue;
         const float v = checked_value(L, f, first + i, value.values[i * value.step]);
-        rill_status status = modify_row(c->modifiers, how, first + i, x, v);
-        if (status < 0) return script_raise(L, status);
+        script_check(L, modify_row(c->modifiers, how, first + i, x, v));
     }
     return 0;
 }
@@ -339,8 +339,7 @@ static int refuse(lua_State *L)
     luaL_checklstring(L, 3, &length);
     const char *why = script_text(L, 3, "rows:refuse: the message");
     script_charge(L, (int64_t)length + ROW_WORK);
-    const rill_status status = rill_modifiers_fail_input(c->modifiers, row, why);
-    return status < 0 ? script_raise(L, status) : 0;
+    return script_check(L, rill_modifiers_fail_input(c->modifiers, row, why));
 }
 
 /* rows:allow(row, actions): allow only the actions in a table for a row; an empty table allows no action. */
@@ -352,7 +351,6 @@ static int allow(lua_State *L)
     luaL_checktype(L, 3, LUA_TTABLE);
     lua_Integer n = (lua_Integer)lua_rawlen(L, 3);
     script_charge(L, n * rows * ROW_WORK);
-    rill_status status = RILL_OK;
     for (lua_Integer i = 1; i <= n; i++) {
         int is_integer;
         lua_rawgeti(L, 3, i);
@@ -361,14 +359,13 @@ static int allow(lua_State *L)
             return luaL_error(L, "rows:allow: entry %I must be a whole number, not a %s", (LUAI_UACINT)i,
                               luaL_typename(L, -1));
         int32_t action = checked_action(L, c, value);
-        for (int32_t row = first; status == RILL_OK && row < first + rows; row++)
-            status = rill_modifiers_allow(c->modifiers, row, action);
-        if (status < 0) return script_raise(L, status);
+        for (int32_t row = first; row < first + rows; row++)
+            script_check(L, rill_modifiers_allow(c->modifiers, row, action));
         lua_pop(L, 1);
     }
-    for (int32_t row = first; n == 0 && status == RILL_OK && row < first + rows; row++)
-        status = rill_modifiers_allow_none(c->modifiers, row);
-    return status < 0 ? script_raise(L, status) : 0;
+    for (int32_t row = first; n == 0 && row < first + rows; row++)
+        script_check(L, rill_modifiers_allow_none(c->modifiers, row));
+    return 0;
 }
 
 /* --- fields and methods -------------------------------------------------------------------------------------------- */
@@ -408,17 +405,12 @@ static const script_view_method methods[] = {
     {"name", name, 0},
     {"find", find, 0},
     {"tokenize", tokenize, 0},
-    {"add", modify_rows, ADD},
-    {"scale", modify_rows, SCALE},
-    {"ban", modify_rows, BAN},
     {"refuse", refuse, 0},
     {"allow", allow, 0},
-    {"forbid_end", modify_rows, FORBID_END},
-    {"require_end", modify_rows, REQUIRE_END},
-    {"reward", modify_rows, REWARD},
-    {"end_reward", modify_rows, END_REWARD},
-    {"limit", modify_rows, LIMIT},
-    {NULL, NULL, 0},
+#define METHOD(MODIFIER, word, ...) {word, modify_rows, MODIFIER},
+    MODIFIERS(METHOD)
+#undef METHOD
+        {NULL, NULL, 0},
 };
 
 const script_view_class script_rows_class = {"rows", "rows", fields, methods, 0};
@@ -548,11 +540,8 @@ static double scorer_max_bonus(const void *self, double *end)
 static rill_status publish(script_table *t)
 {
     rill_scorer *scorer = &t->as.scorer;
-    *scorer = (rill_scorer){.abi_version = RILL_ABI_VERSION,
-                            .struct_size = sizeof *scorer,
-                            .name = t->name,
+    *scorer = (rill_scorer){SCRIPT_PLUGIN(rill_scorer, t),
                             .arguments = t->arguments,
-                            .summary = t->summary,
                             .create = create,
                             .score = score,
                             .destroy = script_instance_destroy,

@@ -5,8 +5,7 @@
  * callbacks cast it. A script_instance holds the value that the script's `create` returned for one engine.
  *
  * Ownership: script_tables belong to their script and are freed with it. Instances belong to the caller of create(). */
-#ifndef RILL_SCRIPTING_TABLES_H
-#define RILL_SCRIPTING_TABLES_H
+#pragma once
 
 #include "arrays/arrays.h"
 
@@ -14,6 +13,10 @@ typedef enum script_kind { SCRIPT_HEURISTIC, SCRIPT_SCORER, SCRIPT_SCHEDULER, SC
 
 /* maximum size in bytes of the name of a heuristic, scorer, scheduler or domain, with its NUL */
 enum { SCRIPT_NAME_MAX = 48 };
+
+/* The members that the structs of all plugins have, of the type `type`, for a plugin `t` with a name and a summary. */
+#define SCRIPT_PLUGIN(type, t) \
+    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(type), .name = (t)->name, .summary = (t)->summary
 
 /* Return the struct of the registered plugin or domain with this kind and name; NULL if there is none. */
 const void *script_find(const rill_context *ctx, script_kind kind, const char *name);
@@ -143,5 +146,3 @@ rill_status script_default_refill(void *self, const rill_sched_view *view, int32
 
 /* Write the name of an option to `out` with "_" in place of "-", as in "max_items". Returns `out`. */
 const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX]);
-
-#endif

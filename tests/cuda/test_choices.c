@@ -381,13 +381,14 @@ static void expect_kernel(const problem *p, const answer *a, int32_t r, int32_t 
     k.best(&(rill_best){.rows = 1,
                         .symbols = (size_t)n,
                         .n_best = (size_t)max_n,
+                        .raw = !p->normalise,
                         .logits = {.data = x, .ld = (size_t)n},
                         .legal = legal,
                         .ids = ids,
-                        .logp = p->normalise ? logp : NULL,
+                        .logp = logp,
                         .ld_out = (size_t)max_n,
                         .counts = &count,
-                        .log_norm = p->normalise ? &norm : NULL},
+                        .log_norm = &norm},
            NULL);
     if (p->normalise) expect_near((double)a->log_norm[i], (double)norm, 0.0);
     assert_int_equal(count, a->count[i] < max_n ? a->count[i] : max_n);

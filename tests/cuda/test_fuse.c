@@ -250,10 +250,10 @@ static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight
     assert_int_equal(rill_session_open(&session, l->ctx, l->network, 1), RILL_OK);
     assert_int_equal(rill_session_reserve(session, SYMBOLS, 1), RILL_OK);
     assert_int_equal(rill_session_set_vocab_subset(session, l->vocab_subset, 0, 2, listed), RILL_OK);
-    assert_int_equal(rill_session_profile(session, 1), RILL_OK);
+    assert_int_equal(rill_runner_profile(&session, 1), RILL_OK);
     if (rill_session_run(session, l->graph, &arguments) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
     assert_int_equal(rill_session_read(session, l->table, 0, 0, build == build_wide ? UNITS : N, rows), RILL_OK);
-    while (rill_session_profile_row(session, ops, &took[ops])) assert_true(++ops < MAX_OPS);
+    while (rill_runner_profile_row(&session, ops, &took[ops])) assert_true(++ops < MAX_OPS);
     rill_session_close(session);
     rill_network_close(l->network);
     rill_device_close(l->device);

@@ -206,7 +206,7 @@ static void runs_are_replayed(void **state)
     copies c = open_copies(ctx, 0);
     for (int32_t i = 0; i < 12; i++) check_copies(&c, 1 + i * 7 % 4, i);
     rill_graph_runs runs;
-    rill_session_graph_runs(c.session, &runs);
+    rill_runner_graph_runs(&c.session, &runs);
     assert_int_equal(runs.direct, 1);
     assert_int_equal(runs.captured, 1);
     assert_int_equal(runs.replayed, 10);
@@ -258,7 +258,7 @@ static void old_graphs_are_evicted(void **state)
                 for (int32_t i = 0; i < m; i++) assert_int_equal(action[i] * 37 % SYMBOLS, SYMBOLS - 1 - i);
             }
         }
-    rill_session_graph_runs(session, &runs);
+    rill_runner_graph_runs(&session, &runs);
     assert_int_equal(runs.direct, ROUNDS * (KEPT + 2));
     assert_int_equal(runs.captured, ROUNDS * (KEPT + 2));
     assert_int_equal(runs.replayed, 0);

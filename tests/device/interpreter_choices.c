@@ -19,7 +19,7 @@ static float log_probabilities(const interpretation *x, size_t n, const float *l
                                const float *add, int raw, float *logp)
 {
     int32_t id, count;
-    float norm;
+    float norm, best_logp;
     const rill_best best = {.rows = 1,
                             .symbols = n,
                             .n_best = 1,
@@ -27,6 +27,7 @@ static float log_probabilities(const interpretation *x, size_t n, const float *l
                             .bias = bias,
                             .add = {(float *)(uintptr_t)add, n},
                             .ids = &id,
+                            .logp = &best_logp,
                             .ld_out = 1,
                             .counts = &count,
                             .log_norm = &norm};

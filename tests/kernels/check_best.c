@@ -12,7 +12,8 @@ typedef struct problem {
     float *logits, *bias, *add;
     uint64_t *legal;
     int32_t *add_index, *legal_index;
-    int scores; /* 0: ids only; 1: log_norm too; 2: logp too */
+    int raw;
+    int wants_norm; /* 1: log_norm is wanted; with softmax always, for the comparison */
 } problem;
 
 /* CLOSE: distinct logits, most of them with equal log-probabilities. FALLING: the best are adjacent, as in vocabularies
@@ -35,7 +36,8 @@ static problem draw(check *c, unsigned round)
 {
     static const size_t sizes[] = {1, 2, 15, 16, 17, 63, 100, 137, 200, 511, 512, 513, 1500, 8000, 40000};
     const enum kind kind = (enum kind)(round % KINDS);
-    problem p = {.symbols = sizes[dice_below(c, sizeof sizes / sizeof *sizes)], .scores = (int)dice_below(c, 3)};
+    problem p = {.symbols = sizes[dice_below(c, sizeof sizes / sizeof *sizes)], .raw = dice_below(c, 2) == 0};
+    p.wants_norm = !p.raw || dice_below(c, 2) == 0;
     p.rows = p.symbols > 1000 ? dice_from(c, 0, 2) : dice_from(c, 0, 20);
     p.best = dice_below(c, 3) ? dice_from(c, 1, 24) : dice_from(c, 1, 160);
     if (p.symbols > 1000 && !dice_below(c, 3))
@@ -65,8 +67,8 @@ static problem draw(check *c, unsigned round)
         p.add_index[r] = (int32_t)dice_below(c, p.table + 1) - 1;
         p.legal_index[r] = (int32_t)dice_below(c, p.table + 1) - 1;
     }
-    case_name(c, "rows=%zu symbols=%zu best=%zu kind=%d bias=%d add=%d legal=%d scores=%d", p.rows, p.symbols, p.best,
-              (int)kind, p.bias != NULL, p.add != NULL, p.legal != NULL, p.scores);
+    case_name(c, "rows=%zu symbols=%zu best=%zu kind=%d bias=%d add=%d legal=%d raw=%d wants_norm=%d", p.rows,
+              p.symbols, p.best, (int)kind, p.bias != NULL, p.add != NULL, p.legal != NULL, p.raw, p.wants_norm);
     return p;
 }
 
@@ -78,8 +80,8 @@ typedef struct result {
 static result result_new(check *c, const problem *p, size_t rows)
 {
     result r = {.ids = (int32_t *)(void *)buffer_patterned(c, rows * p->ldo + 1), .counts = buffer_int(c, rows)};
-    r.norm = p->scores > 0 ? buffer(c, rows) : NULL;
-    r.logp = p->scores > 1 ? buffer_patterned(c, rows * p->ldo + 1) : NULL;
+    r.norm = p->wants_norm ? buffer(c, rows) : NULL;
+    r.logp = buffer_patterned(c, rows * p->ldo + 1);
     return r;
 }
 
@@ -88,6 +90,7 @@ static rill_best call(const problem *p, const result *out)
     return (rill_best){.rows = p->rows,
                        .symbols = p->symbols,
                        .n_best = p->best,
+                       .raw = p->raw,
                        .logits = {p->logits, p->ldl},
                        .bias = p->bias,
                        .add = {p->add, p->symbols, p->add_index},
@@ -149,12 +152,12 @@ static double norm_tolerance(const problem *p, double truth)
 
 static void expect_row(check *c, const problem *p, const result *out, size_t r)
 {
-    const double truth = true_norm(p, r);
-    const float norm = p->scores ? out->norm[r] : isnan(truth) ? NAN : 0.0f;
-    if (p->scores)
-        EXPECT(c, near((double)norm, truth, norm_tolerance(p, truth)), "row %zu: log_norm %.9g, not %.9g", r,
-               (double)norm, truth);
-    for (int32_t i = 0; out->logp && i < out->counts[r]; i++)
+    double truth = true_norm(p, r);
+    if (p->raw && !isnan(truth)) truth = 0.0;
+    const float norm = p->wants_norm ? out->norm[r] : (float)truth;
+    EXPECT(c, near((double)norm, truth, p->raw ? 0.0 : norm_tolerance(p, truth)), "row %zu: log_norm %.9g, not %.9g", r,
+           (double)norm, truth);
+    for (int32_t i = 0; !p->raw && i < out->counts[r]; i++)
         EXPECT(c, out->logp[r * p->ldo + (size_t)i] <= 0.0f, "row %zu: a log-probability above 0", r);
     scored *all = malloc(p->symbols * sizeof *all);
     size_t n = 0;
@@ -168,12 +171,12 @@ static void expect_row(check *c, const problem *p, const result *out, size_t r)
     for (size_t i = 0; i < n; i++) {
         EXPECT(c, out->ids[r * p->ldo + i] == all[i].id, "row %zu: number %zu is %d, not %d", r, i,
                (int)out->ids[r * p->ldo + i], (int)all[i].id);
-        if (out->logp) EXPECT(c, same_bits(&out->logp[r * p->ldo + i], &all[i].score, 1), "row %zu: score %zu", r, i);
+        EXPECT(c, same_bits(&out->logp[r * p->ldo + i], &all[i].score, 1), "row %zu: score %zu", r, i);
     }
     for (size_t i = n; i < p->ldo; i++) {
         EXPECT(c, buffer_kept((const float *)(const void *)out->ids, r * p->ldo + i), "row %zu: ids[%zu] was written",
                r, i);
-        if (out->logp) EXPECT(c, buffer_kept(out->logp, r * p->ldo + i), "row %zu: logp[%zu] was written", r, i);
+        EXPECT(c, buffer_kept(out->logp, r * p->ldo + i), "row %zu: logp[%zu] was written", r, i);
     }
     free(all);
 }
@@ -200,8 +203,8 @@ static void expect_same(check *c, const problem *p, const result *all, const int
         const size_t r = (size_t)order[i];
         int same = out.counts[i] == all->counts[r];
         same = same && !memcmp(out.ids + i * p->ldo, all->ids + r * p->ldo, p->ldo * sizeof *out.ids);
-        if (p->scores > 0) same = same && same_bits(out.norm + i, all->norm + r, 1);
-        if (p->scores > 1) same = same && same_bits(out.logp + i * p->ldo, all->logp + r * p->ldo, p->ldo);
+        if (p->wants_norm) same = same && same_bits(out.norm + i, all->norm + r, 1);
+        same = same && same_bits(out.logp + i * p->ldo, all->logp + r * p->ldo, p->ldo);
         EXPECT(c, same, "row %zu differs in a batch of %zu", r, count);
     }
 }

@@ -420,7 +420,7 @@ static int call_back(lua_State *L)
     rill_status status = script_call(s, 0, 1);
     assert_ptr_equal(s->L, L);
     assert_true(s->instructions <= old_instructions - SCRIPT_STRIDE && s->instructions > old_instructions - 5000);
-    if (status < 0) return script_raise(L, status);
+    script_check(L, status);
     return 1;
 }
 

@@ -263,26 +263,19 @@ RILL_API int32_t rill_device_group_rows(const rill_device *device);
 /* Bytes that the device has free for sessions, a tenth kept back; 0: unknown. Value for rill_domain_info.memory_bytes. */
 RILL_API int64_t rill_device_free_bytes(const rill_device *device);
 
-/* --- profiles ----------------------------------------------------------------------------------------------------- */
-
-/* Start profiling with all counters at zero (on = 1), or stop (on = 0). RILL_OK · RILL_ERR_MEMORY */
-RILL_API rill_status rill_session_profile(rill_session *stream, int on);
-/* Write the profile of operation i, counted over all graphs in order, to *out. Returns 1; 0 if there is none. */
-RILL_API int rill_session_profile_row(const rill_session *stream, int32_t i, rill_op_profile *out);
-
-/* Write how the graphs have run so far. */
-RILL_API void rill_session_graph_runs(const rill_session *session, rill_graph_runs *out);
-
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
 /* The members drop, collect, profile, profile_row, limits and graph_runs of a domain's table (rill/domain.h), for runners whose first
- * member is a `rill_session *`. rill_runner_limits() measures one thread's peak performance, in about a tenth of a second; zeros for
- * devices other than the processor. */
+ * member is a `rill_session *`; the address of a session's pointer is such a runner. */
 RILL_API void rill_runner_drop(void *runner, int32_t slot);
 RILL_API rill_status rill_runner_collect(void *runner, int32_t group);
+/* Start profiling with all counters at zero (on = 1), or stop (on = 0). RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_runner_profile(void *runner, int on);
+/* Write the profile of operation i, counted over all graphs in order, to *out. Returns 1; 0 if there is none. */
 RILL_API int rill_runner_profile_row(const void *runner, int32_t i, rill_op_profile *out);
+/* Measure one thread's peak performance, in about a tenth of a second; zeros for devices other than the processor. */
 RILL_API rill_status rill_runner_limits(void *runner, rill_limits *out);
+/* Write how the graphs have run so far. */
 RILL_API void rill_runner_graph_runs(const void *runner, rill_graph_runs *out);
 
 RILL_C_END

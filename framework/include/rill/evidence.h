@@ -104,7 +104,6 @@ typedef struct rill_evidence rill_evidence;
 RILL_API rill_status rill_evidence_open(rill_evidence **out, rill_context *ctx, const char *path);
 RILL_API void rill_evidence_close(rill_evidence *evidence); /* NULL is allowed */
 RILL_API const rill_evidence_kind *rill_evidence_kind_in_file(const rill_evidence *evidence);
-RILL_API int64_t rill_evidence_inputs(const rill_evidence *evidence);
 
 /* Check that the evidence fits a model of that kind: equal phases, actions and end action, and equal names if both have names.
  *   RILL_OK · RILL_ERR_FORMAT (recorded: the difference) */
