@@ -1,9 +1,9 @@
-/* domain_base.h: helpers that the built-in domains share: TRY, arenas, growing arrays, options for opening a model,
+/* domain_base.h: helpers that the built-in domains and the command share: TRY, arenas, growing arrays, options for opening a model,
  * loading of weights, and score requests.
  *
  * Allocations with the same lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64
  * bytes; only growing arrays move. One thread at a time may use an arena.
- * Stability: internal to rill's domains. */
+ * Stability: internal to rill. */
 #ifndef RILL_COMMON_DOMAIN_BASE_H
 #define RILL_COMMON_DOMAIN_BASE_H
 
@@ -20,10 +20,28 @@
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
+/* A variable with this attribute is initialised, and clear(&variable) is called wherever its scope is left. */
+#define SCOPED(clear) __attribute__((cleanup(clear)))
+
+/* The end of a function that opens *out: close(*out) and set it to NULL, unless `status` is RILL_OK. */
+#define CLOSE_UNLESS_OK(status, out, close) \
+    do {                                    \
+        if ((status) != RILL_OK) {          \
+            close(*(out));                  \
+            *(out) = NULL;                  \
+        }                                   \
+    } while (0)
+
 /* Allocate a zeroed struct of `size` bytes, which rill_free() frees. `what` names it in errors.
  *   out    a `T **`; *out is NULL on failure
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what);
+
+/* A file that tools/embed.py has made part of the library. */
+typedef struct rill_embedded_file {
+    const char *name, *text;
+    size_t length;
+} rill_embedded_file;
 
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 

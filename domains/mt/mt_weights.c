@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "mt.h"
 
 enum { NAME_BYTES = 128, FULL_NAME_BYTES = 3 * NAME_BYTES };
