@@ -93,35 +93,22 @@ static inline size_t rill_arena_bytes(const void *array)
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */
 
-/* An entry of rill_domain.options. `words`: the allowed data types, e.g. "f32|bf16|f16|int8". */
-#define RILL_WEIGHTS_OPTION(words)                                                                                     \
-    {                                                                                                                  \
-        "weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
-            "compute-type quantization"                                                                                \
-    }
+/* Entries of rill_domain.options. `words`: the allowed data types, e.g. "f32|bf16|f16|int8". */
+/* clang-format off */
+#define RILL_WEIGHTS_OPTION(words)                                                                                                        \
+    {"weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0,                       \
+     "compute-type quantization"}
+#define RILL_DEVICE_OPTIONS                                                                                                               \
+    {"device", "NAME", "cpu",                                                                                                             \
+     "where the model runs: cpu, cuda (a GPU) or auto; cuda:NUMBER is one GPU of several, cuda:0,cuda:1 are two "                         \
+     "that decode in parallel, auto is a GPU if one can be used, else cpu", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0, NULL},          \
+    {"fast", "", "", "on a GPU, use cuBLASLt's fastest matrix products, tf32 for f32: results may then depend on the batch",              \
+     RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL}
 /* An entry of rill_domain.input_options. Inputs without this option use rill_open_options.tokenized. */
-#define RILL_TOKENIZED_OPTION                                                                                      \
-    {                                                                                                              \
-        "tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, \
-            RILL_OPTION_MODEL, 0, 0, 1, NULL                                                                       \
-    }
-#define RILL_DEVICE_OPTIONS                                                                                         \
-    {"device",                                                                                                      \
-     "NAME",                                                                                                        \
-     "cpu",                                                                                                         \
-     "where the model runs: cpu, cuda (a GPU) or auto; cuda:NUMBER is one GPU of several, cuda:0,cuda:1 are two "   \
-     "that decode in parallel, auto is a GPU if one can be used, else cpu",                                         \
-     RILL_OPTION_TEXT,                                                                                              \
-     RILL_OPTION_MODEL,                                                                                             \
-     0,                                                                                                             \
-     0,                                                                                                             \
-     0,                                                                                                             \
-     NULL},                                                                                                         \
-    {                                                                                                               \
-        "fast", "", "",                                                                                             \
-            "on a GPU, use cuBLASLt's fastest matrix products, tf32 for f32: results may then depend on the batch", \
-            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
-    }
+#define RILL_TOKENIZED_OPTION                                                                                                             \
+    {"tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, RILL_OPTION_MODEL,        \
+     0, 0, 1, NULL}
+/* clang-format on */
 
 /* Open the device of the option `device`, with `fast` and `weights`, and an empty network on it. Fails without a
  * model path, and with domain arguments, which no built-in domain takes.

@@ -11,23 +11,12 @@
 
 /* --- element types ------------------------------------------------------------------------------------------------ */
 
+/* clang-format off */
 static const tensor_type types[] = {
-    {"F32", 4, RILL_TENSOR_F32},
-    {"F16", 2, RILL_TENSOR_F16},
-    {"BF16", 2, RILL_TENSOR_BF16},
-    {"F64", 8, 0},
-    {"I64", 8, 0},
-    {"U64", 8, 0},
-    {"I32", 4, 0},
-    {"U32", 4, 0},
-    {"I16", 2, 0},
-    {"U16", 2, 0},
-    {"I8", 1, 0},
-    {"U8", 1, 0},
-    {"BOOL", 1, 0},
-    {"F8_E4M3", 1, 0},
-    {"F8_E5M2", 1, 0},
-};
+    {"F32", 4, RILL_TENSOR_F32}, {"F16", 2, RILL_TENSOR_F16}, {"BF16", 2, RILL_TENSOR_BF16}, {"F64", 8, 0},
+    {"I64", 8, 0}, {"U64", 8, 0}, {"I32", 4, 0}, {"U32", 4, 0}, {"I16", 2, 0}, {"U16", 2, 0}, {"I8", 1, 0}, {"U8", 1, 0},
+    {"BOOL", 1, 0}, {"F8_E4M3", 1, 0}, {"F8_E5M2", 1, 0}};
+/* clang-format on */
 
 const tensor_type *tensor_type_find(const char *name)
 {

@@ -31,44 +31,18 @@ static const rill_rewrite_rule unicode_rules[] = {
 };
 
 /* Rules of normalize-punctuation for all languages: brackets, quotes, dashes, non-breaking spaces. */
+/* clang-format off */
 static const rill_rewrite_rule punctuation_rules[] = {
-    {U"\r", U"", 0},
-    {U"(", U" (", 0},
-    {U")", U") ", 0},
-    {U" " RW_RUN, U" ", 0},
-    {U") " RW_CLOSER, U")" RW_P2, 0},
-    {U"( ", U"(", 0},
-    {U" )", U")", 0},
-    {RW_DIGIT U" %", RW_P0 U"%", 0},
-    {U" :", U":", 0},
-    {U" ;", U";", 0},
-    {U"`", U"'", 0},
-    {U"''", U" \" ", 0},
-    {U"„", U"\"", 0},
-    {U"–", U"-", 0},
-    {U"—", U" - ", 0},
-    {U" " RW_RUN, U" ", 0},
-    {U"´", U"'", 0},
-    {U"‘", U"'", 0},
-    {U"‚", U"'", 0},
-    {U"''", U"\"", 0},
-    {NBSP U"«" NBSP, U"\"", 0},
-    {U"«" NBSP, U"\"", 0},
-    {U"«", U"\"", 0},
-    {NBSP U"»" NBSP, U"\"", 0},
-    {NBSP U"»", U"\"", 0},
-    {U"»", U"\"", 0},
-    {NBSP U"%", U"%", 0},
-    {U"nº" NBSP, U"nº ", 0},
-    {NBSP U":", U":", 0},
-    {NBSP U"ºC", U" ºC", 0},
-    {NBSP U"cm", U" cm", 0},
-    {NBSP U"?", U"?", 0},
-    {NBSP U"!", U"!", 0},
-    {NBSP U";", U";", 0},
-    {U"," NBSP, U", ", 0},
-    {U" " RW_RUN, U" ", 0},
-};
+    {U"\r", U"", 0}, {U"(", U" (", 0}, {U")", U") ", 0}, {U" " RW_RUN, U" ", 0},
+    {U") " RW_CLOSER, U")" RW_P2, 0}, {U"( ", U"(", 0}, {U" )", U")", 0}, {RW_DIGIT U" %", RW_P0 U"%", 0},
+    {U" :", U":", 0}, {U" ;", U";", 0}, {U"`", U"'", 0}, {U"''", U" \" ", 0}, {U"„", U"\"", 0},
+    {U"–", U"-", 0}, {U"—", U" - ", 0}, {U" " RW_RUN, U" ", 0}, {U"´", U"'", 0}, {U"‘", U"'", 0},
+    {U"‚", U"'", 0}, {U"''", U"\"", 0}, {NBSP U"«" NBSP, U"\"", 0}, {U"«" NBSP, U"\"", 0}, {U"«", U"\"", 0},
+    {NBSP U"»" NBSP, U"\"", 0}, {NBSP U"»", U"\"", 0}, {U"»", U"\"", 0}, {NBSP U"%", U"%", 0},
+    {U"nº" NBSP, U"nº ", 0}, {NBSP U":", U":", 0}, {NBSP U"ºC", U" ºC", 0}, {NBSP U"cm", U" cm", 0},
+    {NBSP U"?", U"?", 0}, {NBSP U"!", U"!", 0}, {NBSP U";", U";", 0}, {U"," NBSP, U", ", 0},
+    {U" " RW_RUN, U" ", 0}};
+/* clang-format on */
 
 /* normalize-punctuation by language. English writes stops before the closing quote, German after it. */
 static const rill_rewrite_rule english_punctuation[] = {
