@@ -452,11 +452,10 @@ static int write_files(bench *b)
     int code = CLI_OK;
     for (int i = 0; i < b->n && code == CLI_OK; i++)
         if (json_array_append_new(methods, method_json(b, &b->method[i])) < 0) code = cli_fail_memory("a report");
-    json_t *all = json_pack("{s:I,s:i,s:s,s:o}", "inputs", (json_int_t)b->test_set.inputs.n, "repeat", b->repeat,
-                            "hardware", cli_hardware(&b->session, hardware), "methods", methods);
+    json_auto_t *all = json_pack("{s:I,s:i,s:s,s:o}", "inputs", (json_int_t)b->test_set.inputs.n, "repeat", b->repeat,
+                                 "hardware", cli_hardware(&b->session, hardware), "methods", methods);
     if (code == CLI_OK && b->json_path) code = cli_json_write(&b->json, json_incref(all));
     if (code == CLI_OK && b->plot_path) code = cli_picture_write(&b->plot, "Search methods compared", "bench", all);
-    json_decref(all);
     const int json = cli_output_close(&b->json), plot = cli_output_close(&b->plot);
     return code != CLI_OK ? code : json != CLI_OK ? json : plot;
 }
@@ -543,24 +542,7 @@ const cli_command cli_bench = {
     .name = "bench",
     .summary = "run several search methods on one input and compare them",
     .usage = "rill bench -m DIR {-i FILE [--refs FILE] | --test-set FILE} [options]",
-    .about = "Decode the same inputs with several search methods and print a table: quality,\n"
-             "seconds, inputs per second, mean batch fill. --verbose adds columns with the\n"
-             "engine's counters; --json has all numbers. The model is opened once. Every\n"
-             "method runs once untimed to warm up, then R times in turn with the others;\n"
-             "seconds are medians. Methods with identical outputs have the same letter in the\n"
-             "last column. Methods with equal search settings must give identical outputs:\n"
-             "otherwise the exit code is 1, unless --fast allows a difference. Search options\n"
-             "of the command line, of a script (--config) and of the model apply to every\n"
-             "method that can use them. Settings after a method's name apply to it only.",
     .groups = {{"Bench", bench_options}, {"Model", cli_model_options}, CLI_SEARCH_GROUPS},
-    .epilogue = "Exit code: 0 success; 1 failure, or methods that must agree gave different\n"
-                "outputs; 2 finished, but some inputs failed.\n"
-                "\n"
-                "Examples:\n"
-                "  rill bench -m model --test-set test.tsv\n"
-                "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream\n"
-                "  rill bench -m model --test-set test.tsv --max-batch-hypotheses 100 \\\n"
-                "    --methods var-stream,stream-all --json bench.json\n",
     .main_options =
         "input refs test-set methods metric repeat json plot model threads weights device beam-size batch-size "
         "max-length length-penalty",

@@ -13,7 +13,7 @@
 
 /* --- pages of charts --------------------------------------------------------------------------------------------------- */
 
-const cli_picture_file cli_picture_files[] = {
+const rill_embedded_file cli_picture_files[] = {
 #include "view_files.h"
 };
 const size_t cli_picture_n_files = sizeof cli_picture_files / sizeof *cli_picture_files;
@@ -63,10 +63,8 @@ static int begin_page(cli_output *out, const char *title)
     cli_output_printf(out, "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its charts "
                            "with JavaScript, which is off.</noscript></main>\n"
                            "<script type=\"application/json\" id=\"events\">[");
-    json_t *event = json_pack("{s:s,s:o}", "event", "page", "title", cli_json_text(title, strlen(title)));
-    const int code = put_event(out, "\n", event, 1);
-    json_decref(event);
-    return code;
+    json_auto_t *event = json_pack("{s:s,s:o}", "event", "page", "title", cli_json_text(title, strlen(title)));
+    return put_event(out, "\n", event, 1);
 }
 
 static void end_page(cli_output *out)
@@ -240,11 +238,10 @@ static void drop_candidates(trace_page *v, json_t *event)
     kept = json_object();
     json_object_foreach(all, name, column)
     {
-        json_t *short_column = json_array();
+        json_auto_t *short_column = json_array();
         json_array_foreach(column, i, value) if (candidate_item(items, index, i) < v->max_trees)
             json_array_append(short_column, value);
         if (strcmp(name, "phase") || !all_zero(short_column)) json_object_set(kept, name, short_column);
-        json_decref(short_column);
     }
     json_object_set_new(event, "hypotheses", kept);
 }
@@ -271,12 +268,10 @@ static int write_left_out(trace_page *v)
     if (v->max_trees < v->n_items)
         cli_message("warning: %s has trees of the first %" PRId64 " of %" PRId64 " inputs: use --trees N for more",
                     v->output_path, v->max_trees, v->n_items);
-    json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
-                              "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->max_trees, "of_trees",
-                              (json_int_t)v->n_items);
-    const int code = put_event(&v->out, ",\n", event, DIGITS);
-    json_decref(event);
-    return code;
+    json_auto_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
+                                   "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->max_trees,
+                                   "of_trees", (json_int_t)v->n_items);
+    return put_event(&v->out, ",\n", event, DIGITS);
 }
 
 static int write_page(trace_page *v)
@@ -344,14 +339,7 @@ const cli_command cli_trace_command = {
     .name = "trace",
     .summary = "make an HTML page of charts from the trace of a run",
     .usage = "rill trace FILE [-o PAGE.html] [options]",
-    .about = "Make an HTML page of charts from a trace (`rill decode --trace FILE`): batch\n"
-             "fill of the timesteps, when inputs were admitted and finished, beam widths,\n"
-             "pruning by each heuristic, time per stage. With a trace of `--trace-trees`, the page also\n"
-             "has the tree of each input's hypotheses. It is one file and needs no network.",
     .groups = {{"Options", view_options}},
-    .epilogue = "Examples:\n"
-                "  rill decode -m model -i in.txt -o out.txt --trace run.jsonl --trace-trees\n"
-                "  rill trace run.jsonl\n",
     .argument = "trace",
     .argument_member = offsetof(trace_page, path),
     .size = sizeof(trace_page),

@@ -381,24 +381,9 @@ const cli_command cli_check = {
     .summary = "test a plugin",
     .usage =
         "rill check --plugin FILE [options]\n       rill check -m DIR [options]\n       rill check RUN.lua [options]",
-    .about = "Test plugins: domains, heuristics, scorers and schedulers. Each decodes in many\n"
-             "small runs with all methods and several batch sizes and budgets, whose results\n"
-             "must agree to the bit. A plugin that reads its neighbours in the batch or keeps\n"
-             "state between inputs fails, and the message says how. With -m or --domain that\n"
-             "domain is tested, and heuristics, scorers and schedulers are tested on it;\n"
-             "without, on random problems.\n"
-             "Of a run described in Lua its model and the links of its chains are checked.\n"
-             "--workers and --threads say how many are compared with one (default 3 and 2).",
     .groups = {{"Items to check", check_options},
                {"Model", cli_model_options},
                {"Options of the domain", .rows = CLI_ROWS_DOMAINS}},
-    .epilogue = "Exit code: 0 no error found; 1 an error was found, or an item was not tested.\n"
-                "\n"
-                "Examples:\n"
-                "  rill check --plugin ./rill-mine.so\n"
-                "  rill check --plugin mine.lua --heuristic mine:2.5\n"
-                "  rill check --plugin ./rill-mine.so -m model -i inputs.txt --runs 10\n"
-                "  rill check run.lua\n",
     .main_options = "heuristic scorer scheduler input runs seed model domain threads workers plugin weights device",
     .argument = "run file",
     .argument_member = offsetof(check, runfile.path),

@@ -64,8 +64,7 @@ static rill_status score_state(rescorer *h, int32_t node, state *s)
     uint8_t ends = RILL_ENDS_BY_ACTION;
     int32_t count = 0;
     rill_score_result out = {h->max_choices, &count, h->action, h->logp, &ends, h->terminal, NULL};
-    rill_status status = collect_if_async(h, &rows, h->rescoring->real->score(h->self, &rows, &score_request, &out));
-    if (status < 0) return status;
+    TRY(collect_if_async(h, &rows, h->rescoring->real->score(h->self, &rows, &score_request, &out)));
     s->n = count < 0 ? 0 : count < h->max_choices ? count : h->max_choices;
     s->best = s->n > 0 ? h->action[0] : RILL_NO_ACTION;
     s->logp = s->n > 0 ? h->logp[0] : 0;
@@ -158,8 +157,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
 {
     rescorer *h = self;
     for (int32_t row = 0; row < rows->n; row++) {
-        rill_status status = check_new_state(h, rows, row);
-        if (status < 0) return status;
+        TRY(check_new_state(h, rows, row));
     }
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
@@ -195,11 +193,9 @@ static rill_status step(void *self, const rill_rows *rows)
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     rescorer *h = self;
-    rill_status status = rill_grow(h->ctx, (void **)&h->state, &h->state_capacity, (size_t)nodes, sizeof *h->state,
-                                   "states");
-    if (status >= 0)
-        status = rill_grow(h->ctx, (void **)&h->input, &h->input_capacity, (size_t)slots, sizeof *h->input, "inputs");
-    return status < 0 ? status : h->rescoring->real->reserve(h->self, nodes, slots);
+    TRY(rill_grow(h->ctx, (void **)&h->state, &h->state_capacity, (size_t)nodes, sizeof *h->state, "states"));
+    TRY(rill_grow(h->ctx, (void **)&h->input, &h->input_capacity, (size_t)slots, sizeof *h->input, "inputs"));
+    return h->rescoring->real->reserve(h->self, nodes, slots);
 }
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)

@@ -253,9 +253,8 @@ static rill_status open_problem(const rill_domain *table, rill_context *ctx, con
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     problem *p = self;
-    rill_status status = rill_grow(p->ctx, (void **)&p->node, &p->nodes, (size_t)nodes, sizeof *p->node, "states");
-    return status < 0 ? status
-                      : rill_grow(p->ctx, (void **)&p->slot, &p->slots, (size_t)slots, sizeof *p->slot, "inputs");
+    TRY(rill_grow(p->ctx, (void **)&p->node, &p->nodes, (size_t)nodes, sizeof *p->node, "states"));
+    return rill_grow(p->ctx, (void **)&p->slot, &p->slots, (size_t)slots, sizeof *p->slot, "inputs");
 }
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)
@@ -317,11 +316,10 @@ static int32_t find_action(void *self, const char *text, size_t length)
 static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
 {
     const problem *p = self;
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; i < hypothesis->length && status == RILL_OK; i++)
+    for (int32_t i = 0; i < hypothesis->length; i++)
         if (hypothesis->action[i] != p->actions - 1)
-            status = rill_text_printf(out, "%s%c", i > 0 ? " " : "", 'a' + (int)hypothesis->action[i]);
-    return status;
+            TRY(rill_text_printf(out, "%s%c", i > 0 ? " " : "", 'a' + (int)hypothesis->action[i]));
+    return RILL_OK;
 }
 
 const rill_domain cli_check_problem = {

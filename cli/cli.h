@@ -1,7 +1,7 @@
 /* Declarations for all files of the command, with the C headers that nearly every file uses.
  *
- * The command uses only public headers of librill, librill-script and jansson. A failing function prints its message before it returns
- * the exit code, so callers write `if ((code = step()) != CLI_OK) goto done;`. */
+ * The command uses the public headers of librill and librill-script, jansson, and a few headers of ../domains/common and ../domains/text.
+ * A failing function prints its message before it returns the exit code, so callers write `if ((code = step()) != CLI_OK) goto done;`. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "domain_base.h"
 #include "rill/plugin.h"
 #include "rill/rill.h"
 

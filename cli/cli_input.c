@@ -35,8 +35,7 @@ rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *pat
         input->name = "standard input";
         return open_standard(input);
     }
-    const rill_status status = rill_file_open(&file, ctx, path, kind);
-    if (status < 0) return status;
+    TRY(rill_file_open(&file, ctx, path, kind));
     input->fd = file.descriptor;
     input->is_owned = 1;
     input->is_regular = file.regular;
@@ -124,8 +123,7 @@ static rill_status reserve_chunk(cli_input *input)
 
 static rill_status fill(cli_input *input)
 {
-    rill_status status = reserve_chunk(input);
-    if (status < 0) return status;
+    TRY(reserve_chunk(input));
     ssize_t got;
     do got = read(input->fd, input->data + input->end, input->capacity - input->end);
     while (got < 0 && errno == EINTR);
@@ -175,8 +173,7 @@ rill_status cli_input_read(void *user, int may_block, const char **text, size_t 
             if (input->begin == input->end) return RILL_END_OF_INPUT;
             return give_line(input, input->end - input->begin, 0, text, length);
         }
-        rill_status status = read_more(input, may_block);
-        if (status != RILL_OK) return status;
+        TRY(read_more(input, may_block));
     }
 }
 
@@ -418,6 +415,50 @@ const char *cli_input_files_place(const cli_input_files *s, int64_t id, char out
     return out;
 }
 
+/* --- actions ----------------------------------------------------------------------------------------------------------- */
+
+static rill_status reserve_actions(cli_actions *list, rill_context *ctx, size_t more)
+{
+    if (cli_grow(&list->action, &list->capacity, list->n + more, sizeof *list->action)) return RILL_OK;
+    return rill_fail_memory(ctx, (list->n + more) * sizeof *list->action, "actions");
+}
+
+rill_status cli_actions_add(cli_actions *list, rill_context *ctx, int32_t action)
+{
+    TRY(reserve_actions(list, ctx, 1));
+    list->action[list->n++] = action;
+    return RILL_OK;
+}
+
+static rill_status read_ids(cli_actions *list, rill_context *ctx, rill_slice text)
+{
+    for (rill_slice word; (word = rill_next_word(&text)).length > 0;) {
+        int64_t id = 0;
+        size_t i = 0;
+        while (i < word.length && rill_is_digit(word.data[i]) && id <= INT32_MAX) id = 10 * id + (word.data[i++] - '0');
+        if (i < word.length || id > INT32_MAX)
+            return rill_fail(ctx, RILL_ERR_INPUT, "\"%.*s\" is not an action id", (int)word.length, word.data);
+        TRY(cli_actions_add(list, ctx, (int32_t)id));
+    }
+    return RILL_OK;
+}
+
+rill_status cli_actions_read(cli_actions *list, const rill_model *model, rill_context *ctx, int has_ids,
+                             rill_slice text)
+{
+    int32_t n = 0;
+    if (has_ids) return read_ids(list, ctx, text);
+    TRY(reserve_actions(list, ctx, text.length + 1));
+    int32_t room = (int32_t)(list->capacity - list->n);
+    TRY(rill_model_tokenize(model, ctx, text.data, text.length, list->action + list->n, room, &n));
+    if (n > room) {
+        TRY(reserve_actions(list, ctx, (size_t)n));
+        TRY(rill_model_tokenize(model, ctx, text.data, text.length, list->action + list->n, n, &n));
+    }
+    list->n += (size_t)n;
+    return RILL_OK;
+}
+
 /* --- n-best lists ------------------------------------------------------------------------------------------------------ */
 
 static const char BAR[] = " ||| ";
@@ -442,12 +483,12 @@ int cli_nbest_read(const char *line, size_t length, cli_nbest *out)
     if (!cli_nbest_id(line, length, BAR, &out->id)) return 0;
     do {
         bar = memmem(line, (size_t)(end - line), BAR, sizeof BAR - 1);
-        const cli_field field = {line, (size_t)((bar ? bar : end) - line)};
+        const rill_slice field = {line, (size_t)((bar ? bar : end) - line)};
         out->field[out->n < CLI_NBEST_FIELDS ? out->n++ : out->n - 1] = field;
         line = bar ? bar + sizeof BAR - 1 : end;
     } while (bar);
-    out->kept.text = out->field[1].text + out->field[1].length;
-    out->kept.length = (size_t)(end - out->kept.text);
-    out->truncated = memmem(out->kept.text, out->kept.length, mark, sizeof mark - 1) != NULL;
+    out->kept.data = out->field[1].data + out->field[1].length;
+    out->kept.length = (size_t)(end - out->kept.data);
+    out->truncated = memmem(out->kept.data, out->kept.length, mark, sizeof mark - 1) != NULL;
     return 1;
 }

@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "metric.h"
+#include "utf8.h"
 
 typedef struct cli_input {
     rill_context *ctx; /* context that keeps the error messages */
@@ -108,24 +109,35 @@ static inline rill_status cli_refuse_input(rill_request *request, const char *me
     return RILL_ERR_INPUT;
 }
 
+/* --- actions ----------------------------------------------------------------------------------------------------------- */
+
+/* A growing array of actions. Zero-initialise it; its memory is freed with free(). */
+typedef struct cli_actions {
+    int32_t *action;
+    size_t n, capacity;
+} cli_actions;
+
+/* Append an action. RILL_OK · RILL_ERR_MEMORY */
+rill_status cli_actions_add(cli_actions *list, rill_context *ctx, int32_t action);
+
+/* Append the actions of a text, or of ids separated by spaces if `has_ids` is set.
+ *   RILL_OK · RILL_ERR_INPUT (not a text or an id of the model) · RILL_ERR_MEMORY */
+rill_status cli_actions_read(cli_actions *list, const rill_model *model, rill_context *ctx, int has_ids,
+                             rill_slice text);
+
 /* --- n-best lists ------------------------------------------------------------------------------------------------------ */
 
 /* Parsing of Moses n-best lists, "ID ||| OUTPUT ||| ... ||| SCORE", and of similar formats: lattices and numbered lines. */
 
 enum { CLI_NBEST_FIELDS = 8 };
 
-typedef struct cli_field {
-    const char *text;
-    size_t length;
-} cli_field;
-
 /* A parsed line. Its fields point into the line's text. */
 typedef struct cli_nbest {
     int64_t id;
-    int n;                             /* number of fields, including ID and OUTPUT: at least 2 */
-    cli_field field[CLI_NBEST_FIELDS]; /* if a line has more fields, the last element is the line's last field */
-    cli_field kept;                    /* " ||| ..." columns after OUTPUT; empty if there are none */
-    int truncated;                     /* 1: a field of the line marks the output as truncated */
+    int n;                              /* number of fields, including ID and OUTPUT: at least 2 */
+    rill_slice field[CLI_NBEST_FIELDS]; /* if a line has more fields, the last element is the line's last field */
+    rill_slice kept;                    /* " ||| ..." columns after OUTPUT; empty if there are none */
+    int truncated;                      /* 1: a field of the line marks the output as truncated */
 } cli_nbest;
 
 /* Parse an id of at most 18 digits and the separator `bar`. Returns their length in bytes, or 0. */

@@ -334,19 +334,40 @@ static void print_groups(const parser *p, const char *names)
     }
 }
 
+static const rill_embedded_file help_files[] = {
+#include "help_files.h"
+};
+
+void cli_help_find(const char *command, rill_slice *about, rill_slice *end)
+{
+    static const char mark[] = "\n%%\n";
+    char name[32];
+    snprintf(name, sizeof name, "%s.txt", command);
+    *about = *end = (rill_slice){"", 0};
+    for (size_t i = 0; i < sizeof help_files / sizeof *help_files; i++) {
+        const rill_embedded_file *file = &help_files[i];
+        if (strcmp(file->name, name) != 0) continue;
+        const char *about_end = memmem(file->text, file->length, mark, sizeof mark - 1);
+        *about = (rill_slice){file->text, (size_t)(about_end - file->text)};
+        *end = (rill_slice){about_end + sizeof mark - 1, file->length - about->length - (sizeof mark - 1)};
+    }
+}
+
 /* Return the length in bytes of the first sentence of `text`. */
-static int sentence_length(const char *text)
+static int sentence_length(rill_slice text)
 {
     size_t length = 0;
-    while (text[length] && !(text[length] == '.' && strchr(" \n", text[length + 1]))) length++;
-    return (int)(text[length] ? length + 1 : length);
+    while (length < text.length && !(text.data[length] == '.' && strchr(" \n", text.data[length + 1]))) length++;
+    return (int)(length < text.length ? length + 1 : length);
 }
 
 static int print_short_help(const parser *p)
 {
-    const char *usage = p->command->usage, *about = p->command->about;
+    const char *usage = p->command->usage;
+    rill_slice about, end;
+    cli_help_find(p->command->name, &about, &end);
     const size_t program = strcspn(usage, " ") + 1, command = strcspn(usage + program, " ");
-    cli_print("Usage: %s\n\n%.*s\n", usage, sentence_length(about), about);
+    cli_print("Usage: %s\n\n%.*s\n", usage, sentence_length(about), about.data);
     print_groups(p, p->command->main_options);
     cli_print("\n`%.*s --help` shows all options, and examples.\n", (int)(program + command), usage);
     return cli_flush_stdout();
@@ -354,9 +375,11 @@ static int print_short_help(const parser *p)
 
 static int print_help(const parser *p)
 {
-    cli_print("Usage: %s\n\n%s\n", p->command->usage, p->command->about);
+    rill_slice about, end;
+    cli_help_find(p->command->name, &about, &end);
+    cli_print("Usage: %s\n\n%.*s\n", p->command->usage, (int)about.length, about.data);
     print_groups(p, NULL);
-    if (p->command->epilogue) cli_print("\n%s", p->command->epilogue);
+    if (end.length > 0) cli_print("\n%.*s", (int)end.length, end.data);
     return cli_flush_stdout();
 }
 

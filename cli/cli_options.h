@@ -7,6 +7,7 @@
 #define CLI_OPTIONS_H
 
 #include "cli.h"
+#include "utf8.h"
 
 enum { CLI_DOMAIN_NAMES_MAX = 64, CLI_GROUPS_MAX = 8 };
 
@@ -86,9 +87,7 @@ typedef struct cli_group {
 typedef struct cli_command {
     const char *name, *summary; /* a line of `rill --help` */
     const char *usage;          /* text of --help after "Usage: ", one or more lines */
-    const char *about;          /* one paragraph or more, lines up to 78 columns */
     cli_group groups[CLI_GROUPS_MAX];
-    const char *epilogue;     /* end of --help: examples and exit codes */
     const char *main_options; /* names of the options that -h shows, separated by spaces; NULL: -h equals --help */
     const char *hidden;       /* a setting that is no option of this command; NULL: none */
     /* The positional argument: a name and a member's offset, or a function that takes each argument and returns an exit code. Neither:
@@ -107,6 +106,10 @@ typedef struct cli_command {
 
 extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidence, cli_info, cli_list, cli_run,
     cli_score, cli_serve, cli_trace_command, cli_trie, cli_tune;
+
+/* The help text of a command, cli/help/COMMAND.txt: the description, and after a line "%%" the end of --help with exit codes and
+ * examples. Both are empty for a command without a file. */
+void cli_help_find(const char *command, rill_slice *about, rill_slice *end);
 
 /* Refuse a domain's option that has the name of an option of the command, since it could not be set. CLI_OK or CLI_FAILED. */
 int cli_option_rows_check(const cli_command *command, const cli_option_rows *rows);

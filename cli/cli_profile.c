@@ -35,8 +35,7 @@ rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers)
     for (int32_t w = 0; w < rill_workers_count(workers); w++) {
         rill_engine *engine = rill_workers_engine(workers, w);
         if (engine == NULL) continue;
-        rill_status status = pass_on_error(ctx, workers, w, rill_engine_profile(engine, 1));
-        if (status < 0) return status;
+        TRY(pass_on_error(ctx, workers, w, rill_engine_profile(engine, 1)));
     }
     return RILL_OK;
 }

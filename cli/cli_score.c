@@ -74,7 +74,7 @@ static void close_given(given_outputs *given)
 static rill_status make_pair(given_outputs *given, int64_t id, const char *text, size_t length, const cli_nbest *list,
                              given_pair **out)
 {
-    const cli_field kept = list ? list->kept : (cli_field){"", 0};
+    const rill_slice kept = list ? list->kept : (rill_slice){"", 0};
     const size_t size = sizeof(given_pair) + length + kept.length + 2;
     given_pair *pair = malloc(size);
     if (!pair) return rill_fail_memory(given->ctx, size, "an output");
@@ -86,7 +86,7 @@ static rill_status make_pair(given_outputs *given, int64_t id, const char *text,
     given->pairs = pair;
     memcpy(copy, text, length);
     copy[length] = '\0';
-    memcpy(copy + length + 1, kept.text, kept.length);
+    memcpy(copy + length + 1, kept.data, kept.length);
     copy[length + 1 + kept.length] = '\0';
     pair->truncated = list && list->truncated;
     *out = pair;
@@ -117,7 +117,7 @@ static rill_status take_output(given_outputs *given, const char *line, size_t le
     if (!is_list) return refuse(message, "expected a line of an n-best list, \"ID ||| OUTPUT ||| ...\"");
     if (list.id < given->n_read - 1)
         return refuse(message, "the id is smaller than an earlier one: expected lists in the order of the inputs");
-    return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
+    return make_pair(given, list.id, list.field[1].data, list.field[1].length, &list, pair);
 }
 
 /* Copy the text of the current input, since further lines of an n-best list may belong to it. */
@@ -150,8 +150,7 @@ static rill_status reach_input(given_outputs *given, int may_block, const char *
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
         given->line_status = status;
         count_input(given);
-        const rill_status kept = keep_line(given, text, length);
-        if (kept < 0) return kept;
+        TRY(keep_line(given, text, length));
     }
     *message = given->line;
     return given->line_status;
@@ -174,8 +173,7 @@ static rill_status read_rest(given_outputs *given, int may_block)
 static rill_status read_columns(given_outputs *given, int may_block, given_pair **pair, const char **text,
                                 size_t *length)
 {
-    const rill_status status = cli_input_read(&given->inputs, may_block, text, length);
-    if (status != RILL_OK) return status;
+    TRY(cli_input_read(&given->inputs, may_block, text, length));
     const int64_t id = given->n_read++;
     const char *tab = memchr(*text, '\t', *length);
     if (!tab) {
@@ -403,33 +401,10 @@ const cli_command cli_score = {
     .name = "score",
     .summary = "compute the log-probabilities of given outputs",
     .usage = "rill score -m DIR [--outputs FILE] [options] [< INPUT] [> RESULTS]",
-    .about = "Compute the log-probabilities of given outputs: references, outputs of other\n"
-             "systems, or n-best lists to rescore. Each output gives one line\n"
-             "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", the format of\n"
-             "`rill decode --n-best`; ID is the number of the input, from 0. The outputs are\n"
-             "the second column of the input, after a tab, or a file (--outputs) with one\n"
-             "output per input, or with an n-best list \"ID ||| OUTPUT ||| ...\". Further\n"
-             "columns of the list are kept; the new columns follow them. An output that the\n"
-             "model's actions cannot express, or that has probability 0, gives an empty line\n"
-             "and a message.\n"
-             "\n"
-             "A text is split into actions as the model's tokenizer does it. With --ids,\n"
-             "outputs are numbers of actions as `rill decode --ids` writes them, with the end\n"
-             "action; scores then equal those of decoding to the bit. For trees, a text is a\n"
-             "list of action names separated by spaces.",
     .groups = {{"Model", cli_model_options},
                {"Input and output", file_options},
                {"Outputs", .rows = CLI_ROWS_OUTPUTS},
                CLI_SEARCH_GROUPS},
-    .epilogue = "Exit code: 0 every output was scored; 1 wrong usage, or the run failed; 2\n"
-                "finished, but some outputs have no score; 130, 143, 129, 141: as for\n"
-                "`rill decode`.\n"
-                "\n"
-                "Examples:\n"
-                "  paste inputs.txt references.txt | rill score -m model\n"
-                "  rill score -m model -i inputs.txt --outputs other.nbest > rescored.nbest\n"
-                "  rill decode -m model -i in --n-best 5 --ids |\n"
-                "    rill score -m better -i in --outputs /dev/stdin --ids --word-scores\n",
     .main_options =
         "input outputs output ids model threads batch-size length-penalty word-scores weights device source-lang target-lang",
     .size = sizeof(score),

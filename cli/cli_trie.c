@@ -2,7 +2,6 @@
 
 #include "cli_input.h"
 #include "cli_output.h"
-#include "rill/constraints.h"
 
 typedef struct trie {
     cli_session session;
@@ -10,8 +9,7 @@ typedef struct trie {
     int ids;
     cli_input input;
     rill_trie *set;
-    int32_t *action; /* [action_capacity] actions of the current line */
-    size_t action_capacity;
+    cli_actions actions; /* of the current line */
     int64_t n_failed;
     cli_output output;
 } trie;
@@ -24,73 +22,24 @@ static const cli_option options[] = {
     {.name = NULL},
 };
 
-static int grow_actions(trie *t, int32_t need)
-{
-    return cli_grow(&t->action, &t->action_capacity, (size_t)need, sizeof *t->action) ? CLI_OK
-                                                                                      : cli_fail_memory("a sequence");
-}
-
-/* Read the action ids of a line. *n: number of ids; negative after a message about a bad line. */
-static int read_ids(trie *t, const char *text, size_t length, int32_t *n)
-{
-    const char *end = text + length;
-    *n = 0;
-    for (;; ++*n) {
-        while (text < end && *text == ' ') text++;
-        if (text == end) return CLI_OK;
-        int64_t value = 0;
-        const char *digit = text;
-        for (; digit < end && *digit >= '0' && *digit <= '9' && value < INT32_MAX; digit++)
-            value = 10 * value + (*digit - '0');
-        if (digit == text || (digit < end && *digit != ' ') || value > INT32_MAX) {
-            cli_message("line %" PRId64 ": \"%.*s\" is not an action id", t->input.lines,
-                        (int)(end - text < 20 ? end - text : 20), text);
-            *n = -1;
-            return CLI_OK;
-        }
-        if (grow_actions(t, *n + 1) != CLI_OK) return CLI_FAILED;
-        t->action[*n] = (int32_t)value;
-        text = digit;
-    }
-}
-
-static int read_text(trie *t, const char *text, size_t length, int32_t *n)
+/* Add the output of a line to the set; an empty line without an end action is no output. */
+static rill_status add_output(trie *t, const char *text, size_t length)
 {
     rill_context *ctx = t->session.ctx;
     const rill_domain_info *info = rill_model_info(t->session.model);
-    rill_status status = rill_model_tokenize(t->session.model, ctx, text, length, t->action,
-                                             (int32_t)t->action_capacity, n);
-    if (status == RILL_OK && (size_t)*n + 1 > t->action_capacity) {
-        if (grow_actions(t, *n + 1) != CLI_OK) return CLI_FAILED;
-        status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, (int32_t)t->action_capacity, n);
-    }
-    if (status == RILL_ERR_INPUT) {
-        cli_message("line %" PRId64 ": %s", t->input.lines, rill_error(ctx));
-        *n = -1;
-        return CLI_OK;
-    }
-    if (status < 0) return cli_fail_context(ctx);
-    if (info->has_end_action) t->action[(*n)++] = info->end_action;
-    return CLI_OK;
+    t->actions.n = 0;
+    TRY(cli_actions_read(&t->actions, t->session.model, ctx, t->ids, (rill_slice){text, length}));
+    if (!t->ids && info->has_end_action) TRY(cli_actions_add(&t->actions, ctx, info->end_action));
+    return t->actions.n > 0 ? rill_trie_add(t->set, t->actions.action, (int32_t)t->actions.n) : RILL_OK;
 }
 
 static int add_line(void *user, const char *text, size_t length, int is_bad)
 {
     trie *t = user;
-    int32_t n = 0;
-    if (is_bad) {
-        cli_message("line %" PRId64 ": %s", t->input.lines, text);
-        t->n_failed++;
-        return CLI_OK;
-    }
-    const int code = t->ids ? read_ids(t, text, length, &n) : read_text(t, text, length, &n);
-    /* n is 0 for an empty line without an end action, which is no output: skip it */
-    if (code != CLI_OK || n == 0) return code;
-    if (n > 0 && rill_trie_add(t->set, t->action, n) == RILL_OK) return CLI_OK;
-    if (n > 0) {
-        if (rill_error_status(t->session.ctx) != RILL_ERR_ARGUMENT) return cli_fail_context(t->session.ctx);
-        cli_message("line %" PRId64 ": %s", t->input.lines, rill_error(t->session.ctx));
-    }
+    const rill_status status = is_bad ? RILL_ERR_INPUT : add_output(t, text, length);
+    if (status == RILL_OK) return CLI_OK;
+    if (status != RILL_ERR_INPUT && status != RILL_ERR_ARGUMENT) return cli_fail_context(t->session.ctx);
+    cli_message("line %" PRId64 ": %s", t->input.lines, is_bad ? text : rill_error(t->session.ctx));
     t->n_failed++;
     return CLI_OK;
 }
@@ -109,7 +58,6 @@ static int run(void *command)
     if (code == CLI_OK) code = cli_session_open(&t->session);
     if (code == CLI_OK)
         code = cli_exit_code(ctx, rill_trie_create(&t->set, ctx, rill_model_info(t->session.model)->actions));
-    if (code == CLI_OK) code = grow_actions(t, 64);
     if (code == CLI_OK) code = cli_input_each(&t->input, add_line, t);
     if (code == CLI_OK) code = cli_output_open(&t->output, ctx, t->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
@@ -129,24 +77,14 @@ static void end(void *command)
     trie *t = command;
     rill_trie_free(t->set);
     cli_input_close(&t->input);
-    free(t->action);
+    free(t->actions.action);
 }
 
 const cli_command cli_trie = {
     .name = "trie",
     .summary = "make a set of allowed outputs",
     .usage = "rill trie [SEQUENCES] -m DIR -o FILE [options]",
-    .about = "Make a trie of allowed outputs, one per line, from a file or standard input.\n"
-             "With `--scorer trie:FILE`, every output of the model is one of these lines: for\n"
-             "retrieval, closed sets of labels, names. A line that the model's actions cannot\n"
-             "express is reported and skipped. The file works only with models that have the\n"
-             "same actions.",
     .groups = {{"Options", options}, {"Model", cli_naming_options}},
-    .epilogue = "Exit code: 0 success; 1 wrong usage or failure; 2 written, lines were skipped.\n"
-                "\n"
-                "Examples:\n"
-                "  rill trie titles.txt -m model -o titles.trie\n"
-                "  rill decode -m model -k 20 --n-best 20 --scorer trie:titles.trie < in > out\n",
     .argument = "file of sequences",
     .argument_member = offsetof(trie, input_path),
     .size = sizeof(trie),

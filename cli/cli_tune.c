@@ -264,8 +264,8 @@ static int print_points(tune *t)
 static int write_points(tune *t)
 {
     char title[512], hardware[CLI_HARDWARE_MAX];
-    json_t *object = cli_points_json(&t->trials.points, t->runfile.path, t->trials.set.inputs.n),
-           *list = json_object_get(object, "configurations");
+    json_auto_t *object = cli_points_json(&t->trials.points, t->runfile.path, t->trials.set.inputs.n);
+    json_t *list = json_object_get(object, "configurations");
     json_object_set_new(object, "metric", json_string(quality_name(t)));
     json_object_set_new(object, "hardware", json_string(cli_hardware(&t->session, hardware)));
     for (size_t i = 0; i < json_array_size(list); i++)
@@ -273,9 +273,7 @@ static int write_points(tune *t)
             json_object_set_new(json_array_get(list, i), "front", json_boolean(t->trials.points.point[i].on_front));
     int code = t->json_path ? cli_json_write(&t->json, json_incref(object)) : CLI_OK;
     snprintf(title, sizeof title, "%s: %s against expansions", t->runfile.path, quality_name(t));
-    if (code == CLI_OK && t->plot_path) code = cli_picture_write(&t->plot, title, "tune", object);
-    json_decref(object);
-    return code;
+    return code == CLI_OK && t->plot_path ? cli_picture_write(&t->plot, title, "tune", object) : code;
 }
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
@@ -406,40 +404,7 @@ const cli_command cli_tune = {
     .name = "tune",
     .summary = "compare configurations of a run file on a development set",
     .usage = "rill tune FILE.lua --dev FILE [options]",
-    .about = "Decode a dev set with each configuration of a Lua script, and print a table of\n"
-             "all configurations and the Pareto front of quality against expansions. The\n"
-             "front has the configurations that no other one beats in both.\n"
-             "\n"
-             "The configurations are the grid of the script's `sweep`, or those that its\n"
-             "function `tune` evaluates, which may loop, compare and bisect:\n"
-             "\n"
-             "  return {\n"
-             "    model = \"model\",\n"
-             "    options = { beam_size = 10, max_batch_hypotheses = 100 },\n"
-             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
-             "    tune = function(try)          -- replaces the sweep if both are set\n"
-             "      local delta = 4\n"
-             "      while delta > 0.1 and try{ delta = delta }.quality > 80 do\n"
-             "        delta = delta / 2\n"
-             "      end\n"
-             "    end,\n"
-             "  }\n"
-             "\n"
-             "In a grid, delta is the argument of the heuristic absolute, M is max_children;\n"
-             "relative, relative_local and every setting keep their names. Configurations\n"
-             "with conflicting settings are reported and skipped. An error in the script ends\n"
-             "the search; the configurations before it are printed. Options of the command\n"
-             "line override every configuration. Seconds are the time in the engine during\n"
-             "one run that returns all outputs.",
     .groups = {{"Tuning", tune_options}, {"Model", cli_model_options}, CLI_SEARCH_GROUPS},
-    .epilogue = "Exit code: 0 success; 1 wrong usage, or the search failed;\n"
-                "2 finished, but in some configurations inputs failed or settings were refused;\n"
-                "130 Ctrl-C: the configurations before it are printed.\n"
-                "\n"
-                "Examples:\n"
-                "  rill tune run.lua --dev dev.tsv\n"
-                "  rill tune run.lua --dev dev.tsv --metric oracle --plot front.html\n"
-                "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n",
     .main_options =
         "dev metric plot json quiet model threads weights device beam-size batch-size max-length length-penalty",
     .argument = "run file",

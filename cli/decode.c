@@ -519,51 +519,15 @@ static void end(void *command)
     "model threads input jsonl output weights device source-lang target-lang beam-size batch-size " \
     "max-length length-penalty n-best num-samples"
 
-#define EXIT_CODES                                                                     \
-    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"        \
-    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 terminal closed:\n" \
-    "finished results are written (a second Ctrl-C ends at once); 141 the reader of\n" \
-    "the output closed it.\n"
-
 const cli_command cli_decode = {
     .name = "decode",
     .summary = "decode lines with a model",
     .usage = "rill decode -m DIR [options] [INPUT ...] [< INPUT] [> OUTPUT]",
-    .about = "Decode every line of the input with a model, and write one line per input. An\n"
-             "input that cannot be decoded gives an empty line, and a message with its line\n"
-             "number on standard error; decoding continues. A blank line gives an empty line\n"
-             "and is no error.\n"
-             "With --n-best N, every input gives up to N lines\n"
-             "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\". Ids count from 0, and a failed\n"
-             "input has no line. \" truncated= 1\" after N: the output was cut short.\n"
-             "\" certified= 1\", with --certify: the first such line of an input is proved the\n"
-             "model's best output, the second its second best, and so on.\n"
-             "With --unordered, results are written in order of completion, \"ID<TAB>OUTPUT\".\n"
-             "--alignment, --unknown-names and --word-scores add columns after OUTPUT, in\n"
-             "this order.\n"
-             "Input lines end with LF or CRLF, or with the end of the file. Several files are\n"
-             "read one after the other.\n"
-             "\n"
-             "The model's config.json may contain default settings. Options override them one\n"
-             "by one, but one option for heuristics replaces the model's whole list of\n"
-             "heuristics, and one for scorers its list of scorers. Defaults that the method\n"
-             "cannot use are ignored. A script (--config) overrides the model's defaults, and\n"
-             "options override the script, in the same way.",
     .groups = {{"Model", cli_model_options},
                {"Input and output", file_options},
                {"Sweeps", refused_options},
                {"Outputs", .rows = CLI_ROWS_OUTPUTS},
                CLI_SEARCH_GROUPS},
-    .epilogue = EXIT_CODES "\n"
-                           "Examples:\n"
-                           "  rill decode -m model < questions.txt > forms.txt\n"
-                           "  rill decode -m model -i questions.txt -o forms.txt --threads 2\n"
-                           "  rill decode -m model --jsonl -o out.jsonl one.jsonl two.jsonl\n"
-                           "  rill decode -m model --shard 3/8 -i all.txt > part-3.txt\n"
-                           "  rill decode -m model --n-best 10 --stats stats.json < in > nbest\n"
-                           "  rill decode -m model -k 50 --prune-absolute 1.5 --max-children 5 < in > out\n"
-                           "  rill decode --config run.lua -k 5 < questions.txt\n"
-                           "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n",
     .main_options = MAIN_OPTIONS,
     .take_argument = take_input,
     .size = sizeof(decode),
@@ -576,47 +540,11 @@ const cli_command cli_run = {
     .name = "run",
     .summary = "decode as a run file in Lua describes, or run its sweep",
     .usage = "rill run FILE.lua [options] [INPUT ...] [< INPUT] [> OUTPUT]",
-    .about = "Decode as a Lua script describes, like `rill decode --config FILE.lua`. The\n"
-             "script returns a table, whose entries are all optional:\n"
-             "\n"
-             "  return {\n"
-             "    model = \"model\", input = \"questions.txt\",\n"
-             "    n_best = 5,\n"
-             "    options = { beam_size = 10, max_batch_hypotheses = 100 },\n"
-             "    heuristics = { {\"absolute\", 2.5},\n"
-             "                   function(b) b.keep = b.path_score:ge(b.best - 4) end },\n"
-             "    scorers = { {\"word_reward\", 0.2} },\n"
-             "  }\n"
-             "\n"
-             "Further entries: domain, domain_args, weights, input_format, shortlist,\n"
-             "source_lang, target_lang, language_columns, tokenized, threads, workers,\n"
-             "plugins, scheduler, alignment, unknown_names, word_scores, ids, split, pretty,\n"
-             "unordered, output, tsv_column, jsonl, stats, trace, references, constraints,\n"
-             "sweep, tune.\n"
-             "A script may write a file or load a native plugin only if an option names the\n"
-             "same file, or with --unsafe-scripts. The entry `options` takes the options of\n"
-             "`rill decode --help`, with _ for -; max_batch_hypotheses may be a function of\nthe timestep.\n"
-             "Paths are relative to the script's directory. Options of the command line\n"
-             "override the script one by one, but one option for heuristics replaces the\n"
-             "script's whole list of heuristics, and one for scorers its list of scorers. A\n"
-             "warning names the entries that cannot be used with the options.\n"
-             "docs/scripting.md explains all entries.\n"
-             "\n"
-             "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
-             "decoded with every configuration of the grid, and the output is a table with one\n"
-             "row for each: quality (if there are references), seconds, timesteps, expansions.",
     .groups = {{"Model", cli_model_options},
                {"Input and output", file_options},
                {"Sweeps", sweep_options},
                {"Outputs", .rows = CLI_ROWS_OUTPUTS},
                CLI_SEARCH_GROUPS},
-    .epilogue = EXIT_CODES "For a sweep also 2: the settings of some configurations were refused.\n"
-                           "\n"
-                           "Examples:\n"
-                           "  rill run run.lua > forms.txt\n"
-                           "  rill run run.lua -i questions.txt -k 5 > forms.txt\n"
-                           "  rill run run.lua --method greedy --stats stats.json\n"
-                           "  rill run sweep.lua -i questions.txt --refs forms.txt --stats points.json\n",
     .main_options = MAIN_OPTIONS,
     .take_argument = take_config,
     .size = sizeof(decode),

@@ -84,7 +84,7 @@ static int take_nbest(eval *e, const char *line, size_t length)
     if (length == 0) return CLI_OK;
     if (!read_nbest(line, length, &list))
         return fail_line(e, "expected \"ID ||| OUTPUT ||| ...\" as in the first line");
-    return check_id(e, list.id) == CLI_OK ? judge(e, list.id, list.field[1].text, list.field[1].length) : CLI_FAILED;
+    return check_id(e, list.id) == CLI_OK ? judge(e, list.id, list.field[1].data, list.field[1].length) : CLI_FAILED;
 }
 
 static int take_numbered(eval *e, const char *line, size_t length)
@@ -254,27 +254,7 @@ const cli_command cli_eval = {
     .name = "eval",
     .summary = "compare decoded lines with references",
     .usage = "rill eval [-m DIR] {--refs FILE | --test-set FILE} [options] [HYPOTHESES]",
-    .about = "Compare decoded lines with references. HYPOTHESES, or standard input, has one\n"
-             "line per reference. The formats of `rill decode --unordered` and of\n"
-             "`rill decode --n-best` (Moses n-best lists) are recognised. For an n-best list,\n"
-             "the quality of each input's best output (oracle) is reported too.\n"
-             "\n"
-             "Metrics:\n"
-             "  exact    outputs that equal the reference. The domain defines equality: for\n"
-             "           logical forms, the order of the children of \"and\" does not matter.\n"
-             "           Without a domain, only the number of spaces between words is free.\n"
-             "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
-             "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).\n"
-             "  bracket  labelled bracketing of trees, as EVALB counts with COLLINS.prm:\n"
-             "           precision, recall, F1, exact match, tag accuracy. A tree whose words\n"
-             "           differ from those of the reference is reported and not counted.",
     .groups = {{"Options", eval_options}, {"Domain", cli_domain_options}},
-    .epilogue = "Examples:\n"
-                "  rill eval -m model --refs forms.txt decoded.txt\n"
-                "  rill decode -m model -i questions.txt --n-best 10 |\n"
-                "    rill eval -m model --refs forms.txt\n"
-                "  rill eval --domain semparse --test-set test.tsv decoded.txt --json -\n"
-                "  rill decode -m model -i test.de | rill eval --metric bleu --refs test.en\n",
     .main_options = "refs test-set metric json model domain plugin",
     .argument = "file of hypotheses",
     .argument_member = offsetof(eval, hypotheses_path),

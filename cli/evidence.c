@@ -2,17 +2,16 @@
  *
  * Memory holds one input, so ids must ascend and an input's lines be adjacent. Bad lines are reported and skipped.
  *
- * Sections: lines · actions · n-best lists · lattices · inputs · the command. */
+ * Sections: lines · n-best lists · lattices · inputs · the command. */
 #include <math.h>
 
 #include "cli_input.h"
 #include "cli_output.h"
-#include "rill/evidence.h"
 
 enum { LATTICE_FIELDS = 5, MAX_NODES = 1 << 20 };
 static const int64_t MAX_ID = 1000000000000000;
 
-/* An edge of a lattice. Its actions are evidence.action[first, first + n). */
+/* An edge of a lattice. Its actions are evidence.actions.action[first, first + n). */
 typedef struct arc {
     int from, to;
     size_t first;
@@ -33,25 +32,24 @@ typedef struct evidence {
     int64_t id;      /* id of the current input; -1: none yet */
     int64_t entries; /* number of entries (n-best list) or edges (lattice) of the current input */
     int64_t bad, inputs, without, first_without;
-    int32_t *action; /* actions of the current entry, or of all edges of a lattice */
-    size_t n_actions, capacity;
+    cli_actions actions; /* of the current entry, or of all edges of a lattice */
     arc *arc;
     size_t n_arcs, arcs_room;
 } evidence;
 
 /* --- lines ------------------------------------------------------------------------------------------------------------ */
 
-static int read_real(const cli_field *f, double *out)
+static int read_real(const rill_slice *f, double *out)
 {
     char text[64], *end;
     if (f->length == 0 || f->length >= sizeof text) return 0;
-    memcpy(text, f->text, f->length);
+    memcpy(text, f->data, f->length);
     text[f->length] = '\0';
     *out = rill_read_number(text, &end);
     return end > text && end[strspn(end, " ")] == '\0' && isfinite(*out);
 }
 
-static int read_whole(const cli_field *f, double max, double *out)
+static int read_whole(const rill_slice *f, double max, double *out)
 {
     return read_real(f, out) && *out >= 0 && *out <= max && *out == floor(*out);
 }
@@ -70,60 +68,20 @@ static int check_line(evidence *e, rill_status status)
     return status == RILL_ERR_INPUT ? bad_line(e, rill_error(e->session.ctx)) : cli_fail_context(e->session.ctx);
 }
 
-/* --- actions ---------------------------------------------------------------------------------------------------------- */
-
-static int reserve(evidence *e, size_t n)
-{
-    return cli_grow(&e->action, &e->capacity, e->n_actions + n, sizeof *e->action) ? CLI_OK
-                                                                                   : cli_fail_memory("actions");
-}
-
-/* Read the action ids in a field. *n: their number. */
-static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
-{
-    const char *cursor = text->text, *end = cursor + text->length;
-    *n = 0;
-    while (cursor < end) {
-        const char *blank = memchr(cursor, ' ', (size_t)(end - cursor));
-        const cli_field one = {cursor, (size_t)((blank ? blank : end) - cursor)};
-        double id;
-        cursor += one.length + (blank != NULL);
-        if (one.length == 0) continue;
-        if (!read_whole(&one, INT32_MAX, &id))
-            return rill_fail(e->session.ctx, RILL_ERR_INPUT, "\"%.*s\" is not an action id", (int)one.length, one.text);
-        e->action[e->n_actions + (size_t)(*n)++] = (int32_t)id;
-    }
-    return RILL_OK;
-}
-
-/* Convert a text to actions, and store them after the first e->n_actions of e->action. *n: their number. e->n_actions does not change. */
-static rill_status make_actions(evidence *e, const cli_field *text, int32_t *n)
-{
-    *n = 0;
-    if (reserve(e, text->length + 2) != CLI_OK) return RILL_ERR_MEMORY;
-    if (e->ids) return read_ids(e, text, n);
-    const rill_model *model = e->session.model;
-    rill_status status = rill_model_tokenize(model, e->session.ctx, text->text, text->length, e->action + e->n_actions,
-                                             (int32_t)text->length + 1, n);
-    if (status < 0 || (size_t)*n <= text->length + 1) return status;
-    if (reserve(e, (size_t)*n + 1) != CLI_OK) return RILL_ERR_MEMORY;
-    return rill_model_tokenize(model, e->session.ctx, text->text, text->length, e->action + e->n_actions, *n, n);
-}
-
 /* --- n-best lists ----------------------------------------------------------------------------------------------------- */
 
 static int take_entry(evidence *e, const cli_nbest *line)
 {
+    cli_actions *list = &e->actions;
     double score;
-    int32_t actions;
     if (line->n < 3 || !read_real(&line->field[line->n - 1], &score))
         return bad_line(e, "expected \"ID ||| OUTPUT ||| ... ||| SCORE\"");
-    e->n_actions = 0;
-    rill_status status = make_actions(e, &line->field[1], &actions);
-    const int has_end = actions > 0 && e->action[actions - 1] == e->kind.end_action;
+    list->n = 0;
+    rill_status status = cli_actions_read(list, e->session.model, e->session.ctx, e->ids, line->field[1]);
+    const int has_end = list->n > 0 && list->action[list->n - 1] == e->kind.end_action;
     if (status >= 0 && e->kind.end_action >= 0 && !has_end && !line->truncated)
-        e->action[actions++] = e->kind.end_action;
-    if (status >= 0) status = rill_ngrams_entry(e->ngrams, e->action, actions, score);
+        status = cli_actions_add(list, e->session.ctx, e->kind.end_action);
+    if (status >= 0) status = rill_ngrams_entry(e->ngrams, list->action, (int32_t)list->n, score);
     e->entries += status >= 0;
     return check_line(e, status);
 }
@@ -134,27 +92,26 @@ static int add_arc(evidence *e, const arc *new)
 {
     if (!cli_grow(&e->arc, &e->arcs_room, e->n_arcs + 1, sizeof *e->arc)) return cli_fail_memory("a lattice");
     e->arc[e->n_arcs++] = *new;
-    e->n_actions += (size_t) new->n;
     e->entries++;
     return CLI_OK;
 }
 
-static int take_arc(evidence *e, const cli_field *fields, int n)
+static int take_arc(evidence *e, const rill_slice *fields, int n)
 {
+    const size_t first = e->actions.n;
     double from, to, score;
-    int32_t actions;
     if (n != LATTICE_FIELDS || !read_whole(&fields[1], MAX_NODES, &from) || !read_whole(&fields[2], MAX_NODES, &to) ||
         to <= from || !read_real(&fields[4], &score))
         return bad_line(e, "expected \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\", with FROM < TO");
-    rill_status status = make_actions(e, &fields[3], &actions);
-    for (int32_t i = 0; status >= 0 && i < actions; i++)
-        if (e->action[e->n_actions + (size_t)i] >= e->kind.actions)
+    rill_status status = cli_actions_read(&e->actions, e->session.model, e->session.ctx, e->ids, fields[3]);
+    for (size_t i = first; status >= 0 && i < e->actions.n; i++)
+        if (e->actions.action[i] >= e->kind.actions)
             status = rill_fail(e->session.ctx, RILL_ERR_INPUT, "action %d does not exist: the model has %d",
-                               (int)e->action[e->n_actions + (size_t)i], (int)e->kind.actions);
+                               (int)e->actions.action[i], (int)e->kind.actions);
+    const arc new = {(int)from, (int)to, first, (int)(e->actions.n - first), score};
+    if (status < 0) e->actions.n = first;
     if (status < 0) return check_line(e, status);
-    if (actions == 0) return bad_line(e, "the edge has no action");
-    const arc new = {(int)from, (int)to, e->n_actions, (int)actions, score};
-    return add_arc(e, &new);
+    return new.n > 0 ? add_arc(e, &new) : bad_line(e, "the edge has no action");
 }
 
 static int compare_arcs(const void *left, const void *right)
@@ -168,40 +125,37 @@ static int compare_arcs(const void *left, const void *right)
  * outgoing edges follow it. Paths end in `last`. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
-    rill_status status = RILL_OK;
     int between = 0, from = -1, ended = e->kind.end_action >= 0;
-    for (size_t i = 0; i < e->n_arcs && status >= 0; i++) {
+    for (size_t i = 0; i < e->n_arcs; i++) {
         const arc *a = &e->arc[i];
         if (a->from != from) between = place[from = a->from] + 1;
         int cursor = place[from];
-        for (int j = 0; j < a->n && status >= 0; j++) {
+        for (int j = 0; j < a->n; j++) {
             const int to = j + 1 < a->n ? between++ : place[a->to];
-            status = rill_ngrams_edge(e->ngrams, cursor, to, e->action[a->first + (size_t)j], j ? 0 : a->score);
+            const int32_t action = e->actions.action[a->first + (size_t)j];
+            TRY(rill_ngrams_edge(e->ngrams, cursor, to, action, j ? 0 : a->score));
             cursor = to;
         }
-        if (a->to == last) ended = ended && e->action[a->first + (size_t)a->n - 1] == e->kind.end_action;
+        if (a->to == last) ended = ended && e->actions.action[a->first + (size_t)a->n - 1] == e->kind.end_action;
     }
-    if (status >= 0 && e->kind.end_action >= 0 && !ended)
-        status = rill_ngrams_edge(e->ngrams, place[last], place[last] + 1, e->kind.end_action, 0);
-    return status;
+    if (e->kind.end_action < 0 || ended) return RILL_OK;
+    return rill_ngrams_edge(e->ngrams, place[last], place[last] + 1, e->kind.end_action, 0);
 }
 
 static rill_status make_lattice(evidence *e)
 {
-    int nodes = 0, number = 0;
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = e->session.ctx};
+    int nodes = 0, number = 0, *place;
     size_t i = 0;
     qsort(e->arc, e->n_arcs, sizeof *e->arc, compare_arcs);
     for (size_t j = 0; j < e->n_arcs; j++)
         if (e->arc[j].to >= nodes) nodes = e->arc[j].to + 1;
-    int *place = malloc((size_t)nodes * sizeof *place);
-    if (!place) return rill_fail_memory(e->session.ctx, (size_t)nodes * sizeof *place, "a lattice");
+    TRY(rill_arena_alloc(&arena, &place, (size_t)nodes, sizeof *place, "a lattice"));
     for (int node = 0; node < nodes; node++) {
         place[node] = number++;
         for (; i < e->n_arcs && e->arc[i].from == node; i++) number += e->arc[i].n - 1;
     }
-    const rill_status status = add_edges(e, place, nodes - 1);
-    free(place);
-    return status;
+    return add_edges(e, place, nodes - 1);
 }
 
 /* --- inputs ----------------------------------------------------------------------------------------------------------- */
@@ -233,7 +187,7 @@ static int end_input(evidence *e)
         e->inputs++;
     rill_ngrams_begin(e->ngrams);
     e->entries = 0;
-    e->n_actions = e->n_arcs = 0;
+    e->actions.n = e->n_arcs = 0;
     return CLI_OK;
 }
 
@@ -271,7 +225,7 @@ static const cli_option options[] = {
 
 static int prepare(evidence *e)
 {
-    const cli_field scale = {e->scale_text, e->scale_text ? strlen(e->scale_text) : 0};
+    const rill_slice scale = {e->scale_text, e->scale_text ? strlen(e->scale_text) : 0};
     if (e->scale_text && (!read_real(&scale, &e->scale) || e->scale <= 0))
         return cli_fail("--scale: \"%s\" is not a number above 0", e->scale_text);
     rill_context *ctx = e->session.ctx;
@@ -320,7 +274,7 @@ static void end(void *command)
     rill_evidence_writer_free(e->writer);
     rill_ngrams_free(e->ngrams);
     cli_input_close(&e->input);
-    free(e->action);
+    free(e->actions.action);
     free(e->arc);
 }
 
@@ -328,22 +282,9 @@ const cli_command cli_evidence = {
     .name = "evidence",
     .summary = "make posteriors of n-grams from n-best lists, for --lmbr",
     .usage = "rill evidence [NBEST] -m DIR -o FILE [options]",
-    .about = "Compute n-gram posteriors from n-best lists, for `rill decode --lmbr FILE`.\n"
-             "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\", as\n"
-             "`rill decode --n-best N` or another system writes them. Ids ascend from 0; the\n"
-             "lines of one input are adjacent. Outputs are split into actions of the model.\n"
-             "An id that does not occur is an input without evidence, which --lmbr cannot\n"
-             "decode. With --lattice, lines are edges from node FROM to a larger node TO.\n"
-             "Paths lead from node 0 to the largest node; the score of a path is the sum of\n"
-             "the scores of its edges. TOKEN is the text of one or several actions.",
     .groups = {{"Evidence", options},
                {"Model", cli_model_options},
                {"Options of the domain", .rows = CLI_ROWS_DOMAINS}},
-    .epilogue = "Exit code: 0 all lines were used; 1 wrong usage, or no evidence was found;\n"
-                "2 some lines were skipped, each with a message.\n\nExamples:\n"
-                "  rill decode -m model --n-best 10 < in > nbest\n"
-                "  rill evidence nbest -m model -o evidence\n"
-                "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
     .main_options = "output scale ids lattice model domain tokenized",
     .argument = "n-best list",
     .argument_member = offsetof(evidence, input_path),

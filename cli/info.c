@@ -139,15 +139,15 @@ static void print_config(const cli_session *session)
     char path[4096];
     const char *key, *name = session->domain ? session->domain : session->folder.domain;
     const rill_domain *domain = rill_find_domain(session->ctx, name);
-    json_t *value, *root = NULL;
-    rill_text file_text = {.ctx = session->ctx};
+    json_t *value;
+    json_auto_t *root = NULL;
+    SCOPED(rill_text_clear) rill_text file_text = {.ctx = session->ctx};
     int first = 1;
     if (domain) cli_print("%-12s %s: %s\n", "domain", domain->name, domain->summary);
     if (!session->open.path || snprintf(path, sizeof path, "%s/config.json", session->open.path) >= (int)sizeof path)
         return;
     if (rill_file_read(&file_text, path, RILL_FILE_TEXT_MAX) == RILL_OK)
         root = json_loadb(file_text.data, file_text.length, 0, NULL);
-    rill_text_clear(&file_text);
     json_object_foreach(root, key, value)
     {
         char *text = json_is_object(value) || json_is_array(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
@@ -156,7 +156,6 @@ static void print_config(const cli_session *session)
         first = 0;
         free(text);
     }
-    json_decref(root);
 }
 
 /* Describe the opened model, or the reason why it cannot be opened. A model whose tokenizer is unusable is opened without it. */
@@ -285,11 +284,7 @@ const cli_command cli_info = {
     .name = "info",
     .summary = "describe a model",
     .usage = "rill info DIR [options]",
-    .about = "Describe a model: its domain, its sizes, its default search settings and its\n"
-             "files. A model that cannot be opened is described as far as possible, with the\n"
-             "reason on standard error and exit code 1.",
     .groups = {{"Options", cli_model_options}, {"Options of the domain", .rows = CLI_ROWS_DOMAINS}},
-    .epilogue = "Examples:\n  rill info model\n  rill info model --domain mt\n",
     .main_options = "model domain plugin verbose weights device",
     .argument = "model",
     .argument_member = offsetof(cli_session, open.path),

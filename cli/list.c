@@ -200,14 +200,7 @@ const cli_command cli_list = {
     .name = "list",
     .summary = "list domains, methods, options and so on, and the actions of a model",
     .usage = "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
-    .about = "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
-             "written.\n"
-             "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings,\n"
-             "likes, outputs or options; without it, all of them. Each action of a model is a\n"
-             "line \"NUMBER<TAB>NAME\", in which a tab is \\t, a newline \\n, a backslash \\\\.",
     .groups = {{"Options", cli_naming_options}},
-    .epilogue = "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
-                "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",
     .take_argument = take_argument,
     .size = sizeof(list),
     .run = run,

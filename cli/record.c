@@ -111,9 +111,8 @@ static rill_status read_option(rill_context *ctx, const rill_domain *domain, con
     char buffer[RILL_OPTION_MAX];
     const char *text;
     const rill_option *row;
-    rill_status status = rill_domain_request_option(domain, ctx, name, &row);
-    if (status == RILL_OK) status = rill_option_json_text(ctx, row, value, buffer, &text);
-    if (status < 0) return status;
+    TRY(rill_domain_request_option(domain, ctx, name, &row));
+    TRY(rill_option_json_text(ctx, row, value, buffer, &text));
     return row == rill_option_find(rill_setting_table(), name)
                ? rill_option_source_set(source, name, text)
                : rill_domain_input_option(domain, name, text, input_options);
@@ -225,11 +224,9 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
     if (misplaced) return fail_record(r, request, "\"%s\": the options are in \"options\"", misplaced);
     if (settings && !json_is_object(settings))
         return fail_record(r, request, "options: expected an object {NAME: VALUE}%s", "");
-    rill_status status = settings ? take_settings(r, settings, request) : RILL_OK;
-    if (status < 0) return status;
+    if (settings) TRY(take_settings(r, settings, request));
     rill_text_reset(&r->text);
-    status = rill_text_append(&r->text, json_string_value(value), json_string_length(value));
-    if (status < 0) return status;
+    TRY(rill_text_append(&r->text, json_string_value(value), json_string_length(value)));
     request->text = r->text.data ? r->text.data : "";
     request->length = r->text.length;
     return RILL_OK;
@@ -262,8 +259,7 @@ static rill_status take_object(cli_records *r, rill_request *request)
     const int is_object = object && json_is_object(object) && json_object_size(object) > 0 && !reserved_key(object);
     json_decref(object);
     while (is_object && line[end - 1] != '}') end--;
-    const rill_status kept = retain_record(r, line, is_object ? end - 1 : 0, &request->user);
-    if (kept < 0) return kept;
+    TRY(retain_record(r, line, is_object ? end - 1 : 0, &request->user));
     cli_record *record = request->user;
     record->suspect_key = passed;
     record->has_bad_options = r->has_bad_options;
@@ -373,10 +369,9 @@ static int has_scorer(const rill_search_config *search_config, const char *name)
 
 rill_status cli_constraints_add_scorers(rill_search_config *search_config)
 {
-    rill_status status = RILL_OK;
-    for (const char *const *name = rill_constraint_names(); *name && status >= 0; name++)
-        if (!has_scorer(search_config, *name)) status = rill_search_config_add_scorer(search_config, *name, "");
-    return status;
+    for (const char *const *name = rill_constraint_names(); *name; name++)
+        if (!has_scorer(search_config, *name)) TRY(rill_search_config_add_scorer(search_config, *name, ""));
+    return RILL_OK;
 }
 
 int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip,

@@ -178,7 +178,7 @@ json_t *cli_report_json(const cli_report *report)
     for (int32_t i = 0; i < rill_workers_count(session->worker_pool); i++)
         json_array_append_new(devices, json_string(rill_workers_device(session->worker_pool, i)));
     set_counters(object, &report->stats, report->settings->certify, report->settings->exact);
-    json_t *run = json_pack(
+    json_auto_t *run = json_pack(
         "{s:I, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:i, s:i, s:o*}", "memory_peak",
         (json_int_t)rill_memory_peak(session->ctx), "seconds", seconds_json(report), "engine_share",
         cli_json_real(cli_engine_share(&report->stats)), "inputs_per_second", cli_json_real(per_second(report)),
@@ -186,7 +186,6 @@ json_t *cli_report_json(const cli_report *report)
         json_string(rill_model_domain(session->model)->name), "model", path ? json_string(path) : json_null(), "also",
         also, "threads", session->open.threads, "workers", session->workers, "devices", devices);
     json_object_update(object, run);
-    json_decref(run);
     if (report->shortfalls) json_object_set_new(object, "inputs_cut", json_integer(report->shortfalls->n_truncated));
     if (report->shortfalls) json_object_set_new(object, "inputs_with_fewer", json_integer(report->shortfalls->n_fewer));
     if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));

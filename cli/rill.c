@@ -67,24 +67,12 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static int print_help(void)
 {
-    cli_print("rill " RILL_VERSION_STRING
-              ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
+    rill_slice about, end;
+    cli_help_find("rill", &about, &end);
+    cli_print("rill " RILL_VERSION_STRING ": %.*s\n\nUsage: rill COMMAND [options]\n\nCommands:\n", (int)about.length,
+              about.data);
     for (size_t i = 0; i < COMMANDS; i++) cli_print("  %-8s %s\n", commands[i]->name, commands[i]->summary);
-    cli_print("\n`rill COMMAND -h` shows the main options of a command, `rill COMMAND --help`\n"
-              "all options; `man rill` explains all commands.\n"
-              "\n"
-              "Examples:\n"
-              "  rill decode -m model < inputs.txt > outputs.txt\n"
-              "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
-              "  rill run run.lua\n"
-              "  rill score -m model --outputs others.nbest < inputs.txt > rescored.nbest\n"
-              "  rill tune run.lua --dev dev.tsv --plot front.html\n"
-              "  rill eval -m model --refs references.txt outputs.txt\n"
-              "  rill bench -m model --test-set test.tsv --methods greedy,fixed,var-stream\n"
-              "  rill serve -m model\n"
-              "  rill check --plugin ./rill-mine.so\n"
-              "  rill info model\n"
-              "  rill list methods\n");
+    cli_print("\n%.*s", (int)end.length, end.data);
     return cli_flush_stdout();
 }
 

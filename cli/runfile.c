@@ -4,11 +4,10 @@
 
 static rill_status take_chain(const rill_script_chain *from, rill_option_source *source, rill_chain chain)
 {
-    rill_status status = RILL_OK;
     if (from->is_set) rill_option_source_set_chain(source, chain);
-    for (int32_t i = 0; i < from->n && status == RILL_OK; i++)
-        status = rill_option_source_add_to_chain(source, chain, from->entry[i].name, from->entry[i].arguments);
-    return status;
+    for (int32_t i = 0; i < from->n; i++)
+        TRY(rill_option_source_add_to_chain(source, chain, from->entry[i].name, from->entry[i].arguments));
+    return RILL_OK;
 }
 
 static rill_status set_option(rill_option_source *source, rill_script *script, rill_context *ctx,
@@ -27,18 +26,16 @@ static rill_status set_option(rill_option_source *source, rill_script *script, r
 rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
                                     const rill_script_config *config)
 {
-    rill_status status = rill_option_source_create(out, ctx, RILL_FROM_FILE);
+    TRY(rill_option_source_create(out, ctx, RILL_FROM_FILE));
     rill_option_source *source = *out;
-    if (status < 0) return status;
     if (config->cube_key) rill_option_source_set_cube_key(source, config->cube_key, config->cube_key_user);
     if (config->budget) rill_option_source_set_budget(source, config->budget, config->budget_user);
-    for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)
-        status = rill_option_source_set(source, config->settings[i].name, config->settings[i].value);
-    for (int32_t i = 0; i < config->n_options && status == RILL_OK; i++)
-        status = set_option(source, script, ctx, &config->options[i]);
-    if (status == RILL_OK) status = take_chain(&config->heuristics, source, RILL_CHAIN_HEURISTICS);
-    if (status == RILL_OK) status = take_chain(&config->scorers, source, RILL_CHAIN_SCORERS);
-    return status == RILL_OK ? take_chain(&config->scheduler, source, RILL_CHAIN_SCHEDULER) : status;
+    for (int32_t i = 0; i < config->n_settings; i++)
+        TRY(rill_option_source_set(source, config->settings[i].name, config->settings[i].value));
+    for (int32_t i = 0; i < config->n_options; i++) TRY(set_option(source, script, ctx, &config->options[i]));
+    TRY(take_chain(&config->heuristics, source, RILL_CHAIN_HEURISTICS));
+    TRY(take_chain(&config->scorers, source, RILL_CHAIN_SCORERS));
+    return take_chain(&config->scheduler, source, RILL_CHAIN_SCHEDULER);
 }
 
 static void fill_session(const rill_script_config *config, cli_session *session)
@@ -65,10 +62,9 @@ static rill_status read_for_worker(cli_runfile *file, int worker, rill_context *
     rill_script *script;
     rill_script_config *worker_config;
     rill_option_source *worker_options;
-    rill_status status = rill_script_load(&script, ctx, file->path, &file->session->script);
-    if (status == RILL_OK) status = rill_script_config_read(script, &worker_config);
-    if (status < 0) return status;
-    status = cli_options_from_config(&worker_options, script, ctx, worker_config);
+    TRY(rill_script_load(&script, ctx, file->path, &file->session->script));
+    TRY(rill_script_config_read(script, &worker_config));
+    rill_status status = cli_options_from_config(&worker_options, script, ctx, worker_config);
     if (status == RILL_OK) status = rill_context_defer(ctx, free_options, worker_options);
     if (status < 0) rill_option_source_free(worker_options);
     return status == RILL_OK ? rill_option_source_set_worker_copy(file->options, worker, worker_options) : status;
@@ -77,11 +73,10 @@ static rill_status read_for_worker(cli_runfile *file, int worker, rill_context *
 rill_status cli_runfile_prepare_worker(cli_runfile *file, int worker, rill_context *ctx)
 {
     rill_script *script;
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; i < file->config->n_plugins && status == RILL_OK; i++)
+    for (int32_t i = 0; i < file->config->n_plugins; i++)
         if (file->plugins_to_load >> i & 1)
-            status = cli_session_load(file->session, ctx, file->config->plugins[i], &script);
-    return status == RILL_OK && !file->is_sweep ? read_for_worker(file, worker, ctx) : status;
+            TRY(cli_session_load(file->session, ctx, file->config->plugins[i], &script));
+    return file->is_sweep ? RILL_OK : read_for_worker(file, worker, ctx);
 }
 
 /* --- permissions -------------------------------------------------------------------------------------------------- */
@@ -141,11 +136,9 @@ int cli_runfile_check_plain(const cli_runfile *file)
 /* Whether `named` and `path` are the same plugin. named: a path, or the name of an installed plugin. */
 static int is_same_plugin(rill_context *ctx, const char *named, const char *path)
 {
-    rill_text found = {.ctx = ctx};
-    const int same = cli_file_same(named, path) ||
-                     (rill_plugin_find(named, &found) == RILL_OK && cli_file_same(found.data, path));
-    rill_text_clear(&found);
-    return same;
+    SCOPED(rill_text_clear) rill_text found = {.ctx = ctx};
+    return cli_file_same(named, path) ||
+           (rill_plugin_find(named, &found) == RILL_OK && cli_file_same(found.data, path));
 }
 
 /* Load a plugin unless the command line has loaded it. */

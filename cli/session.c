@@ -1,8 +1,6 @@
 /* A command's context, with plugins, an open model and workers; see session.h. */
 #include "session.h"
 
-#include "rill/device.h"
-
 static int take_row(void *command, const cli_option *option, const char *value)
 {
     cli_session *session = command;
@@ -161,15 +159,11 @@ int cli_session_is_script(const char *path)
 
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)
 {
-    rill_text found = {.ctx = ctx};
+    SCOPED(rill_text_clear) rill_text found = {.ctx = ctx};
     *script = NULL;
-    rill_status status = rill_plugin_find(path, &found);
-    if (status == RILL_OK && cli_session_is_script(found.data))
-        status = rill_script_load(script, ctx, found.data, &session->script);
-    else if (status == RILL_OK)
-        status = rill_plugin_load(ctx, found.data);
-    rill_text_clear(&found);
-    return status;
+    TRY(rill_plugin_find(path, &found));
+    return cli_session_is_script(found.data) ? rill_script_load(script, ctx, found.data, &session->script)
+                                             : rill_plugin_load(ctx, found.data);
 }
 
 void cli_session_add_script(cli_session *session, rill_script *script)
@@ -290,11 +284,8 @@ static rill_status prepare_worker(void *user, int32_t index, rill_context *worke
 {
     const cli_session *session = user;
     rill_script *script;
-    rill_status status = RILL_OK;
-    for (int i = 0; i < session->n_plugins && status == RILL_OK; i++)
-        status = cli_session_load(session, worker, session->plugin[i], &script);
-    return status == RILL_OK && session->runfile ? cli_runfile_prepare_worker(session->runfile, (int)index, worker)
-                                                 : status;
+    for (int i = 0; i < session->n_plugins; i++) TRY(cli_session_load(session, worker, session->plugin[i], &script));
+    return session->runfile ? cli_runfile_prepare_worker(session->runfile, (int)index, worker) : RILL_OK;
 }
 
 static void free_values(cli_session *session)

@@ -230,12 +230,11 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
     const size_t end = line->part[i].begin;
     const size_t begin = i > 0 ? line->part[i - 1].begin + line->part[i - 1].length : line->prefix_length;
     int space = 0, begun = out->length > 0;
-    rill_status status = RILL_OK;
-    for (size_t offset = begin, next = begin; offset < end && status == RILL_OK; offset = next) {
+    for (size_t offset = begin, next = begin; offset < end; offset = next) {
         const int32_t c = rill_utf8_read(line->text, end, &next);
         const int is_space = (c >= 0 && c <= ' ') || c == 0x85 || c == 0x2028 || c == 0x2029;
-        if (!is_space && space && begun) status = rill_text_append(out, " ", 1);
-        if (!is_space && status == RILL_OK) status = rill_text_append(out, line->text + offset, next - offset);
+        if (!is_space && space && begun) TRY(rill_text_append(out, " ", 1));
+        if (!is_space) TRY(rill_text_append(out, line->text + offset, next - offset));
         space = is_space;
         begun |= !is_space;
     }
@@ -243,7 +242,7 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
      * stop. */
     const int ascii = out->length > 0 && (unsigned char)out->data[out->length - 1] < 0x80;
     const int wanted = space || (begin == end && ascii);
-    return status == RILL_OK && wanted && begun && i < line->n ? rill_text_append(out, " ", 1) : status;
+    return wanted && begun && i < line->n ? rill_text_append(out, " ", 1) : RILL_OK;
 }
 
 static const rill_output *part_output(const cli_split_line *line, int32_t part, int32_t rank)
@@ -313,10 +312,11 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
     rill_output *output = calloc((size_t)n + 1, sizeof *output);
     out->outputs = (struct rill_outputs *)output;
     if (!output) return rill_fail_memory(s->ctx, (size_t)n * sizeof *output, "outputs of several sentences");
-    rill_status status = RILL_OK;
-    for (; out->n_outputs < n && status == RILL_OK; out->n_outputs++)
-        status = join_output(s, line, out->n_outputs, &output[out->n_outputs]);
-    return status;
+    while (out->n_outputs < n) {
+        out->n_outputs++; /* also if it fails: free_result() frees it */
+        TRY(join_output(s, line, out->n_outputs - 1, &output[out->n_outputs - 1]));
+    }
+    return RILL_OK;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

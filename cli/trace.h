@@ -41,12 +41,8 @@ int cli_trace_close(cli_trace *trace);
 
 /* Charts in one self-contained HTML file: the scripts and style sheet of view/, and events as JSON. Closing reports write errors. */
 
-/* A file of the page. The style sheet is the first. */
-typedef struct cli_picture_file {
-    const char *name, *text;
-    size_t length;
-} cli_picture_file;
-extern const cli_picture_file cli_picture_files[];
+/* The page's files. The style sheet is the first. */
+extern const rill_embedded_file cli_picture_files[];
 extern const size_t cli_picture_n_files;
 
 /* Refuse a file name with the extension of another image format. `option` is its name for the message. CLI_OK or CLI_FAILED after a

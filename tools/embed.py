@@ -10,8 +10,8 @@ import sys
 
 def main(paths):
     for path in paths:
-        with open(path, encoding="ascii") as f:
-            numbers = [str(ord(c)) for c in f.read()]
+        with open(path, "rb") as f:
+            numbers = [str(byte if byte < 128 else byte - 256) for byte in f.read()]
         print('{"%s", (const char[]){%s}, %d},' % (os.path.basename(path), ",".join(numbers), len(numbers)))
 
 

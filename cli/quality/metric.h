@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "domain_base.h"
 #include "rill/plugin.h"
 #include "rill/rill.h"
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "metric.h"
+#include "utf8.h"
 
 enum { ORDERS = 4 };
 /* indexes in the tally: first, of the matches and totals of each n-gram order; then, of the lengths of outputs and references */
@@ -38,11 +39,6 @@ typedef struct bleu {
 
 /* --- tokenizing --------------------------------------------------------------------------------------------------- */
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static int is_period_or_comma(char c)
 {
     return c == '.' || c == ',';
@@ -68,29 +64,28 @@ static rill_status unescape(const char *text, size_t length, rill_text *out)
     } rule[] = {{"<skipped>", ""}, {"&quot;", "\""}, {"&amp;lt;", "<"}, {"&amp;gt;", ">"},
                 {"&amp;", "&"},    {"&lt;", "<"},    {"&gt;", ">"}};
     rill_text_reset(out);
-    rill_status status = append_string(out, " ");
-    for (size_t i = 0; i < length && status == RILL_OK;) {
+    TRY(append_string(out, " "));
+    for (size_t i = 0; i < length;) {
         size_t r = 0, width = 0;
         for (; r < sizeof rule / sizeof rule[0]; r++) {
             width = strlen(rule[r].from);
             if (width <= length - i && !memcmp(text + i, rule[r].from, width)) break;
         }
         int found = r < sizeof rule / sizeof rule[0];
-        status = found ? append_string(out, rule[r].to) : rill_text_append(out, text + i, 1);
+        TRY(found ? append_string(out, rule[r].to) : rill_text_append(out, text + i, 1));
         i += found ? width : 1;
     }
-    return status == RILL_OK ? append_string(out, " ") : status;
+    return append_string(out, " ");
 }
 
 static rill_status separate_symbols(const rill_text *in, rill_text *out)
 {
     rill_text_reset(out);
-    rill_status status = RILL_OK;
-    for (size_t i = 0; i < in->length && status == RILL_OK; i++) {
+    for (size_t i = 0; i < in->length; i++) {
         char padded[3] = {' ', in->data[i], ' '};
-        status = is_symbol(in->data[i]) ? rill_text_append(out, padded, 3) : rill_text_append(out, padded + 1, 1);
+        TRY(is_symbol(in->data[i]) ? rill_text_append(out, padded, 3) : rill_text_append(out, padded + 1, 1));
     }
-    return status;
+    return RILL_OK;
 }
 
 /* Replace each pair of adjacent characters that `fits` accepts by `form`. In `form`, 'x' stands for the first character and 'y' for the
@@ -98,33 +93,31 @@ static rill_status separate_symbols(const rill_text *in, rill_text *out)
 static rill_status rewrite_pairs(const rill_text *in, rill_text *out, int (*fits)(char x, char y), const char *form)
 {
     rill_text_reset(out);
-    rill_status status = RILL_OK;
-    for (size_t i = 0; i < in->length && status == RILL_OK; i++) {
+    for (size_t i = 0; i < in->length; i++) {
         char x = in->data[i], y = i + 1 < in->length ? in->data[i + 1] : '\0';
         if (i + 1 == in->length || !fits(x, y)) {
-            status = rill_text_append(out, &x, 1);
+            TRY(rill_text_append(out, &x, 1));
             continue;
         }
-        for (const char *f = form; *f && status == RILL_OK; f++)
-            status = rill_text_append(out, *f == 'x' ? &x : *f == 'y' ? &y : f, 1);
+        for (const char *f = form; *f; f++) TRY(rill_text_append(out, *f == 'x' ? &x : *f == 'y' ? &y : f, 1));
         i++;
     }
-    return status;
+    return RILL_OK;
 }
 
 static int is_nondigit_then_punct(char x, char y)
 {
-    return !is_digit(x) && is_period_or_comma(y);
+    return !rill_is_digit(x) && is_period_or_comma(y);
 }
 
 static int is_punct_then_nondigit(char x, char y)
 {
-    return is_period_or_comma(x) && !is_digit(y);
+    return is_period_or_comma(x) && !rill_is_digit(y);
 }
 
 static int is_digit_then_dash(char x, char y)
 {
-    return is_digit(x) && y == '-';
+    return rill_is_digit(x) && y == '-';
 }
 
 /* Number of bytes of the white space at `pos`, as Python's str.split() defines it; 0: none. */

@@ -163,18 +163,17 @@ rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text,
 rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, const char *path, cli_lines *first,
                             cli_lines *second)
 {
-    rill_status status = RILL_OK;
-    for (int64_t i = 0; i < two_columns->n && status == RILL_OK; i++) {
+    for (int64_t i = 0; i < two_columns->n; i++) {
         size_t length;
         const char *text = cli_lines_get(two_columns, i, &length), *tab = length ? memchr(text, '\t', length) : NULL;
         if (!tab)
             return rill_fail(ctx, RILL_ERR_INPUT, "%s: line %" PRId64 ": expected two columns separated by a tab", path,
                              i + 1);
         const size_t first_length = (size_t)(tab - text);
-        status = cli_lines_add(first, ctx, text, first_length);
-        if (status == RILL_OK) status = cli_lines_add(second, ctx, tab + 1, length - first_length - 1);
+        TRY(cli_lines_add(first, ctx, text, first_length));
+        TRY(cli_lines_add(second, ctx, tab + 1, length - first_length - 1));
     }
-    return status;
+    return RILL_OK;
 }
 
 void cli_lines_free(cli_lines *lines)

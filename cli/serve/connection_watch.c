@@ -1,8 +1,7 @@
-/* Watching connections; see server.h. */
-#include "server.h"
+/* Watching connections; see http_server.h. */
+#include "http_server.h"
 
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

@@ -7,6 +7,7 @@
 #include "document.h"
 
 #include <strings.h>
+#include <uchar.h>
 #include <utf8proc.h>
 
 #include "sentence_splitter.h"
@@ -27,27 +28,19 @@ static void find_sentences(const document *d, const char *text, size_t length, c
 /* --- entities ----------------------------------------------------------------------------------------------------- */
 
 /* Entity names of the characters from U+00A0 (160) on, in order. */
-static const char *const latin_entities[] = {
-    "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",    "copy",   "ordf",
-    "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn", "sup2",   "sup3",   "acute",  "micro",
-    "para",   "middot", "cedil",  "sup1",   "ordm",   "raquo",  "frac14", "frac12", "frac34", "iquest", "Agrave",
-    "Aacute", "Acirc",  "Atilde", "Auml",   "Aring",  "AElig",  "Ccedil", "Egrave", "Eacute", "Ecirc",  "Euml",
-    "Igrave", "Iacute", "Icirc",  "Iuml",   "ETH",    "Ntilde", "Ograve", "Oacute", "Ocirc",  "Otilde", "Ouml",
-    "times",  "Oslash", "Ugrave", "Uacute", "Ucirc",  "Uuml",   "Yacute", "THORN",  "szlig",  "agrave", "aacute",
-    "acirc",  "atilde", "auml",   "aring",  "aelig",  "ccedil", "egrave", "eacute", "ecirc",  "euml",   "igrave",
-    "iacute", "icirc",  "iuml",   "eth",    "ntilde", "ograve", "oacute", "ocirc",  "otilde", "ouml",   "divide",
-    "oslash", "ugrave", "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml"};
+static const char latin_entities[] =
+    "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 "
+    "sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc "
+    "Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve "
+    "Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute "
+    "acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde "
+    "ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
 
-static const struct {
-    const char *name;
-    int32_t number;
-} named_entities[] = {
-    {"amp", '&'},       {"lt", '<'},        {"gt", '>'},       {"quot", '"'},     {"apos", '\''},
-    {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019}, {"sbquo", 0x201A},
-    {"ldquo", 0x201C},  {"rdquo", 0x201D},  {"bdquo", 0x201E}, {"bull", 0x2022},  {"hellip", 0x2026},
-    {"lsaquo", 0x2039}, {"rsaquo", 0x203A}, {"euro", 0x20AC},  {"trade", 0x2122}, {"OElig", 0x152},
-    {"oelig", 0x153},   {"Scaron", 0x160},  {"scaron", 0x161}, {"Yuml", 0x178},   {"ZeroWidthSpace", 0x200B},
-    {"NoBreak", 0x2060}};
+/* Other entities and, in the same order, their characters. */
+static const char other_entities[] =
+    "amp lt gt quot apos ndash mdash lsquo rsquo sbquo ldquo rdquo bdquo bull hellip lsaquo rsaquo euro "
+    "trade OElig oelig Scaron scaron Yuml ZeroWidthSpace NoBreak";
+static const char32_t other_characters[] = U"&<>\"'–—‘’‚“”„•…‹›€™ŒœŠšŸ\u200B\u2060";
 
 /* Return the character of an entity, whose name consists of letters, digits and perhaps "#", and ends with ";"; -1: unknown. */
 static int32_t entity_code_point(const char *name, size_t length)
@@ -61,11 +54,8 @@ static int32_t entity_code_point(const char *name, size_t length)
         return fine && end == name + length ? (int32_t)number : -1;
     }
     const rill_slice entity = {name, length};
-    const int latin = RILL_SLICE_INDEX(entity, latin_entities);
-    if (latin >= 0) return 160 + latin;
-    for (size_t i = 0; i < sizeof named_entities / sizeof *named_entities; i++)
-        if (rill_slice_is(entity, named_entities[i].name)) return named_entities[i].number;
-    return -1;
+    const int latin = rill_word_index(entity, latin_entities), other = rill_word_index(entity, other_entities);
+    return latin >= 0 ? 160 + latin : other >= 0 ? (int32_t)other_characters[other] : -1;
 }
 
 static int is_letter(char c)
@@ -188,29 +178,28 @@ static int read_tag(const char *pos, const char *end, tag *out)
     return 1;
 }
 
-static int has_name_in(const tag *t, const char *const *names)
+static int has_name_in(const tag *t, const char *names)
 {
-    for (; *names; names++)
-        if (equals_text(t->name, *names)) return 1;
+    rill_slice rest = {names, strlen(names)}, name;
+    while ((name = rill_next_word(&rest)).length > 0)
+        if (name.length == t->name.length && !strncasecmp(name.data, t->name.data, name.length)) return 1;
     return 0;
 }
 
-static const char *const inline_names[] = {
-    "a",    "abbr",  "acronym", "b",      "bdi",    "bdo", "big",  "cite", "code", "del", "dfn",  "em",
-    "font", "i",     "img",     "input",  "ins",    "kbd", "mark", "q",    "rp",   "rt",  "ruby", "s",
-    "samp", "small", "span",    "strike", "strong", "sub", "sup",  "time", "tt",   "u",   "var",  NULL};
-static const char *const empty_names[] = {"img", "input", NULL};
+static const char inline_names[] =
+    "a abbr acronym b bdi bdo big cite code del dfn em font i img input ins kbd mark q rp rt ruby s samp "
+    "small span strike strong sub sup time tt u var";
+static const char empty_names[] = "img input";
 /* Elements that allow a line break within a word. They are dropped within a sentence, because the output has other words. */
-static const char *const break_names[] = {"wbr", NULL};
+static const char break_names[] = "wbr";
 /* Elements whose content is kept as it is, not translated. */
-static const char *const raw_names[] = {"code",     "kbd",      "math", "pre", "samp",   "script",  "style",    "svg",
-                                        "template", "textarea", "var",  "xmp", "iframe", "noembed", "noframes", NULL};
+static const char raw_names[] =
+    "code kbd math pre samp script style svg template textarea var xmp iframe noembed noframes";
 
 /* Elements whose content contains no tags and ends at their own end tag only. */
-static const char *const plain_names[] = {"iframe",   "noembed", "noframes", "script", "style",
-                                          "textarea", "title",   "xmp",      NULL};
+static const char plain_names[] = "iframe noembed noframes script style textarea title xmp";
 
-static const char *const title_names[] = {"title", NULL};
+static const char title_names[] = "title";
 
 /* Find the end tag of an element in plain_names or title_names. */
 static const char *plain_end(const tag *t, const char *end)

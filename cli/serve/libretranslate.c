@@ -1,7 +1,7 @@
-/* The LibreTranslate API; see api.h.
+/* The LibreTranslate API; see http_api.h.
  *
- * Sections: errors · language codes · language pairs · translate · languages. */
-#include "api.h"
+ * Sections: errors · names of languages · language codes · language pairs · translate · languages. */
+#include "http_api.h"
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
@@ -11,6 +11,36 @@ void libre_error(api_answer *refused)
     json_t *body = why ? json_pack("{s:O}", "error", why) : json_incref(refused->json);
     json_decref(refused->json);
     refused->json = body;
+}
+
+/* --- names of languages -------------------------------------------------------------------------------------------- */
+
+static const rill_embedded_file embedded[] = {
+#include "language_names_json.h"
+};
+
+/* Return the name of a code; NULL: it has none. kind: "languages" or "scripts". */
+static const char *find_name(const char *kind, const char *code)
+{
+    static json_t *names; /* parsed at the first call, and kept */
+    if (!names) names = json_loadb(embedded[0].text, embedded[0].length, 0, NULL);
+    return json_string_value(json_object_get(json_object_get(names, kind), code));
+}
+
+/* Write the English name of the language of a code such as "zho_Hans". with_script 1: "Chinese (Simplified)"; 0: "Chinese". Without a
+ * name, writes the code; for 0 only the part before "_" or "-". */
+static void language_name(const char *code, int with_script, char *out, size_t size)
+{
+    char language[64];
+    snprintf(language, sizeof language, "%.*s", (int)strcspn(code, "_-"), code);
+    const char *name = find_name("languages", language), *script = strpbrk(code, "_-");
+    const char *script_name = script ? find_name("scripts", script + 1) : NULL;
+    if (!name)
+        snprintf(out, size, "%s", with_script ? code : language);
+    else if (with_script && script && script[1])
+        snprintf(out, size, "%s (%s)", name, script_name ? script_name : script + 1);
+    else
+        snprintf(out, size, "%s", name);
 }
 
 /* --- language codes ----------------------------------------------------------------------------------------------- */
@@ -131,9 +161,8 @@ static int read_alternatives(api_request *r)
 static int set_alternatives(api_request *r)
 {
     if (r->alternatives == 0) return 1;
-    json_t *options = json_pack("{s:i}", "n_best", r->alternatives + 1);
+    json_auto_t *options = json_pack("{s:i}", "n_best", r->alternatives + 1);
     const rill_status status = service_read_settings(r->service, options, r->job);
-    json_decref(options);
     return status < 0 ? api_refuse_request(r, "alternatives: %s", rill_error(r->service->request_ctx)) : 1;
 }
 
@@ -192,7 +221,7 @@ static int answer_failure(api_request *r, const job_input *input)
 static int submit_second(api_request *r)
 {
     job *first = r->job;
-    json_t *texts = json_array();
+    json_auto_t *texts = json_array();
     for (int32_t i = 0; i < first->n; i++) {
         json_t *text = cli_result_output_text(first->input[i].result, 0);
         json_array_append_new(texts, text ? json_incref(text) : json_string(""));
@@ -201,7 +230,6 @@ static int submit_second(api_request *r)
     r->languages = r->second_languages;
     r->second_service = NULL;
     r->job = request_make_job(r, texts);
-    json_decref(texts);
     for (int32_t i = 0; i < first->n && r->job; i++)
         if (first->input[i].status < 0)
             job_set_result(&r->job->input[i], first->input[i].status, json_incref(first->input[i].result));
@@ -213,11 +241,11 @@ static int submit_second(api_request *r)
 /* List the further outputs of an input that is a single sentence; the list is empty for longer inputs. */
 static json_t *alternatives_json(const api_request *r, size_t i)
 {
-    json_t *list = json_array(), *parts = request_document_results(r, i);
+    json_t *list = json_array();
+    json_auto_t *parts = request_document_results(r, i);
     const json_t *outputs = json_object_get(json_array_get(parts, 0), "outputs");
     for (size_t o = 1; json_array_size(parts) == 1 && o < json_array_size(outputs); o++)
         json_array_append_new(list, request_document_text(r, i, o));
-    json_decref(parts);
     return list;
 }
 
@@ -227,7 +255,7 @@ static json_t *untranslated_json(const api_request *r)
     json_t *list = json_array(), *part;
     size_t k;
     for (size_t i = 0; i < r->n_documents; i++) {
-        json_t *parts = request_document_results(r, i);
+        json_auto_t *parts = request_document_results(r, i);
         json_array_foreach(parts, k, part)
         {
             json_t *why = json_object_get(json_object_get(part, "error"), "message");
@@ -235,14 +263,14 @@ static json_t *untranslated_json(const api_request *r)
             json_array_append_new(
                 list, json_pack("{s:i, s:O, s:O}", "q", (int)i, "text", json_object_get(part, "input"), "error", why));
         }
-        json_decref(parts);
     }
     return list;
 }
 
 static json_t *translated_json(const api_request *r)
 {
-    json_t *texts = json_array(), *others = json_array(), *body = json_object(), *stayed = untranslated_json(r);
+    json_auto_t *texts = json_array(), *others = json_array(), *stayed = untranslated_json(r);
+    json_t *body = json_object();
     for (size_t i = 0; i < r->n_documents; i++) {
         json_array_append_new(texts, request_document_text(r, i, 0));
         json_array_append_new(others, alternatives_json(r, i));
@@ -250,9 +278,6 @@ static json_t *translated_json(const api_request *r)
     json_object_set(body, "translatedText", r->is_single ? json_array_get(texts, 0) : texts);
     if (r->alternatives > 0) json_object_set(body, "alternatives", r->is_single ? json_array_get(others, 0) : others);
     if (json_array_size(stayed) > 0) json_object_set(body, "untranslated", stayed);
-    json_decref(texts);
-    json_decref(others);
-    json_decref(stayed);
     return body;
 }
 
@@ -283,9 +308,8 @@ static void add_targets(json_t *all, const char *code, json_t *targets)
 
 static void add_target(json_t *all, const char *code, const char *target)
 {
-    json_t *targets = json_pack("{s:b}", target, 1);
+    json_auto_t *targets = json_pack("{s:b}", target, 1);
     add_targets(all, code, targets);
-    json_decref(targets);
 }
 
 /* Add the target language of a model named FROM-TO, and the target languages that another model reaches from TO. */
@@ -305,10 +329,9 @@ static void add_named(json_t *all, const models *m, const service *s)
 
 static void add_multilingual(json_t *all, const service *s)
 {
-    json_t *targets = json_object();
+    json_auto_t *targets = json_object();
     for (size_t i = 0; s->languages[i]; i++) json_object_set_new(targets, s->languages[i], json_true());
     for (size_t i = 0; s->languages[i]; i++) add_targets(all, s->languages[i], targets);
-    json_decref(targets);
 }
 
 static json_t *keys_json(json_t *object)
@@ -321,7 +344,8 @@ static json_t *keys_json(json_t *object)
 
 int libre_languages(api_request *r)
 {
-    json_t *list = json_array(), *all = json_object(), *targets;
+    json_auto_t *all = json_object();
+    json_t *list = json_array(), *targets;
     const models *m = r->models;
     const char *code;
     for (int i = 0; i < m->n; i++) {
@@ -338,6 +362,5 @@ int libre_languages(api_request *r)
         json_array_append_new(list,
                               json_pack("{s:s, s:s, s:o}", "code", code, "name", name, "targets", keys_json(targets)));
     }
-    json_decref(all);
     return api_answer_json(r, 200, list);
 }

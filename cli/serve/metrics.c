@@ -1,5 +1,5 @@
-/* Server metrics; see api.h. The format is Prometheus' "text-based format", version 0.0.4. */
-#include "api.h"
+/* Server metrics; see http_api.h. The format is Prometheus' "text-based format", version 0.0.4. */
+#include "http_api.h"
 
 static const double bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 enum { BOUNDS = sizeof bounds / sizeof *bounds, CODES = 600 };

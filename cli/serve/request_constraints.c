@@ -1,7 +1,7 @@
-/* Constraints and glossaries of requests; see api.h.
+/* Constraints and glossaries of requests; see http_api.h.
  *
  * Sections: constraints · glossaries. */
-#include "api.h"
+#include "http_api.h"
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */
 

@@ -1,10 +1,9 @@
-/* Traces of requests; see api.h. */
-#include "api.h"
+/* Traces of requests; see http_api.h. */
+#include "http_api.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "rill/file.h"
 #include "trace.h"
 
 enum { MAX_INPUT_SECONDS = 10 }; /* time limit of each input in seconds */

@@ -4,8 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "rill/file.h"
-#include "server.h"
+#include "http_server.h"
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
@@ -310,31 +309,10 @@ const cli_command cli_serve = {
     .name = "serve",
     .summary = "answer requests over HTTP",
     .usage = "rill serve -m [NAME=]DIR [-m [NAME=]DIR ...] [options]",
-    .about = "Answer requests over HTTP: POST /v1/decode with {\"input\": TEXT} or {\"inputs\":\n"
-             "[TEXT, ...]}, and in \"options\" what `rill decode` takes as options of the\n"
-             "search. Inputs join the running batch at any timestep; no answer depends on\n"
-             "what is decoded beside it. Models have the names of their directories, or NAME;\n"
-             "those called FROM-TO, like de-en, answer LibreTranslate's POST /translate too.\n"
-             "GET /openapi.json describes all paths; --openapi prints it.\n"
-             "\n"
-             "The server listens at this machine's own address alone. Others are for a\n"
-             "network that is trusted, or behind a proxy that does TLS; --api-key-file asks\n"
-             "clients for a key.\n"
-             "\n"
-             "SIGTERM and Ctrl-C have what was accepted answered, and nothing more taken.",
     .groups = {{"Model", cli_model_options},
                {"Server", server_rows},
                {"Outputs", .rows = CLI_ROWS_OUTPUTS},
                CLI_SEARCH_GROUPS},
-    .epilogue = "Exit code: 0 asked to stop, and all that was accepted is answered; 1 wrong\n"
-                "usage, the server could not start, or something was left unanswered.\n"
-                "\n"
-                "Examples:\n"
-                "  rill serve -m examples/models/de-en\n"
-                "  rill serve -m de-en=models/first -m en-fr=models/second --port 8080\n"
-                "  curl -s localhost:8190/v1/decode -d '{\"input\": \"ein hund .\"}'\n"
-                "  curl -s localhost:8190/v1/decode \\\n"
-                "    -d '{\"inputs\": [\"ein hund .\"], \"options\": {\"beam_size\": 10, \"n_best\": 3}}'\n",
     .main_options =
         "model threads host port api-key-file queue-size max-beam-size request-timeout cache-size device beam-size batch-size n-best",
     .size = sizeof(service),

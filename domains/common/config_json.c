@@ -4,7 +4,6 @@
  * and ../text use jansson.
  * Sections: opening · finding · describing · getters. */
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,33 +31,28 @@ rill_status rill_json_parse(rill_context *ctx, const char *name, const char *byt
 
 rill_status rill_json_read(rill_context *ctx, const char *path, json_t **out)
 {
-    rill_text text = {.ctx = ctx};
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_json_parse(ctx, path, text.data, text.length, out);
-    rill_text_clear(&text);
-    return status;
+    SCOPED(rill_text_clear) rill_text text = {.ctx = ctx};
+    TRY(rill_file_read(&text, path, RILL_FILE_TEXT_MAX));
+    return rill_json_parse(ctx, path, text.data, text.length, out);
 }
 
-/* Make a configuration from the parsed document `root`. It takes ownership of `root`, also on failure. */
+/* Make a configuration from the parsed document `root`. */
 static rill_status make_config(rill_config **out, rill_context *ctx, const char *name, json_t *root)
 {
     const size_t size = sizeof(rill_config) + strlen(name) + 1;
-    rill_config *config = json_is_object(root) ? rill_alloc(ctx, size) : NULL;
-    *out = config;
-    if (config == NULL) {
-        const int is_object = json_is_object(root);
-        json_decref(root);
-        return is_object ? rill_fail_memory(ctx, size, name)
-                         : rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object, found another kind of value", name);
-    }
-    *config = (rill_config){.ctx = ctx, .root = root, .bytes = size};
-    memcpy(config->name, name, strlen(name) + 1);
+    if (!json_is_object(root))
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object, found another kind of value", name);
+    TRY(rill_struct_alloc(ctx, out, size, name));
+    (*out)->ctx = ctx;
+    (*out)->root = json_incref(root);
+    (*out)->bytes = size;
+    memcpy((*out)->name, name, strlen(name) + 1);
     return RILL_OK;
 }
 
 rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
 {
-    json_t *root;
+    json_auto_t *root = NULL;
     *out = NULL;
     TRY(rill_json_parse(ctx, name, bytes, length, &root));
     return make_config(out, ctx, name, root);
@@ -66,7 +60,7 @@ rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *
 
 rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *path)
 {
-    json_t *root;
+    json_auto_t *root = NULL;
     *out = NULL;
     TRY(rill_json_read(ctx, path, &root));
     return make_config(out, ctx, path, root);
@@ -82,21 +76,15 @@ void rill_config_close(rill_config *config)
 rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
                              void *user, int *found)
 {
-    rill_text path = {.ctx = ctx};
-    rill_config *config = NULL;
-    rill_status status = rill_path_join(&path, directory, name);
-    if (status == RILL_OK) status = rill_config_open(&config, ctx, path.data);
-    rill_text_clear(&path);
-    if (found != NULL) {
-        *found = status != RILL_ERR_NOT_FOUND;
-        if (!*found) {
-            rill_error_clear(ctx);
-            return RILL_OK;
-        }
-    }
-    if (status == RILL_OK) status = read(user, config);
-    rill_config_close(config);
-    return status;
+    SCOPED(rill_text_clear) rill_text path = {.ctx = ctx};
+    SCOPED(rill_config_drop) rill_config *config = NULL;
+    TRY(rill_path_join(&path, directory, name));
+    const rill_status status = rill_config_open(&config, ctx, path.data);
+    if (found != NULL) *found = status != RILL_ERR_NOT_FOUND;
+    if (status == RILL_OK) return read(user, config);
+    if (found == NULL || *found) return status;
+    rill_error_clear(ctx);
+    return RILL_OK;
 }
 
 json_t *rill_config_root(const rill_config *config)
@@ -295,27 +283,24 @@ static rill_status call_with_list(const rill_config *config, const char *key, co
 {
     const size_t n = json_is_array(list) ? json_array_size(list) : 1;
     if (n == 0) return fail_value(config, key, "a list of integers in each list", list);
-    int64_t *value = rill_alloc(config->ctx, n * sizeof *value);
-    if (value == NULL) return rill_fail_memory(config->ctx, n * sizeof *value, key);
-    rill_status status = RILL_OK;
-    for (size_t i = 0; i < n && status == RILL_OK; i++) {
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = config->ctx};
+    int64_t *value;
+    TRY(rill_arena_alloc(&arena, &value, n, sizeof *value, key));
+    for (size_t i = 0; i < n; i++) {
         const json_t *one = json_is_array(list) ? json_array_get(list, i) : list;
         value[i] = rill_json_integer(one, INT64_MIN);
-        if (value[i] == INT64_MIN) status = fail_value(config, key, "a list of integers", one);
+        if (value[i] == INT64_MIN) return fail_value(config, key, "a list of integers", one);
     }
-    if (status == RILL_OK) status = take(user, value, n);
-    rill_free(config->ctx, value, n * sizeof *value);
-    return status;
+    return take(user, value, n);
 }
 
 rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_list_fn take, void *user)
 {
     const json_t *list = find_value(config, key);
     if (list != NULL && !json_is_array(list)) return fail_value(config, key, "a list of integers", list);
-    rill_status status = RILL_OK;
-    for (size_t i = 0; i < json_array_size(list) && status == RILL_OK; i++)
-        status = call_with_list(config, key, json_array_get(list, i), take, user);
-    return status;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        TRY(call_with_list(config, key, json_array_get(list, i), take, user));
+    return RILL_OK;
 }
 
 int rill_config_is_set(const rill_config *config, const char *key, double neutral)

@@ -35,7 +35,11 @@ rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *p
 /* As rill_config_open(), from bytes in memory. `name` stands for the path in errors and is copied. */
 rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length);
 
-void rill_config_close(rill_config *config); /* closes the configuration; NULL is allowed */
+void rill_config_close(rill_config *config);              /* closes the configuration; NULL is allowed */
+static inline void rill_config_drop(rill_config **config) /* for SCOPED() */
+{
+    rill_config_close(*config);
+}
 
 /* Call `read` with the configuration in file `name` of a model directory.
  *   found  *found = 1 if the file exists; 0 if not, and `read` is not called. NULL: the file is required

@@ -140,7 +140,7 @@ static rill_status take_shape(ct2_reader *w, rill_file_tensor *e)
 {
     uint32_t rank, size;
     TRY(take_integer(w, 1, e->name, &rank));
-    if (rank > RILL_TENSOR_MAX_RANK) return tensor_fail(w->file, w->part, e->name, "expected at most 8 dimensions");
+    if (rank > RILL_TENSOR_MAX_RANK) return TENSOR_FAIL(w->file, w->part, e->name, "expected at most 8 dimensions");
     e->rank = (int)rank;
     for (uint32_t i = 0; i < rank; i++) {
         TRY(take_integer(w, 4, e->name, &size));
@@ -156,7 +156,7 @@ static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_ty
     uint32_t number;
     TRY(take_integer(w, 1, e->name, &number));
     if (number >= sizeof names / sizeof *names)
-        return tensor_fail(w->file, w->part, e->name, "expected a type from 0 to 5");
+        return TENSOR_FAIL(w->file, w->part, e->name, "expected a type from 0 to 5");
     *type = tensor_type_find(names[number]);
     e->dtype = (*type)->name;
     return RILL_OK;
@@ -168,7 +168,7 @@ static rill_status take_element_size(ct2_reader *w, rill_file_tensor *e, const t
     uint32_t size;
     TRY(take_integer(w, 1, e->name, &size));
     if (size != 1 && size != 2 && size != 4)
-        return tensor_fail(w->file, w->part, e->name, "expected elements of 1, 2 or 4 bytes, found %u", size);
+        return TENSOR_FAIL(w->file, w->part, e->name, "expected elements of 1, 2 or 4 bytes, found %u", size);
     *type = tensor_type_find(size == 1 ? "I8" : size == 2 ? "I16" : "F32");
     e->dtype = (*type)->name;
     return RILL_OK;
@@ -179,11 +179,11 @@ static rill_status check_bytes(const ct2_reader *w, const rill_file_tensor *e, c
     size_t expected = type->bytes;
     for (int i = 0; i < e->rank; i++)
         if (__builtin_mul_overflow(expected, (size_t)e->shape[i], &expected))
-            return tensor_fail(w->file, w->part, e->name, "its shape is too large");
+            return TENSOR_FAIL(w->file, w->part, e->name, "its shape is too large");
     if (bytes != expected)
-        return tensor_fail(w->file, w->part, e->name, "its shape takes %zu bytes, it has %zu", expected, bytes);
+        return TENSOR_FAIL(w->file, w->part, e->name, "its shape takes %zu bytes, it has %zu", expected, bytes);
     if (e->end <= w->part->size) return RILL_OK;
-    return tensor_fail(w->file, w->part, e->name, "it ends at byte %zu of the file, which has %zu", e->end,
+    return TENSOR_FAIL(w->file, w->part, e->name, "it ends at byte %zu of the file, which has %zu", e->end,
                        w->part->size);
 }
 
@@ -234,7 +234,7 @@ static rill_status check_unique_names(const rill_tensor_file *t)
 {
     for (size_t i = 1; i < t->count; i++)
         if (strcmp(t->entries[i - 1].tensor.name, t->entries[i].tensor.name) == 0)
-            return tensor_fail(t, t->part, t->entries[i].tensor.name, "it occurs twice");
+            return TENSOR_FAIL(t, t->part, t->entries[i].tensor.name, "it occurs twice");
     return RILL_OK;
 }
 
@@ -257,7 +257,7 @@ static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
     const size_t count = (s->end - s->begin) / sizeof(float),
                  rows = scaled->tensor.rank > 0 ? (size_t)scaled->tensor.shape[0] : 0;
     if (strcmp(s->dtype, "F32") != 0 || s->rank > 1 || (count != 1 && count != rows) || scaled->tensor.rank == 0)
-        return tensor_fail(t, t->part, s->name, "expected one scale in F32, or one for each row");
+        return TENSOR_FAIL(t, t->part, s->name, "expected one scale in F32, or one for each row");
     scaled->scales_offset = s->begin;
     scaled->n_scales = count;
     t->entries[i].tensor.read = 1; /* read together with the weight that it scales */
@@ -350,10 +350,10 @@ rill_status rill_ct2_number(rill_tensor_file *t, const char *name, double low, d
     if (e == NULL) return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", t->name, name);
     const tensor_type *type = tensor_type_find(e->dtype);
     if (e->rank != 0 || (type->accept_flag != 0 && type->accept_flag != RILL_TENSOR_F32))
-        return tensor_fail(t, t->part, name, "expected one number, in F32 or an integer type");
+        return TENSOR_FAIL(t, t->part, name, "expected one number, in F32 or an integer type");
     TRY(tensor_part_read(t->part, e->begin, type->bytes, bytes));
     *out = scalar_value(type, bytes);
     t->entries[(const tensor_entry *)e - t->entries].tensor.read = 1;
     if (*out >= low && *out <= high) return RILL_OK;
-    return tensor_fail(t, t->part, name, "expected a number from %g to %g, found %g", low, high, *out);
+    return TENSOR_FAIL(t, t->part, name, "expected a number from %g to %g, found %g", low, high, *out);
 }

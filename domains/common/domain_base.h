@@ -1,9 +1,9 @@
-/* domain_base.h: helpers that the built-in domains share: TRY, arenas, growing arrays, options for opening a model,
+/* domain_base.h: helpers that the built-in domains and the command share: TRY, arenas, growing arrays, options for opening a model,
  * loading of weights, and score requests.
  *
  * Allocations with the same lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64
  * bytes; only growing arrays move. One thread at a time may use an arena.
- * Stability: internal to rill's domains. */
+ * Stability: internal to rill. */
 #ifndef RILL_COMMON_DOMAIN_BASE_H
 #define RILL_COMMON_DOMAIN_BASE_H
 
@@ -20,10 +20,28 @@
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
+/* A variable with this attribute is initialised, and clear(&variable) is called wherever its scope is left. */
+#define SCOPED(clear) __attribute__((cleanup(clear)))
+
+/* The end of a function that opens *out: close(*out) and set it to NULL, unless `status` is RILL_OK. */
+#define CLOSE_UNLESS_OK(status, out, close) \
+    do {                                    \
+        if ((status) != RILL_OK) {          \
+            close(*(out));                  \
+            *(out) = NULL;                  \
+        }                                   \
+    } while (0)
+
 /* Allocate a zeroed struct of `size` bytes, which rill_free() frees. `what` names it in errors.
  *   out    a `T **`; *out is NULL on failure
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what);
+
+/* A file that tools/embed.py has made part of the library. */
+typedef struct rill_embedded_file {
+    const char *name, *text;
+    size_t length;
+} rill_embedded_file;
 
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 
@@ -75,35 +93,22 @@ static inline size_t rill_arena_bytes(const void *array)
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */
 
-/* An entry of rill_domain.options. `words`: the allowed data types, e.g. "f32|bf16|f16|int8". */
-#define RILL_WEIGHTS_OPTION(words)                                                                                     \
-    {                                                                                                                  \
-        "weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
-            "compute-type quantization"                                                                                \
-    }
+/* Entries of rill_domain.options. `words`: the allowed data types, e.g. "f32|bf16|f16|int8". */
+/* clang-format off */
+#define RILL_WEIGHTS_OPTION(words)                                                                                                        \
+    {"weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0,                       \
+     "compute-type quantization"}
+#define RILL_DEVICE_OPTIONS                                                                                                               \
+    {"device", "NAME", "cpu",                                                                                                             \
+     "where the model runs: cpu, cuda (a GPU) or auto; cuda:NUMBER is one GPU of several, cuda:0,cuda:1 are two "                         \
+     "that decode in parallel, auto is a GPU if one can be used, else cpu", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0, NULL},          \
+    {"fast", "", "", "on a GPU, use cuBLASLt's fastest matrix products, tf32 for f32: results may then depend on the batch",              \
+     RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL}
 /* An entry of rill_domain.input_options. Inputs without this option use rill_open_options.tokenized. */
-#define RILL_TOKENIZED_OPTION                                                                                      \
-    {                                                                                                              \
-        "tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, \
-            RILL_OPTION_MODEL, 0, 0, 1, NULL                                                                       \
-    }
-#define RILL_DEVICE_OPTIONS                                                                                         \
-    {"device",                                                                                                      \
-     "NAME",                                                                                                        \
-     "cpu",                                                                                                         \
-     "where the model runs: cpu, cuda (a GPU) or auto; cuda:NUMBER is one GPU of several, cuda:0,cuda:1 are two "   \
-     "that decode in parallel, auto is a GPU if one can be used, else cpu",                                         \
-     RILL_OPTION_TEXT,                                                                                              \
-     RILL_OPTION_MODEL,                                                                                             \
-     0,                                                                                                             \
-     0,                                                                                                             \
-     0,                                                                                                             \
-     NULL},                                                                                                         \
-    {                                                                                                               \
-        "fast", "", "",                                                                                             \
-            "on a GPU, use cuBLASLt's fastest matrix products, tf32 for f32: results may then depend on the batch", \
-            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
-    }
+#define RILL_TOKENIZED_OPTION                                                                                                             \
+    {"tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, RILL_OPTION_MODEL,        \
+     0, 0, 1, NULL}
+/* clang-format on */
 
 /* Open the device of the option `device`, with `fast` and `weights`, and an empty network on it. Fails without a
  * model path, and with domain arguments, which no built-in domain takes.

@@ -299,20 +299,17 @@ static const struct {
 /* Fail with "FOLDER/NAME: ADVICE". */
 static rill_status fail_with_advice(rill_context *ctx, const char *directory, const char *name, const char *advice)
 {
-    rill_text text = {.ctx = ctx};
-    rill_status status = rill_text_append(&text, "", 0);
-    for (const char *at = advice; status == RILL_OK && *at != '\0';) {
+    SCOPED(rill_text_clear) rill_text text = {.ctx = ctx};
+    for (const char *at = advice; *at != '\0';) {
         const size_t plain = strcspn(at, "{");
-        status = rill_text_append(&text, at, plain);
+        TRY(rill_text_append(&text, at, plain));
         at += plain;
-        if (status != RILL_OK || *at == '\0') break;
+        if (*at == '\0') break;
         const int is_file = strncmp(at, "{file}", 6) == 0;
-        status = rill_text_printf(&text, "%s%s%s", directory, is_file ? "/" : "", is_file ? name : "");
+        TRY(rill_text_printf(&text, "%s%s%s", directory, is_file ? "/" : "", is_file ? name : ""));
         at += strcspn(at, "}") + 1;
     }
-    if (status == RILL_OK) status = rill_fail(ctx, RILL_ERR_NOT_FOUND, "%s/%s: %s", directory, name, text.data);
-    rill_text_clear(&text);
-    return status;
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "%s/%s: %s", directory, name, text.data);
 }
 
 rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory)
@@ -355,19 +352,14 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
-    rill_text text = {.ctx = f->ctx};
-    rill_status status = RILL_OK;
+    SCOPED(rill_text_clear) rill_text text = {.ctx = f->ctx};
     rill_option_source_set_domain(f->search, domain);
     if (rill_option_source_sets_search(f->search) || domain == NULL || domain->advise == NULL) return RILL_OK;
-    status = domain->advise(domain, f->ctx, path, &text);
-    if (status == RILL_OK && text.length > 0)
-        status = rill_option_source_set_all(f->search, text.data);
-    else if (status != RILL_ERR_IO && status != RILL_ERR_MEMORY) {
-        rill_error_clear(f->ctx);
-        status = RILL_OK;
-    }
-    rill_text_clear(&text);
-    return status;
+    const rill_status status = domain->advise(domain, f->ctx, path, &text);
+    if (status == RILL_OK && text.length > 0) return rill_option_source_set_all(f->search, text.data);
+    if (status == RILL_ERR_IO || status == RILL_ERR_MEMORY) return status;
+    rill_error_clear(f->ctx);
+    return RILL_OK;
 }
 
 static rill_status read_config(rill_folder *f, const char *path)
@@ -376,7 +368,7 @@ static rill_status read_config(rill_folder *f, const char *path)
     if (snprintf(file, sizeof file, "%s/config.json", path) >= (int)sizeof file)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: the path is too long", path);
     const folder_reader r = {f, path, file};
-    json_t *root = NULL;
+    json_auto_t *root = NULL;
     rill_status status = rill_json_read(f->ctx, file, &root);
     f->found = status != RILL_ERR_NOT_FOUND;
     const char *reader = !f->found && rill_directory_has_file(path, "model.bin")
@@ -384,9 +376,9 @@ static rill_status read_config(rill_folder *f, const char *path)
                              : NULL;
     if (reader != NULL) snprintf(f->domain, sizeof f->domain, "%s", reader);
     if (status == RILL_OK) status = read_root(&r, root);
-    if (!f->found) rill_error_clear(f->ctx);
-    json_decref(root);
-    return f->found ? status : RILL_OK;
+    if (f->found) return status;
+    rill_error_clear(f->ctx);
+    return RILL_OK;
 }
 
 rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *path, const char *domain)

@@ -43,17 +43,17 @@ static int is_size(const json_t *value)
 static rill_status read_shape(const part_reader *r, const json_t *shape, size_t element, rill_file_tensor *e,
                               size_t *bytes)
 {
-    if (!json_is_array(shape)) return tensor_fail(r->tensor_file, r->part, e->name, "expected an array as shape");
+    if (!json_is_array(shape)) return TENSOR_FAIL(r->tensor_file, r->part, e->name, "expected an array as shape");
     if (json_array_size(shape) > RILL_TENSOR_MAX_RANK)
-        return tensor_fail(r->tensor_file, r->part, e->name, "expected a shape of at most 8 dimensions");
+        return TENSOR_FAIL(r->tensor_file, r->part, e->name, "expected a shape of at most 8 dimensions");
     e->rank = (int)json_array_size(shape);
     *bytes = element;
     for (int i = 0; i < e->rank; i++) {
         const json_t *size = json_array_get(shape, (size_t)i);
-        if (!is_size(size)) return tensor_fail(r->tensor_file, r->part, e->name, "expected a shape of integers from 0");
+        if (!is_size(size)) return TENSOR_FAIL(r->tensor_file, r->part, e->name, "expected a shape of integers from 0");
         e->shape[i] = json_integer_value(size);
         if (__builtin_mul_overflow(*bytes, (size_t)e->shape[i], bytes))
-            return tensor_fail(r->tensor_file, r->part, e->name, "its shape is too large");
+            return TENSOR_FAIL(r->tensor_file, r->part, e->name, "its shape is too large");
     }
     return RILL_OK;
 }
@@ -62,11 +62,11 @@ static rill_status read_offsets(const part_reader *r, const json_t *offsets, ril
 {
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !is_size(begin) || !is_size(end))
-        return tensor_fail(r->tensor_file, r->part, e->name, "expected data_offsets with two integers from 0");
+        return TENSOR_FAIL(r->tensor_file, r->part, e->name, "expected data_offsets with two integers from 0");
     uint64_t from = (uint64_t)json_integer_value(begin), to = (uint64_t)json_integer_value(end);
-    if (from > to) return tensor_fail(r->tensor_file, r->part, e->name, "its data_offsets end before they begin");
+    if (from > to) return TENSOR_FAIL(r->tensor_file, r->part, e->name, "its data_offsets end before they begin");
     if (to > r->part->data_size)
-        return tensor_fail(r->tensor_file, r->part, e->name, "its data ends at byte %llu of the data, which has %zu",
+        return TENSOR_FAIL(r->tensor_file, r->part, e->name, "its data ends at byte %llu of the data, which has %zu",
                            (unsigned long long)to, r->part->data_size);
     e->begin = (size_t)from;
     e->end = (size_t)to;
@@ -78,15 +78,15 @@ static rill_status read_entry(const part_reader *r, const char *name, const json
     *e = (rill_file_tensor){.name = name};
     const char *type_name = json_string_value(json_object_get(value, "dtype"));
     if (type_name == NULL)
-        return tensor_fail(r->tensor_file, r->part, name, "expected an object with dtype, shape and data_offsets");
+        return TENSOR_FAIL(r->tensor_file, r->part, name, "expected an object with dtype, shape and data_offsets");
     const tensor_type *type = tensor_type_find(type_name);
-    if (type == NULL) return tensor_fail(r->tensor_file, r->part, name, "its dtype \"%.20s\" is not known", type_name);
+    if (type == NULL) return TENSOR_FAIL(r->tensor_file, r->part, name, "its dtype \"%.20s\" is not known", type_name);
     e->dtype = type->name;
     size_t bytes = 0;
     TRY(read_shape(r, json_object_get(value, "shape"), type->bytes, e, &bytes));
     TRY(read_offsets(r, json_object_get(value, "data_offsets"), e));
     if (e->end - e->begin == bytes) return RILL_OK;
-    return tensor_fail(r->tensor_file, r->part, name, "its shape takes %zu bytes, its data_offsets span %zu", bytes,
+    return TENSOR_FAIL(r->tensor_file, r->part, name, "its shape takes %zu bytes, its data_offsets span %zu", bytes,
                        e->end - e->begin);
 }
 
@@ -108,7 +108,7 @@ static rill_status check_layout(const part_reader *r, tensor_entry *entries, siz
     for (size_t i = 0; i < count; i++) {
         const rill_file_tensor *e = &entries[i].tensor;
         if (e->begin != offset)
-            return tensor_fail(r->tensor_file, r->part, e->name,
+            return TENSOR_FAIL(r->tensor_file, r->part, e->name,
                                "expected at byte %zu of the data, found at %zu: tensors %s", offset, e->begin,
                                e->begin < offset ? "overlap" : "leave a gap");
         offset = e->end;
@@ -125,18 +125,15 @@ static rill_status check_layout(const part_reader *r, tensor_entry *entries, siz
 static rill_status parse_header(rill_context *ctx, tensor_part *p, size_t length)
 {
     json_error_t error;
-    char *text = rill_alloc(ctx, length);
-    if (text == NULL) return rill_fail_memory(ctx, length, p->name);
-    rill_status status = tensor_part_read(p, LENGTH_BYTES, length, text);
-    if (status == RILL_OK) {
-        p->header_json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-        if (p->header_json == NULL)
-            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: header, byte %d: %s", p->name, error.position, error.text);
-        else if (!json_is_object((const json_t *)p->header_json))
-            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: header: expected an object", p->name);
-    }
-    rill_free(ctx, text, length);
-    return status;
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = ctx};
+    char *text;
+    TRY(rill_arena_alloc(&arena, &text, length, 1, p->name));
+    TRY(tensor_part_read(p, LENGTH_BYTES, length, text));
+    p->header_json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (p->header_json == NULL)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: header, byte %d: %s", p->name, error.position, error.text);
+    if (json_is_object((const json_t *)p->header_json)) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: header: expected an object", p->name);
 }
 
 static rill_status read_header(rill_context *ctx, tensor_part *p)
@@ -283,11 +280,9 @@ static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
 
 static rill_status read_index(rill_tensor_file *t)
 {
-    json_t *root;
+    json_auto_t *root = NULL;
     TRY(rill_json_read(t->arena.ctx, t->name, &root));
-    const rill_status status = read_weight_map(t, json_object_get(root, "weight_map"));
-    json_decref(root);
-    return status;
+    return read_weight_map(t, json_object_get(root, "weight_map"));
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
@@ -328,33 +323,23 @@ static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const
     return bytes == NULL && fnmatch("*.index.json", name, 0) == 0 ? read_index(t) : load_single(t, bytes, length);
 }
 
-/* Open the file `name`; if `bytes` is not NULL, parse these `length` bytes instead of the file's. */
-static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
-                                     size_t length)
+/* Without `bytes`, the file `name` is read. */
+rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
+                                   size_t length)
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, name));
     (*out)->arena.ctx = ctx;
     const rill_status status = load_tensor_file(*out, name, bytes, length);
-    if (status == RILL_OK) return RILL_OK;
-    rill_tensor_file_close(*out);
-    *out = NULL;
+    CLOSE_UNLESS_OK(status, out, rill_tensor_file_close);
     return status;
 }
 
 rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path)
 {
-    rill_text found = {.ctx = ctx};
+    SCOPED(rill_text_clear) rill_text found = {.ctx = ctx};
     *out = NULL;
-    rill_status status = resolve_path(path, &found);
-    if (status == RILL_OK) status = open_file_tensors(out, ctx, found.data, NULL, 0);
-    rill_text_clear(&found);
-    return status;
-}
-
-rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
-                                   size_t length)
-{
-    return open_file_tensors(out, ctx, name, bytes, length);
+    TRY(resolve_path(path, &found));
+    return rill_tensor_file_parse(out, ctx, found.data, NULL, 0);
 }
 
 void rill_tensor_file_close(rill_tensor_file *t)

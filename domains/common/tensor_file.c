@@ -5,30 +5,18 @@
 #include "tensor_file.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- element types ------------------------------------------------------------------------------------------------ */
 
+/* clang-format off */
 static const tensor_type types[] = {
-    {"F32", 4, RILL_TENSOR_F32},
-    {"F16", 2, RILL_TENSOR_F16},
-    {"BF16", 2, RILL_TENSOR_BF16},
-    {"F64", 8, 0},
-    {"I64", 8, 0},
-    {"U64", 8, 0},
-    {"I32", 4, 0},
-    {"U32", 4, 0},
-    {"I16", 2, 0},
-    {"U16", 2, 0},
-    {"I8", 1, 0},
-    {"U8", 1, 0},
-    {"BOOL", 1, 0},
-    {"F8_E4M3", 1, 0},
-    {"F8_E5M2", 1, 0},
-};
+    {"F32", 4, RILL_TENSOR_F32}, {"F16", 2, RILL_TENSOR_F16}, {"BF16", 2, RILL_TENSOR_BF16}, {"F64", 8, 0},
+    {"I64", 8, 0}, {"U64", 8, 0}, {"I32", 4, 0}, {"U32", 4, 0}, {"I16", 2, 0}, {"U16", 2, 0}, {"I8", 1, 0}, {"U8", 1, 0},
+    {"BOOL", 1, 0}, {"F8_E4M3", 1, 0}, {"F8_E5M2", 1, 0}};
+/* clang-format on */
 
 const tensor_type *tensor_type_find(const char *name)
 {
@@ -72,16 +60,6 @@ static void widen(float *out, const tensor_type *type, size_t n)
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
-
-rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
-{
-    char why[200];
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_message_list(why, sizeof why, format, arguments);
-    va_end(arguments);
-    return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": %s", part->name, name, why);
-}
 
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out)
 {
@@ -199,10 +177,10 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", t->name, base_name);
     const size_t all = base->rank > 0 ? (size_t)base->shape[0] : 0;
     if (from > all || rows > all - from)
-        return tensor_fail(t, tensor_part_for(t, base), base_name, "expected a shape with at least %zu rows, found %zu",
+        return TENSOR_FAIL(t, tensor_part_for(t, base), base_name, "expected a shape with at least %zu rows, found %zu",
                            from + rows, all);
     if (rill_tensor_file_find(t, name) != NULL)
-        return tensor_fail(t, tensor_part_for(t, base), name, "another tensor has a part of this name");
+        return TENSOR_FAIL(t, tensor_part_for(t, base), name, "another tensor has a part of this name");
     tensor_entry view = *tensor_entry_from_public(base);
     const size_t row = all > 0 ? (base->end - base->begin) / all : 0;
     view.base_name = base->name;
@@ -241,14 +219,14 @@ static rill_status fail_dtype(const rill_tensor_file *t, const rill_file_tensor 
         if ((types[i].accept_flag & accept) != 0)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", seen++ > 0 ? " or " : "",
                                      types[i].name);
-    return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), "expected dtype %s, found %s", names, e->dtype);
+    return TENSOR_FAIL(t, tensor_part_for(t, e), tensor_file_name(e), "expected dtype %s, found %s", names, e->dtype);
 }
 
 static rill_status check_finite(const rill_tensor_file *t, const rill_file_tensor *e, const float *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (isfinite(values[i])) continue;
-        return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e),
+        return TENSOR_FAIL(t, tensor_part_for(t, e), tensor_file_name(e),
                            "expected finite values, found %g at element %zu", (double)values[i], i);
     }
     return RILL_OK;
@@ -271,7 +249,7 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
                                  part->data_offset + entry->scales_offset + r * sizeof *scale * (entry->n_scales > 1),
                                  some * sizeof *scale, scale));
         if (!(scale[i] > 0.0f) || !isfinite(scale[i]))
-            return tensor_fail(t, part, tensor_file_name(&entry->tensor),
+            return TENSOR_FAIL(t, part, tensor_file_name(&entry->tensor),
                                "scale of row %zu: expected a positive number, found %g", r, (double)scale[i]);
         for (size_t c = 0; c < columns; c++) out[c] /= scale[i];
     }
@@ -296,13 +274,12 @@ rill_status rill_tensor_file_read(const rill_tensor_file *t, const char *name, i
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing, expected with shape %s", t->name,
                          name, expected);
     const tensor_entry *entry = tensor_entry_from_public(e);
+    const tensor_part *part = tensor_part_for(t, e);
     const tensor_type *type = tensor_type_find(e->dtype);
     if (((entry->n_scales > 0 ? RILL_TENSOR_SCALED : type->accept_flag) & accept) == 0) return fail_dtype(t, e, accept);
     if (e->rank != rank || memcmp(e->shape, shape, (size_t)rank * sizeof *shape) != 0)
-        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": expected shape %s, found %s",
-                         tensor_part_for(t, e)->name, tensor_file_name(e), expected,
-                         shape_text(e->rank, e->shape, found, sizeof found));
-    const tensor_part *part = tensor_part_for(t, e);
+        return TENSOR_FAIL(t, part, tensor_file_name(e), "expected shape %s, found %s", expected,
+                           shape_text(e->rank, e->shape, found, sizeof found));
     const size_t size = e->end - e->begin, n = size / type->bytes;
     const size_t rows = rank > 0 ? (size_t)shape[0] - entry->zero_rows : 1;
     size_t columns = 1;

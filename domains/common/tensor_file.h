@@ -56,8 +56,9 @@ typedef struct tensor_type {
 const tensor_type *tensor_type_find(const char *name); /* returns NULL if no type has this name */
 
 /* Record an error that names the part, a file of the model, and the tensor. Returns RILL_ERR_FORMAT. */
-rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+#define TENSOR_FAIL(t, in_part, tensor_name, format, ...)                                                  \
+    rill_fail((t)->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": " format, (in_part)->name, tensor_name, \
+              ##__VA_ARGS__)
 
 /* Read n bytes of a part's file, from position `offset` on. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);

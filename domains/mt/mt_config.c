@@ -10,7 +10,6 @@
 
 #include "config_json.h"
 #include "mt.h"
-#include "tokenizer.h"
 
 /* MT_SCALED_OUTPUT in a family's row: the configuration decides (read_output_scale()). */
 #define T5_FLAGS (MT_PRE_NORM | MT_FINAL_NORM | MT_RMS_NORM | MT_NO_BIAS | MT_TIED_BY_FILE)

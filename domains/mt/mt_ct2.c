@@ -4,15 +4,12 @@
  * An unsupported scalar variable is an error.
  * Sections: numbers · encoder or decoder · encoder and decoder · the directory. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_json.h"
 #include "mt.h"
-#include "rill/file.h"
 #include "tensor_file.h"
-#include "tokenizer.h"
 
 static const char MODEL_FILE[] = "model.bin";
 
@@ -46,16 +43,9 @@ typedef struct ct2_model {
 } ct2_model;
 
 /* Fail with the path of model.bin, the name SIDE/NAME of a tensor, and a reason. SIDE is "encoder" or "decoder". */
-static rill_status __attribute__((format(printf, 4, 5)))
-ct2_fail(const ct2_model *r, const char *side, const char *name, const char *format, ...)
-{
-    char why[200];
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_message_list(why, sizeof why, format, arguments);
-    va_end(arguments);
-    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\": %s", r->tensors->name, side, name, why);
-}
+#define CT2_FAIL(r, side, variable, format, ...)                                                              \
+    rill_fail((r)->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\": " format, (r)->tensors->name, side, variable, \
+              ##__VA_ARGS__)
 
 /* Read SIDE/NAME or, before revision 5, NAME. If the variable is absent, *out = fallback; a NAN fallback makes it
  * required. */
@@ -75,7 +65,7 @@ static rill_status expect_number(const ct2_model *r, const char *side, const cha
     double value;
     TRY(read_number(r, side, name, -INFINITY, INFINITY, expected, &value));
     if (value == expected) return RILL_OK;
-    return ct2_fail(r, side, name, "only %g is supported, found %g", expected, value);
+    return CT2_FAIL(r, side, name, "only %g is supported, found %g", expected, value);
 }
 
 static const rill_file_tensor *ct2_find(const ct2_model *r, const char *side, const char *name)
@@ -92,9 +82,9 @@ static rill_status read_size(const ct2_model *r, const char *side, const char *n
     const rill_file_tensor *tensor = ct2_find(r, side, name);
     if (tensor == NULL)
         return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\" is missing", r->tensors->name, side, name);
-    if (tensor->rank != 2) return ct2_fail(r, side, name, "expected two dimensions");
+    if (tensor->rank != 2) return CT2_FAIL(r, side, name, "expected two dimensions");
     if (tensor->shape[i] < low || tensor->shape[i] > high)
-        return ct2_fail(r, side, name, "dimension %d: expected %lld to %lld, found %lld", i + 1, (long long)low,
+        return CT2_FAIL(r, side, name, "dimension %d: expected %lld to %lld, found %lld", i + 1, (long long)low,
                         (long long)high, (long long)tensor->shape[i]);
     *out = (size_t)tensor->shape[i];
     return RILL_OK;
@@ -154,10 +144,10 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
     TRY(read_number(r, block, "queries_scale", 1e-6, 1e6, 0, &scale));
     TRY(read_number(r, block, "head_dim", 1, WIDTH_LIMIT, (double)head, &width));
     if (width != (double)head)
-        return ct2_fail(r, block, "head_dim", "expected %zu by the shapes, found %g", head, width);
+        return CT2_FAIL(r, block, "head_dim", "expected %zu by the shapes, found %g", head, width);
     if (first) c->attention_scale = scale;
     if (scale == c->attention_scale) return RILL_OK;
-    return ct2_fail(r, block, "queries_scale", "expected %g, as in the first layer", c->attention_scale);
+    return CT2_FAIL(r, block, "queries_scale", "expected %g, as in the first layer", c->attention_scale);
 }
 
 /* All layers must have the same values. 0 buckets: no relative position bias. */
@@ -173,9 +163,9 @@ static rill_status read_relative(const ct2_model *r, const char *block, stack_se
         c->max_distance = reach;
     }
     if (buckets != c->n_buckets || reach != c->max_distance)
-        return ct2_fail(r, block, "relative_attention_bias", "expected as in the first layer");
+        return CT2_FAIL(r, block, "relative_attention_bias", "expected as in the first layer");
     if (!has_buckets || reach > (double)(buckets / 2)) return RILL_OK;
-    return ct2_fail(r, block, "relative_attention_max_distance", "expected more than half of the %zu buckets, found %g",
+    return CT2_FAIL(r, block, "relative_attention_max_distance", "expected more than half of the %zu buckets, found %g",
                     buckets, reach);
 }
 
@@ -250,7 +240,7 @@ static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *si
     TRY(read_number(r, name, "num_heads", 1, WIDTH_LIMIT, implied_heads(r), &heads));
     side->n_heads = (size_t)heads;
     if (side->attention_width % side->n_heads != 0)
-        return ct2_fail(r, name, "num_heads", "expected a divisor of %zu, found %zu", side->attention_width,
+        return CT2_FAIL(r, name, "num_heads", "expected a divisor of %zu, found %zu", side->attention_width,
                         side->n_heads);
     TRY(read_norms(r, name, c));
     TRY(read_activation(r, name, c));
@@ -308,7 +298,7 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
     if (scale == 1) return RILL_OK;
     r->net->settings.flags |= MT_SCALED_OUTPUT;
     if (fabs(scale * sqrt((double)d->width) - 1) < 1e-5 && (d->flags & MT_FINAL_NORM) != 0) return RILL_OK;
-    return ct2_fail(r, "decoder", "scale_outputs",
+    return CT2_FAIL(r, "decoder", "scale_outputs",
                     "expected one over the root of the width after a last norm, found %g", scale);
 }
 
@@ -348,7 +338,7 @@ static rill_status read_spec(const ct2_model *r)
         return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected revision %d to %d, found %u", r->tensors->name,
                          spec, OLDEST_REVISION, NEWEST_REVISION, revision);
     if (ct2_find(r, "encoder", "embeddings_1/weight") != NULL)
-        return ct2_fail(r, "encoder", "embeddings_1/weight", "a source of several features is not supported");
+        return CT2_FAIL(r, "encoder", "embeddings_1/weight", "a source of several features is not supported");
     return RILL_OK;
 }
 
@@ -398,14 +388,12 @@ int mt_is_ct2(const char *directory)
 rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_tokenizer_files *text)
 {
     mt_net *net = (mt_net *)seq;
-    rill_loader file = {.ctx = seq->ctx, .directory = directory};
-    rill_status status = rill_loader_open(&file, MODEL_FILE);
+    SCOPED(rill_loader_close) rill_loader file = {.ctx = seq->ctx, .directory = directory};
+    TRY(rill_loader_open(&file, MODEL_FILE));
     const ct2_model r = {net, seq->ctx, file.tensors};
-    if (status == RILL_OK) status = read_model(&r);
-    if (status == RILL_OK) status = mt_ct2_read_old_config(net, r.tensors);
-    if (status == RILL_OK) status = check_unread_numbers(&r);
-    rill_loader_close(&file);
-    TRY(status);
+    TRY(read_model(&r));
+    TRY(mt_ct2_read_old_config(net, r.tensors));
+    TRY(check_unread_numbers(&r));
     TRY(mt_ct2_read_config(net, directory, text));
     TRY(seq_alloc_legal(seq));
     seq->max_length = seq->max_input_length < DEFAULT_MAX_OUTPUT ? seq->max_input_length : DEFAULT_MAX_OUTPUT;

@@ -8,9 +8,7 @@
 
 #include "config_json.h"
 #include "mt.h"
-#include "rill/file.h"
 #include "tensor_file.h"
-#include "tokenizer.h"
 
 static const char CONFIG_FILE[] = "config.json", MODEL_FILE[] = "model.bin";
 
@@ -27,12 +25,12 @@ static rill_status append_token(rill_text *json, rill_tensor_file *tensors, cons
     if (e == NULL) return rill_text_printf(json, ", \"%s\": \"%s\"", key, fallback);
     const size_t n = e->tensor.end - e->tensor.begin;
     if (strcmp(e->tensor.dtype, "I8") != 0 || e->tensor.rank != 1 || n < 1 || n > TOKEN_BYTES)
-        return tensor_fail(tensors, tensors->part, name, "expected a token of 1 to %d bytes", (int)TOKEN_BYTES);
+        return TENSOR_FAIL(tensors, tensors->part, name, "expected a token of 1 to %d bytes", (int)TOKEN_BYTES);
     TRY(tensor_part_read(tensors->part, e->tensor.begin, n, token));
     token[n] = '\0';
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)token[i] < ' ' || token[i] == '"' || token[i] == '\\')
-            return tensor_fail(tensors, tensors->part, name,
+            return TENSOR_FAIL(tensors, tensors->part, name,
                                "expected a token without quotes, backslashes and control characters");
     return rill_text_printf(json, ", \"%s\": \"%s\"", key, token);
 }
@@ -69,29 +67,22 @@ static rill_status write_old_config(rill_text *json, rill_tensor_file *tensors)
 
 rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors)
 {
-    rill_text json = {.ctx = net->seq.ctx};
+    SCOPED(rill_text_clear) rill_text json = {.ctx = net->seq.ctx};
     if (tensors->ct2_version >= FIRST_WITH_CONFIG) return RILL_OK;
-    rill_status status = write_old_config(&json, tensors);
-    if (status == RILL_OK)
-        status = rill_arena_copy(&net->seq.model->arena, json.data, json.length, MODEL_FILE, &net->ct2_config);
-    rill_text_clear(&json);
-    return status;
+    TRY(write_old_config(&json, tensors));
+    return rill_arena_copy(&net->seq.model->arena, json.data, json.length, MODEL_FILE, &net->ct2_config);
 }
 
 /* Call `read` with the configuration: config.json, or what model.bin says instead. */
 static rill_status use_config(const mt_net *net, const char *directory, rill_config_fn read, void *user)
 {
     rill_context *ctx = net->seq.ctx;
-    rill_text path = {.ctx = ctx};
-    rill_config *config = NULL;
+    SCOPED(rill_text_clear) rill_text path = {.ctx = ctx};
+    SCOPED(rill_config_drop) rill_config *config = NULL;
     if (net->ct2_config == NULL) return rill_config_read(ctx, directory, CONFIG_FILE, read, user, NULL);
-    rill_status status = rill_path_join(&path, directory, MODEL_FILE);
-    if (status == RILL_OK)
-        status = rill_config_parse(&config, ctx, path.data, net->ct2_config, strlen(net->ct2_config));
-    if (status == RILL_OK) status = read(user, config);
-    rill_config_close(config);
-    rill_text_clear(&path);
-    return status;
+    TRY(rill_path_join(&path, directory, MODEL_FILE));
+    TRY(rill_config_parse(&config, ctx, path.data, net->ct2_config, strlen(net->ct2_config)));
+    return read(user, config);
 }
 
 /* Returns the first of two file names that exists in the directory; NULL if neither exists. */
@@ -134,22 +125,20 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
 static rill_status check_listed_vocabulary(const seq_net *s, const char *directory)
 {
     const rill_vocabulary *own = s->tokenizer->target;
-    rill_vocabulary *file_vocab = NULL;
-    rill_text path = {.ctx = s->ctx};
+    SCOPED(rill_vocabulary_drop) rill_vocabulary *file_vocab = NULL;
+    SCOPED(rill_text_clear) rill_text path = {.ctx = s->ctx};
     const char *name = first_file(directory, "shared_vocabulary.json", "shared_vocabulary.txt");
-    rill_status status = rill_path_join(&path, directory, name != NULL ? name : "shared_vocabulary.json");
-    if (status == RILL_OK) status = rill_vocabulary_open(&file_vocab, s->ctx, path.data, s->source_vocab_size);
-    const int32_t n = file_vocab != NULL ? rill_vocabulary_count(file_vocab) : 0, m = rill_vocabulary_count(own);
-    for (int32_t i = 0; status == RILL_OK && i < n && i < m; i++) {
+    TRY(rill_path_join(&path, directory, name != NULL ? name : "shared_vocabulary.json"));
+    TRY(rill_vocabulary_open(&file_vocab, s->ctx, path.data, s->source_vocab_size));
+    const int32_t n = rill_vocabulary_count(file_vocab), m = rill_vocabulary_count(own);
+    for (int32_t i = 0; i < n && i < m; i++) {
         const char *x = rill_vocabulary_token(file_vocab, i, NULL), *y = rill_vocabulary_token(own, i, NULL);
         if (strcmp(x, y) != 0)
-            status = rill_fail(s->ctx, RILL_ERR_FORMAT,
-                               "%s: token %d is \"%.60s\", but \"%.60s\" in the tokenizer in the same folder",
-                               path.data, i, x, y);
+            return rill_fail(s->ctx, RILL_ERR_FORMAT,
+                             "%s: token %d is \"%.60s\", but \"%.60s\" in the tokenizer in the same folder", path.data,
+                             i, x, y);
     }
-    rill_vocabulary_close(file_vocab);
-    rill_text_clear(&path);
-    return status;
+    return RILL_OK;
 }
 
 rill_status mt_ct2_find_special_tokens(seq_net *seq, const char *directory)
@@ -234,7 +223,7 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
  * may have the same file name. */
 static int is_spm(rill_context *ctx, const char *directory, const char *name)
 {
-    rill_text path = {.ctx = ctx};
+    SCOPED(rill_text_clear) rill_text path = {.ctx = ctx};
     rill_file file;
     char first = 0;
     if (rill_path_join(&path, directory, name) == RILL_OK &&
@@ -243,7 +232,6 @@ static int is_spm(rill_context *ctx, const char *directory, const char *name)
         rill_file_close(&file);
     }
     rill_error_clear(ctx);
-    rill_text_clear(&path);
     return first == '\n';
 }
 

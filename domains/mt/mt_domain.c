@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "config_json.h"
-#include "domain_base.h"
 #include "mt.h"
 
 #define TRANSFORMERS                                                                                \

@@ -178,35 +178,20 @@ static rill_status check_eos_suppressed(void *user, const int64_t *value, size_t
  * only with do_sample. */
 static rill_status warn_ignored(hf_generation *m, const rill_config *config)
 {
+    /* clang-format off */
     static const struct {
         const char *key;
         double nothing;
         int sampling;
-    } keys[] = {{"do_sample", 0, 0},
-                {"temperature", 1, 1},
-                {"top_k", 0, 1},
-                {"top_p", 1, 1},
-                {"min_p", 0, 1},
-                {"top_h", 0, 1},
-                {"typical_p", 1, 1},
-                {"epsilon_cutoff", 0, 1},
-                {"eta_cutoff", 0, 1},
-                {"num_beam_groups", 1, 0},
-                {"diversity_penalty", 0, 0},
-                {"penalty_alpha", 0, 0},
-                {"encoder_repetition_penalty", 1, 0},
-                {"encoder_no_repeat_ngram_size", 0, 0},
-                {"exponential_decay_length_penalty", 0, 0},
-                {"begin_suppress_tokens", 0, 0},
-                {"forced_decoder_ids", 0, 0},
-                {"sequence_bias", 0, 0},
-                {"guidance_scale", 1, 0},
-                {"constraints", 0, 0},
-                {"force_words_ids", 0, 0},
-                {"stop_strings", 0, 0},
-                {"max_time", 0, 0},
-                {"dola_layers", 0, 0},
-                {"watermarking_config", 0, 0}};
+    } keys[] = {
+        {"do_sample", 0, 0}, {"temperature", 1, 1}, {"top_k", 0, 1}, {"top_p", 1, 1}, {"min_p", 0, 1},
+        {"top_h", 0, 1}, {"typical_p", 1, 1}, {"epsilon_cutoff", 0, 1}, {"eta_cutoff", 0, 1},
+        {"num_beam_groups", 1, 0}, {"diversity_penalty", 0, 0}, {"penalty_alpha", 0, 0},
+        {"encoder_repetition_penalty", 1, 0}, {"encoder_no_repeat_ngram_size", 0, 0},
+        {"exponential_decay_length_penalty", 0, 0}, {"begin_suppress_tokens", 0, 0}, {"forced_decoder_ids", 0, 0},
+        {"sequence_bias", 0, 0}, {"guidance_scale", 1, 0}, {"constraints", 0, 0}, {"force_words_ids", 0, 0},
+        {"stop_strings", 0, 0}, {"max_time", 0, 0}, {"dola_layers", 0, 0}, {"watermarking_config", 0, 0}};
+    /* clang-format on */
     const int sampling = rill_config_is_set(config, "do_sample", 0);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if ((sampling || !keys[i].sampling) && rill_config_is_set(config, keys[i].key, keys[i].nothing))

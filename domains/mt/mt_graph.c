@@ -385,13 +385,11 @@ static rill_status fill_table_rows(seq_runner *r, const mt_net *net, rill_table 
                                    size_t to)
 {
     if (table == RILL_NONE) return RILL_OK;
-    rill_arena arena = {.ctx = r->ctx};
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = r->ctx};
     float *rows;
     TRY(rill_arena_alloc(&arena, &rows, (to - from) * net->width, sizeof *rows, "positions"));
     compute(net, from, to, rows);
-    const rill_status status = rill_session_fill(r->session, table, (int32_t)from, (int32_t)(to - from), rows);
-    rill_arena_clear(&arena);
-    return status;
+    return rill_session_fill(r->session, table, (int32_t)from, (int32_t)(to - from), rows);
 }
 
 rill_status mt_prepare_positions(seq_runner *r, const seq_net *seq, size_t from, size_t to)

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "mt.h"
 
 enum { NAME_BYTES = 128, FULL_NAME_BYTES = 3 * NAME_BYTES };
@@ -35,49 +34,28 @@ typedef struct tensor_names {
     const char *shared, *source, *target, *output;
 } tensor_names;
 
+/* clang-format off */
 static const tensor_names tensor_names_by_layout[] = {
-    [MT_LAYOUT_BART] = {.layer = "model.%s.layers.%zu.",
-                        .self = "self_attn.",
-                        .self_norm = "self_attn_layer_norm",
-                        .cross = "encoder_attn.",
-                        .cross_norm = "encoder_attn_layer_norm",
-                        .query = "q_proj",
-                        .keys = "k_proj",
-                        .values = "v_proj",
-                        .out = "out_proj",
-                        .feed = {"", ""},
-                        .feed_norm = {"final_layer_norm", "final_layer_norm"},
-                        .inner = "fc1",
-                        .gated = "fc1",
-                        .gate = "fc_gate",
-                        .outer = "fc2",
-                        .final_norm = "model.%s.layer_norm",
-                        .embedding_norm = "model.%s.layernorm_embedding",
-                        .shared = "model.shared.weight",
-                        .source = "model.encoder.embed_tokens.weight",
-                        .target = "model.decoder.embed_tokens.weight",
-                        .output = "lm_head.weight"},
-    [MT_LAYOUT_T5] = {.layer = "%s.block.%zu.layer.",
-                      .self = "0.SelfAttention.",
-                      .self_norm = "0.layer_norm",
-                      .cross = "1.EncDecAttention.",
-                      .cross_norm = "1.layer_norm",
-                      .query = "q",
-                      .keys = "k",
-                      .values = "v",
-                      .out = "o",
-                      .feed = {"1.DenseReluDense.", "2.DenseReluDense."},
-                      .feed_norm = {"1.layer_norm", "2.layer_norm"},
-                      .inner = "wi",
-                      .gated = "wi_0",
-                      .gate = "wi_1",
-                      .outer = "wo",
-                      .final_norm = "%s.final_layer_norm",
-                      .shared = "shared.weight",
-                      .source = "encoder.embed_tokens.weight",
-                      .target = "decoder.embed_tokens.weight",
-                      .output = "lm_head.weight"},
+    [MT_LAYOUT_BART] = {
+        .layer = "model.%s.layers.%zu.",
+        .self = "self_attn.", .self_norm = "self_attn_layer_norm", .cross = "encoder_attn.", .cross_norm = "encoder_attn_layer_norm",
+        .query = "q_proj", .keys = "k_proj", .values = "v_proj", .out = "out_proj",
+        .feed = {"", ""}, .feed_norm = {"final_layer_norm", "final_layer_norm"},
+        .inner = "fc1", .gated = "fc1", .gate = "fc_gate", .outer = "fc2",
+        .final_norm = "model.%s.layer_norm", .embedding_norm = "model.%s.layernorm_embedding",
+        .shared = "model.shared.weight", .source = "model.encoder.embed_tokens.weight",
+        .target = "model.decoder.embed_tokens.weight", .output = "lm_head.weight"},
+    [MT_LAYOUT_T5] = {
+        .layer = "%s.block.%zu.layer.",
+        .self = "0.SelfAttention.", .self_norm = "0.layer_norm", .cross = "1.EncDecAttention.", .cross_norm = "1.layer_norm",
+        .query = "q", .keys = "k", .values = "v", .out = "o",
+        .feed = {"1.DenseReluDense.", "2.DenseReluDense."}, .feed_norm = {"1.layer_norm", "2.layer_norm"},
+        .inner = "wi", .gated = "wi_0", .gate = "wi_1", .outer = "wo",
+        .final_norm = "%s.final_layer_norm",
+        .shared = "shared.weight", .source = "encoder.embed_tokens.weight",
+        .target = "decoder.embed_tokens.weight", .output = "lm_head.weight"},
 };
+/* clang-format on */
 static const char FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
 
 /* State while a model is loaded. */

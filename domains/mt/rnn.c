@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "config_json.h"
-#include "domain_base.h"
 #include "mt.h"
 
 static const char FILE_NAME[] = "config.json";

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "semparse.h"
-#include "utf8.h"
 
 enum { MAX_NESTING = 1000 };
 
@@ -27,7 +25,7 @@ typedef struct open_bracket {
 } open_bracket;
 
 typedef struct form_sorter {
-    rill_arena arena;        /* memory of the arrays below */
+    rill_arena *arena;       /* memory of the arrays below */
     token *tokens, *scratch; /* tokens of the logical form; memory in which reordered children are put together */
     size_t count;
     span *children;
@@ -68,7 +66,7 @@ static rill_status tokenise(form_sorter *f, const char *text, size_t length)
     for (;;) {
         token tok = next_token(text, length, &pos);
         if (tok.length == 0) return RILL_OK;
-        PUSH(&f->arena, f->tokens, f->count, tok, "tokens of a logical form");
+        PUSH(f->arena, f->tokens, f->count, tok, "tokens of a logical form");
     }
 }
 
@@ -98,7 +96,7 @@ static rill_status add_child(form_sorter *f, size_t first, size_t count)
     /* the form is complete: there is no enclosing bracket whose children are sorted */
     if (f->depth == 0) return RILL_OK;
     const span child = {first, count};
-    PUSH(&f->arena, f->children, f->child_count, child, "children in a logical form");
+    PUSH(f->arena, f->children, f->child_count, child, "children in a logical form");
     return RILL_OK;
 }
 
@@ -106,7 +104,7 @@ static rill_status add_child(form_sorter *f, size_t first, size_t count)
 static rill_status sort_children(form_sorter *f, span *spans, size_t count)
 {
     size_t first = spans[0].first, total = spans[count - 1].first + spans[count - 1].count - first, used = 0;
-    TRY(GROW(&f->arena, f->scratch, total, "tokens of a logical form"));
+    TRY(GROW(f->arena, f->scratch, total, "tokens of a logical form"));
     qsort_r(spans, count, sizeof *spans, compare_spans, f->tokens);
     for (size_t i = 0; i < count; i++) {
         memcpy(f->scratch + used, f->tokens + spans[i].first, spans[i].count * sizeof *f->scratch);
@@ -121,11 +119,10 @@ static rill_status close_node(form_sorter *f, size_t index)
     open_bracket node = f->frames[--f->depth];
     size_t count = f->child_count - node.first_child;
     token head = f->tokens[node.open_index + 1];
-    rill_status status = RILL_OK;
     if (count > 2 && (rill_slice_is(head, "and") || rill_slice_is(head, "or")))
-        status = sort_children(f, f->children + node.first_child + 1, count - 1);
+        TRY(sort_children(f, f->children + node.first_child + 1, count - 1));
     f->child_count = node.first_child;
-    return status == RILL_OK ? add_child(f, node.open_index, index - node.open_index + 1) : status;
+    return add_child(f, node.open_index, index - node.open_index + 1);
 }
 
 /* --- whole form --------------------------------------------------------------------------------------------------- */
@@ -133,49 +130,45 @@ static rill_status close_node(form_sorter *f, size_t index)
 /* Sort the children of all commutative nodes (`and`, `or`). *is_balanced = 1 if all brackets match and are not nested too deep, else 0. */
 static rill_status sort_all_children(form_sorter *f, int *is_balanced)
 {
-    rill_status status = RILL_OK;
     *is_balanced = 0;
-    for (size_t i = 0; status == RILL_OK && i < f->count; i++) {
+    for (size_t i = 0; i < f->count; i++) {
         token tok = f->tokens[i];
         if (rill_slice_is(tok, "(")) {
             const open_bracket node = {.open_index = i, .first_child = f->child_count};
             if (f->depth == MAX_NESTING) return RILL_OK;
-            PUSH(&f->arena, f->frames, f->depth, node, "brackets of a logical form");
+            PUSH(f->arena, f->frames, f->depth, node, "brackets of a logical form");
         } else if (rill_slice_is(tok, ")")) {
             if (f->depth == 0) return RILL_OK;
-            status = close_node(f, i);
+            TRY(close_node(f, i));
         } else {
-            status = add_child(f, i, 1);
+            TRY(add_child(f, i, 1));
         }
     }
-    *is_balanced = status == RILL_OK && f->depth == 0;
-    return status;
+    *is_balanced = f->depth == 0;
+    return RILL_OK;
 }
 
 static rill_status write_form(const form_sorter *f, rill_text *out)
 {
-    size_t old_length = out->length;
     for (size_t i = 0; i < f->count; i++) {
-        rill_status status = i ? rill_text_append(out, " ", 1) : RILL_OK;
-        if (status == RILL_OK) status = rill_text_append(out, f->tokens[i].data, f->tokens[i].length);
-        if (status != RILL_OK) {
-            out->length = old_length;
-            if (out->data) out->data[old_length] = '\0';
-            return status;
-        }
+        if (i > 0) TRY(rill_text_append(out, " ", 1));
+        TRY(rill_text_append(out, f->tokens[i].data, f->tokens[i].length));
     }
     return RILL_OK;
 }
 
 rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
 {
-    form_sorter f = {.arena.ctx = ctx};
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = ctx};
+    form_sorter f = {.arena = &arena};
+    const size_t old_length = out->length;
     int is_balanced = 0;
-    rill_status status = tokenise(&f, text, length);
-    if (status == RILL_OK) status = sort_all_children(&f, &is_balanced);
-    /* undo the partial sort by reading the tokens again */
-    if (status == RILL_OK && !is_balanced) status = tokenise(&f, text, length);
-    if (status == RILL_OK) status = write_form(&f, out);
-    rill_arena_clear(&f.arena);
+    TRY(tokenise(&f, text, length));
+    TRY(sort_all_children(&f, &is_balanced));
+    if (!is_balanced) TRY(tokenise(&f, text, length)); /* undoes the partial sort by reading the tokens again */
+    const rill_status status = write_form(&f, out);
+    if (status == RILL_OK) return RILL_OK;
+    out->length = old_length;
+    if (out->data) out->data[old_length] = '\0';
     return status;
 }

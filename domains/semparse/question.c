@@ -11,9 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "question.h"
-#include "utf8.h"
 
 /* maximum bytes of a token that is stemmed; longer tokens are no English words */
 enum { STEM_LIMIT = 64 };
@@ -273,12 +271,10 @@ rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, r
     question->ctx = question->arena.ctx = question->out.ctx = question->scratch.ctx = ctx;
     question->lexicon = lexicon;
     if (lexicon && lexicon->stem) question->stemmer = sb_stemmer_new("english", "UTF_8");
-    rill_status status = rill_vocabulary_create(&question->constants, ctx);
-    if (status == RILL_OK && lexicon && lexicon->stem && !question->stemmer)
-        status = rill_fail_memory(ctx, sizeof(void *), "stemmer");
-    if (status == RILL_OK) return RILL_OK;
-    rill_question_close(question);
-    *out = NULL;
+    const int lacks_stemmer = lexicon && lexicon->stem && !question->stemmer;
+    const rill_status status = lacks_stemmer ? rill_fail_memory(ctx, sizeof(void *), "stemmer")
+                                             : rill_vocabulary_create(&question->constants, ctx);
+    CLOSE_UNLESS_OK(status, out, rill_question_close);
     return status;
 }
 

@@ -12,21 +12,17 @@
 #include <string.h>
 
 #include "question.h"
-#include "utf8.h"
 
 enum { MAX_DIGITS = 12 };
 
 /* Number words: cardinals from 1 to 19, and the tens from 20 on; ordinals from 1st to 19th, and the tens 20th and 30th. */
-static const char *const cardinals[] = {"one",     "two",       "three",    "four",     "five",
-                                        "six",     "seven",     "eight",    "nine",     "ten",
-                                        "eleven",  "twelve",    "thirteen", "fourteen", "fifteen",
-                                        "sixteen", "seventeen", "eighteen", "nineteen"},
-                         *const tens[] = {"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"},
-                         *const ordinals[] = {"first",     "second",      "third",      "fourth",     "fifth",
-                                              "sixth",     "seventh",     "eighth",     "ninth",      "tenth",
-                                              "eleventh",  "twelfth",     "thirteenth", "fourteenth", "fifteenth",
-                                              "sixteenth", "seventeenth", "eighteenth", "nineteenth"},
-                         *const ordinal_tens[] = {"twentieth", "thirtieth"};
+static const char cardinals[] =
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen";
+static const char tens[] = "twenty thirty forty fifty sixty seventy eighty ninety";
+static const char ordinals[] = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
+                               "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth";
+static const char ordinal_tens[] = "twentieth thirtieth";
 
 /* --- one number ---------------------------------------------------------------------------------------------------- */
 
@@ -87,12 +83,12 @@ rill__number rill__number_read(const char *data, size_t length)
     if (data[0] >= '0' && data[0] <= '9') return read_digits(data, length);
     const rill_slice word = {data, length};
     int n;
-    if ((n = RILL_SLICE_INDEX(word, cardinals)) >= 0)
+    if ((n = rill_word_index(word, cardinals)) >= 0)
         return (rill__number){.form = n < 9 ? RILL__FORM_UNIT : RILL__FORM_TEEN, .value = n + 1};
-    if ((n = RILL_SLICE_INDEX(word, tens)) >= 0) return (rill__number){.form = RILL__FORM_TENS, .value = 20 + 10 * n};
-    if ((n = RILL_SLICE_INDEX(word, ordinals)) >= 0)
+    if ((n = rill_word_index(word, tens)) >= 0) return (rill__number){.form = RILL__FORM_TENS, .value = 20 + 10 * n};
+    if ((n = rill_word_index(word, ordinals)) >= 0)
         return (rill__number){.form = n < 9 ? RILL__FORM_ORDINAL_UNIT : RILL__FORM_ORDINAL_TEEN, .value = n + 1};
-    if ((n = RILL_SLICE_INDEX(word, ordinal_tens)) >= 0)
+    if ((n = rill_word_index(word, ordinal_tens)) >= 0)
         return (rill__number){.form = RILL__FORM_ORDINAL_TENS, .value = 20 + 10 * n};
     if (rill_slice_is(word, "hundred")) return (rill__number){.form = RILL__FORM_HUNDRED, .value = 100};
     if (rill_slice_is(word, "thousand")) return (rill__number){.form = RILL__FORM_THOUSAND, .value = 1000};

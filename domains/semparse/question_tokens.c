@@ -14,10 +14,7 @@
 #include <uchar.h>
 #include <utf8proc.h>
 
-#include "domain_base.h"
 #include "question.h"
-#include "rill/domain.h"
-#include "utf8.h"
 
 /* --- normalising -------------------------------------------------------------------------------------------------- */
 

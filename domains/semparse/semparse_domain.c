@@ -7,9 +7,7 @@
  * Sections: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions · the table. */
 #include <string.h>
 
-#include "domain_base.h"
 #include "semparse.h"
-#include "utf8.h"
 
 /* Indices of the graphs' input columns, in order of declaration. */
 enum { ENCODE_SLOT, ENCODE_LENGTH, ENCODE_TOKEN, ENCODE_COLUMNS };
@@ -41,10 +39,8 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     s->ctx = s->arena.ctx = ctx;
     s->tokenized = options->tokenized;
     rill_status status = semparse_load(s, options);
-    if (status != RILL_OK) {
-        close_model(s);
-        return status;
-    }
+    if (status != RILL_OK) close_model(s);
+    TRY(status);
     *info = rill_network_info(s->device, s->network, s->description, sizeof s->description);
     info->actions = s->target_vocab_size;
     info->phases = 1;
@@ -90,10 +86,8 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     r->model = model;
     r->ctx = r->arena.ctx = ctx;
     rill_status status = open_runner_parts(r, threads);
-    if (status != RILL_OK) {
-        stop(r);
-        return status;
-    }
+    if (status != RILL_OK) stop(r);
+    TRY(status);
     *runner = r;
     return RILL_OK;
 }

@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "config_json.h"
-#include "domain_base.h"
 #include "rill/file.h"
 #include "semparse.h"
 

@@ -6,10 +6,8 @@
  * Sections: sentences · invisible characters · tokenization · positions · runs. */
 #include <string.h>
 
-#include "domain_base.h"
 #include "sentence_splitter.h"
 #include "seq2seq.h"
-#include "utf8.h"
 
 enum {
     MAX_SENTENCE_TOKENS = 128, /* inputs with more tokens are split into sentences; the limit is Bergamot's */

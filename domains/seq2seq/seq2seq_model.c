@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "seq2seq.h"
-#include "utf8.h"
 
 const rill_option seq_options[] = {
     RILL_WEIGHTS_OPTION("f32|bf16|f16|int8"),
@@ -197,10 +195,9 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
     if (i > 0) TRY(check_compatible(m->net[0], options->path, net, directory));
     const char *list = rill_open_option(options, "shortlist");
     if (i == 0 && list != NULL && strcmp(list, "none") != 0) TRY(seq_shortlist_open(&m->shortlist, net, list));
+    SCOPED(rill_loader_close)
     rill_loader loader = {m->ctx, directory, m->network, &m->arena, m->weights, .path.ctx = m->ctx};
-    const rill_status status = kind->load(net, &loader);
-    rill_loader_close(&loader);
-    TRY(status);
+    TRY(kind->load(net, &loader));
     if (i == 0 && kind->recommend != NULL) return kind->recommend(net, directory, &m->hf_settings);
     if (i == 0) return RILL_OK;
     rill_tokenizer_close(net->tokenizer);
@@ -300,10 +297,8 @@ rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context
     m->domain = domain;
     m->choose_arch = choose;
     rill_status status = load_all(m, options);
-    if (status != RILL_OK) {
-        seq_close(m);
-        return status;
-    }
+    if (status != RILL_OK) seq_close(m);
+    TRY(status);
     fill_info(m, options, info);
     set_source_language(m, options);
     *model = m;
@@ -332,11 +327,10 @@ rill_status seq_start(const void *model, rill_context *ctx, int threads, void **
     r->model = m;
     r->ctx = r->arena.ctx = ctx;
     rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
-    if (status == RILL_OK)
-        *runner = r;
-    else
-        seq_stop(r);
-    return status;
+    if (status != RILL_OK) seq_stop(r);
+    TRY(status);
+    *runner = r;
+    return RILL_OK;
 }
 
 rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)

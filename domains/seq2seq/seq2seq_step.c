@@ -2,7 +2,6 @@
  *
  * Invariant: a row's result depends only on its hypothesis' actions and input. In one call no new node is an ancestor of another.
  * Sections: columns · states · scores. */
-#include "domain_base.h"
 #include "seq2seq.h"
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */

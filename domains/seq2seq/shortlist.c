@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "rill/file.h"
 #include "seq2seq.h"
 
@@ -83,7 +82,7 @@ typedef struct lexicon_reader {
     lexicon_pair *pairs;
     size_t n;
     int64_t line;
-    rill_arena arena; /* memory of `pairs` */
+    rill_arena *arena; /* memory of `pairs` */
 } lexicon_reader;
 
 static rill_status bad_line(const lexicon_reader *r)
@@ -107,7 +106,7 @@ static rill_status read_line(lexicon_reader *r, rill_slice line)
                             .source = rill_vocabulary_id(r->source, source.data, source.length),
                             .probability = (float)rill_read_number(number, &number_end)};
     if (*number_end != '\0' || !(p.probability >= 0.0f && p.probability <= 1.0f)) return bad_line(r);
-    if (p.target >= 0 && p.source >= 0) PUSH(&r->arena, r->pairs, r->n, p, "a shortlist");
+    if (p.target >= 0 && p.source >= 0) PUSH(r->arena, r->pairs, r->n, p, "a shortlist");
     return RILL_OK;
 }
 
@@ -256,19 +255,18 @@ static rill_status read_binary(lexicon_reader *r, const char *bytes, size_t size
 static rill_status read_file(lexicon_reader *r)
 {
     seq_shortlist *s = r->shortlist;
-    rill_text text = {.ctx = s->ctx};
-    rill_status status = rill_file_read(&text, r->path, SIZE_MAX);
-    if (status == RILL_OK && is_binary(text.data, text.length)) {
-        status = read_binary(r, text.data, text.length);
+    SCOPED(rill_text_clear) rill_text text = {.ctx = s->ctx};
+    TRY(rill_file_read(&text, r->path, SIZE_MAX));
+    if (is_binary(text.data, text.length)) {
+        TRY(read_binary(r, text.data, text.length));
     } else {
-        if (status == RILL_OK) status = read_lines(r, text.data, text.length);
-        if (status == RILL_OK) status = index_pairs(r);
+        TRY(read_lines(r, text.data, text.length));
+        TRY(index_pairs(r));
     }
-    rill_text_clear(&text);
-    for (int32_t i = 0; status == RILL_OK && i < s->source_vocab_size; i++)
+    for (int32_t i = 0; i < s->source_vocab_size; i++)
         if (s->offset[i + 1] - s->offset[i] > s->max_translations)
             s->max_translations = s->offset[i + 1] - s->offset[i];
-    return status;
+    return RILL_OK;
 }
 
 /* For each source token, find the id of the same token in the target vocabulary. */
@@ -290,22 +288,22 @@ static rill_status find_copies(lexicon_reader *r)
 
 static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *option)
 {
-    rill_text path = {.ctx = s->ctx};
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = s->ctx};
+    const char *path;
     size_t length;
     const int has_counts = read_option(s, option, &length);
     if (length == 0)
         return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
                          option);
-    const rill_tokenizer *text = net->tokenizer;
-    lexicon_reader r = {
-        .shortlist = s, .arena.ctx = s->ctx, .source = text->source, .target = text->target, .has_counts = has_counts};
-    rill_status status = rill_text_append(&path, option, length);
-    r.path = path.data;
-    if (status == RILL_OK) status = read_file(&r);
-    if (status == RILL_OK) status = find_copies(&r);
-    rill_arena_clear(&r.arena);
-    rill_text_clear(&path);
-    return status;
+    TRY(rill_arena_copy(&arena, option, length, "a shortlist", &path));
+    lexicon_reader r = {.shortlist = s,
+                        .source = net->tokenizer->source,
+                        .target = net->tokenizer->target,
+                        .path = path,
+                        .has_counts = has_counts,
+                        .arena = &arena};
+    TRY(read_file(&r));
+    return find_copies(&r);
 }
 
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option)

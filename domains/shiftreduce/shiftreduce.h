@@ -172,11 +172,10 @@ rill_status parser_build_graphs(parser *p);
 /* Return the format in which to read a line. It is `asked`, or, if that is PARSER_FORM_AUTO, the format that the line looks like. */
 parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);
 /* The option `input-format`. Its choices are in the order of parser_form. */
-#define PARSER_INPUT_FORMAT                                                                                           \
-    {                                                                                                                 \
-        "input-format", "auto|tree|tagged|text", "auto", "format of the inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, \
-            0, 0, 0, NULL                                                                                             \
-    }
+/* clang-format off */
+#define PARSER_INPUT_FORMAT                                                                                                               \
+    {"input-format", "auto|tree|tagged|text", "auto", "format of the inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, NULL}
+/* clang-format on */
 extern const rill_option parser_input_options[]; /* options of an input; the first is input-format */
 /* Return the format that a value of input-format names; `fallback` if the value is NULL or no format. */
 parser_form parser_read_form(rill_context *ctx, const char *value, parser_form fallback);

@@ -13,9 +13,7 @@
  * Sections: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the table. */
 #include <string.h>
 
-#include "domain_base.h"
 #include "shiftreduce.h"
-#include "utf8.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -45,10 +43,8 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     p->form = parser_read_form(ctx, rill_open_option(options, parser_input_options->name), PARSER_FORM_AUTO);
     p->tokenized = options->tokenized;
     rill_status status = parser_load(p, options);
-    if (status != RILL_OK) {
-        close_model(p);
-        return status;
-    }
+    if (status != RILL_OK) close_model(p);
+    TRY(status);
     *info = rill_network_info(p->device, p->network, p->description, sizeof p->description);
     info->actions = PARSER_FIRST_LABEL + p->n_labels;
     info->phases = PARSER_PHASES;
@@ -86,10 +82,8 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     r->model = model;
     r->ctx = r->arena.ctx = r->normalized_word.ctx = r->tree.ctx = ctx;
     rill_status status = rill_session_open(&r->session, ctx, r->model->network, threads);
-    if (status != RILL_OK) {
-        stop(r);
-        return status;
-    }
+    if (status != RILL_OK) stop(r);
+    TRY(status);
     *runner = r;
     return RILL_OK;
 }

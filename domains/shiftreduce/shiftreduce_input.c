@@ -8,10 +8,7 @@
  * Sections: forms · trees · tokens · the line · normal form · rows · lines to features · tags · encoding. */
 #include <string.h>
 
-#include "domain_base.h"
-#include "penn_tokenizer.h"
 #include "shiftreduce.h"
-#include "utf8.h"
 
 const rill_option parser_input_options[] = {PARSER_INPUT_FORMAT, RILL_TOKENIZED_OPTION, {0}};
 

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "config_json.h"
-#include "domain_base.h"
-#include "penn_tokenizer.h"
 #include "rill/file.h"
 #include "shiftreduce.h"
 
@@ -225,7 +223,6 @@ static rill_status load_first_layer(loader *l)
     TRY(load_layer(l, 0, p->embedding, &inputs, bias));
     p->weights.layer[0].input = rill_load_matrix(&l->w, gates, p->embedding, inputs, p->embedding);
     p->weights.first_bias = rill_network_constant(p->network, bias, 1, gates);
-    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -243,7 +240,6 @@ static rill_status load_second_layer(loader *l)
     p->weights.layer[1].input = rill_load_matrix(&l->w, gates, outputs, inputs, columns);
     p->weights.tag_gates = rill_network_product(p->network, rows, (size_t)p->n_tags, p->tag_size, inputs + outputs,
                                                 gates, columns, bias);
-    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -258,7 +254,6 @@ static rill_status load_tagger(loader *l)
     p->weights.tagger = rill_load_matrix(&l->w, tags - PARSER_FIRST_TAG, width, weight + PARSER_FIRST_TAG * width,
                                          width);
     p->weights.tagger_bias = rill_network_constant(p->network, bias + PARSER_FIRST_TAG, 1, tags - PARSER_FIRST_TAG);
-    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -314,7 +309,6 @@ static rill_status load_products(loader *l)
     p->weights.last_position_products = rill_load_matrix(&l->w, (N_PRODUCTS - PRODUCT_C) * net, width,
                                                          products + PRODUCT_C * block, width);
     p->weights.boundary = rill_load_matrix(&l->w, 2 * net, 2 * width, ends, 2 * width);
-    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -348,7 +342,6 @@ static rill_status load_outputs(loader *l)
     TRY(rill_load_constant(&l->w, "structure.output.bias", 2, 0, &p->weights.structure_output_bias));
     p->weights.structure_output = rill_load_matrix(&l->w, 2, p->ffn_width, weight, p->ffn_width);
     TRY(load_label_output(l));
-    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -356,18 +349,18 @@ static rill_status load_outputs(loader *l)
 
 static rill_status load_all(loader *l)
 {
+    static rill_status (*const parts[])(loader *) = {load_embeddings, load_first_layer, load_second_layer,
+                                                     load_tagger,     load_products,    load_outputs};
     TRY(rill_config_read(l->w.ctx, l->w.directory, "config.json", read_settings, l, NULL));
     TRY(load_vocabularies(l));
     choose_style(l->p);
     TRY(split_labels(l));
     TRY(check_tags(l));
     TRY(rill_loader_open(&l->w, "model.safetensors"));
-    TRY(load_embeddings(l));
-    TRY(load_first_layer(l));
-    TRY(load_second_layer(l));
-    TRY(load_tagger(l));
-    TRY(load_products(l));
-    TRY(load_outputs(l));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        TRY(parts[i](l));
+        rill_arena_clear(&l->w.temp);
+    }
     TRY(rill_loader_check_all_read(&l->w, NULL));
     return parser_build_graphs(l->p);
 }

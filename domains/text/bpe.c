@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "rill/file.h"
 
 enum { MERGE_LIMIT = 1 << 24 };
@@ -62,25 +61,19 @@ rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const ch
 {
     TRY(rill_vocabulary_parse(out, ctx, name, bytes, length, MERGE_LIMIT));
     const rill_status status = check_lines(*out, ctx, name);
-    if (status == RILL_OK) return RILL_OK;
-    rill_vocabulary_close(*out);
-    *out = NULL;
+    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
     return status;
 }
 
 rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path)
 {
     static const char version[] = "#version";
-    rill_text text = {.ctx = ctx};
+    SCOPED(rill_text_clear) rill_text text = {.ctx = ctx};
     *out = NULL;
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) {
-        const size_t line = strncmp(text.data, version, sizeof version - 1) == 0 ? strcspn(text.data, "\n") + 1 : 0;
-        const size_t from = line < text.length ? line : text.length;
-        status = rill_merges_parse(out, ctx, path, text.data + from, text.length - from);
-    }
-    rill_text_clear(&text);
-    return status;
+    TRY(rill_file_read(&text, path, RILL_FILE_TEXT_MAX));
+    const size_t line = strncmp(text.data, version, sizeof version - 1) == 0 ? strcspn(text.data, "\n") + 1 : 0;
+    const size_t from = line < text.length ? line : text.length;
+    return rill_merges_parse(out, ctx, path, text.data + from, text.length - from);
 }
 
 void rill_bpe_clear(rill_bpe *b)
@@ -295,18 +288,14 @@ static rill_status emit_pieces(const rill_pipeline *p, const char *word, const b
 rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const char *word, size_t length,
                                rill_word_fn fn, void *user)
 {
-    rill_arena arena = {.ctx = ctx};
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = ctx};
     best_cut *best;
     size_t *ends, n = 0;
-    rill_status status = rill_arena_alloc(&arena, &best, length + 1, sizeof *best, "a word");
-    if (status == RILL_OK) status = rill_arena_alloc(&arena, &ends, length + 1, sizeof *ends, "a word");
-    if (status == RILL_OK) {
-        for (size_t i = 0; i <= length; i++) best[i] = (best_cut){.id = -1};
-        for (size_t from = 0; from < length; from += rill_utf8_skip(word + from, length - from))
-            try_tokens_from(p, word, length, from, best);
-        for (size_t pos = length; pos > 0; pos = best[pos].from) ends[n++] = pos;
-        status = emit_pieces(p, word, best, ends, n, fn, user);
-    }
-    rill_arena_clear(&arena);
-    return status;
+    TRY(rill_arena_alloc(&arena, &best, length + 1, sizeof *best, "a word"));
+    TRY(rill_arena_alloc(&arena, &ends, length + 1, sizeof *ends, "a word"));
+    for (size_t i = 0; i <= length; i++) best[i] = (best_cut){.id = -1};
+    for (size_t from = 0; from < length; from += rill_utf8_skip(word + from, length - from))
+        try_tokens_from(p, word, length, from, best);
+    for (size_t pos = length; pos > 0; pos = best[pos].from) ends[n++] = pos;
+    return emit_pieces(p, word, best, ends, n, fn, user);
 }

@@ -55,10 +55,13 @@ struct rill_family {
     rill_language_form language_form;
     rill_extra_token prefix, suffix; /* tokens before an input, and after its eos */
     rill_target_use target;
-    const char *languages; /* names of languages, space-separated, in order of ids, for directories without a list */
+    const char *languages; /* file in languages/ that lists languages in order of ids, for directories without a list */
     /* default names of special tokens; NULL: no such token. The others are <pad>, </s> and <unk> */
     const char *begin, *mask;
 };
+
+/* The family's languages, separated by white space; empty: it has no list. */
+rill_slice rill_family_languages(const rill_family *family);
 
 /* --- settings of a directory: tokenizer_config.c ------------------------------------------------------------------ */
 
@@ -106,21 +109,20 @@ typedef struct rill_family_tokenizer {
     rill_arena arena;
     rill_family family;
     const char *directory;
-    rill_token_set tokens;   /* its vocabulary is owned by this struct */
-    rill_spm *spm;           /* the SentencePiece model that splits text; NULL: none */
+    rill_token_set tokens;   /* its vocabulary is the rill_tokenizer's */
     rill_pipeline *pipeline; /* the tokenizer.json or byte-level BPE pipeline that splits text; NULL: none */
-    int32_t bos, eos, unk;
-    int clean_up_spaces;             /* 1: remove spaces before punctuation from outputs */
-    int tokenized, language_columns; /* 1: inputs are subword tokens; inputs begin with columns for their languages */
-    rill_language *language;         /* [n_languages] in order of ids */
-    const char **language_names;     /* [n_languages + 1] names, then NULL */
+    int32_t bos;
+    int language_columns;        /* 1: inputs begin with columns for their languages */
+    rill_language *language;     /* [n_languages] in order of ids */
+    const char **language_names; /* [n_languages + 1] names, then NULL */
     size_t n_languages;
     rill_language_pair default_languages; /* for inputs that do not name their languages */
     int32_t forced_bos;                   /* forced first action of the configuration; -1: none */
 } rill_family_tokenizer;
 
-/* Open the tokenizer of files->family. RILL_OK · as rill_tokenizer_open() */
-rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
+/* Fill `text` and text->family from the files of files->family; rill_tokenizer_close() also frees what a failure leaves.
+ * Source and target share one vocabulary. RILL_OK · as rill_tokenizer_open() */
+rill_status rill_family_open(rill_tokenizer *text, const rill_tokenizer_files *files);
 void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
 
 /* languages.c: find the language tokens in the vocabulary, and set the default languages.
@@ -138,7 +140,7 @@ rill_status rill_languages_check(const rill_family_tokenizer *self, rill_context
 rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn);
 
-/* rill_tokenizer_is_translation() (tokenizer.h) for a family's tokenizer. */
+/* rill_tokenizer_is_translation() (tokenizer.h) for texts of a family's tokenizer. */
 int rill_family_is_translation(const rill_family_tokenizer *self, const char *bytes, size_t length, size_t *head);
 
 /* Returns 1 if a token has the form of a language token, and set *name to the name that users write. */

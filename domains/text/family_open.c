@@ -8,19 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "rill/file.h"
 
 /* State while a tokenizer is opened. */
 typedef struct family_opener {
-    rill_family_tokenizer *tokenizer;
+    rill_tokenizer *text;
+    rill_family_tokenizer *tokenizer; /* text->family */
     rill_context *ctx;
     const rill_tokenizer_files *files;
     const rill_tokenizer_config *config;
     /* names of special tokens; begin and the masks may be NULL: the model has no such token. sentence_mask: Pegasus only */
     const char *begin, *pad, *unknown, *mask, *sentence_mask;
     int32_t n_reserved; /* Pegasus: number of ids before SentencePiece's tokens, without <pad> and </s> */
-    rill_text path;
+    rill_text *path;
 } family_opener;
 
 static const char END[] = "</s>";
@@ -36,7 +36,7 @@ static rill_status add_base_token(const family_opener *o, const char *token)
 /* Add the SentencePiece model's tokens from its id `from` on. */
 static rill_status add_spm_pieces(const family_opener *o, int32_t from)
 {
-    const rill_spm *spm = o->tokenizer->spm;
+    const rill_spm *spm = o->text->source_spm;
     const rill_token_set *tokens = &o->tokenizer->tokens;
     for (int32_t i = from; i < rill_spm_count(spm); i++) {
         size_t length;
@@ -49,10 +49,10 @@ static rill_status add_spm_pieces(const family_opener *o, int32_t from)
 static rill_status add_fairseq_tokens(const family_opener *o)
 {
     static const char *const first[] = {"<unk>", "<s>", "</s>"};
+    const rill_spm *spm = o->text->source_spm;
     for (int32_t i = 0; i < 3; i++) {
         size_t length;
-        const char *piece = i < rill_spm_count(o->tokenizer->spm) ? rill_spm_piece(o->tokenizer->spm, i, &length)
-                                                                  : "nothing";
+        const char *piece = i < rill_spm_count(spm) ? rill_spm_piece(spm, i, &length) : "nothing";
         if (strcmp(piece, first[i]) != 0)
             return rill_fail(o->ctx, RILL_ERR_FORMAT, "%s: token %d: expected %s, found %.40s",
                              o->tokenizer->tokens.name, i, first[i], piece);
@@ -90,8 +90,8 @@ static rill_status add_pegasus_tokens(family_opener *o)
 /* Add the tokens of vocab.json, whose ids have no gaps. */
 static rill_status add_listed_tokens(family_opener *o)
 {
-    TRY(rill_path_join(&o->path, o->files->directory, "vocab.json"));
-    return rill_vocabulary_add_file(o->tokenizer->tokens.vocabulary, o->path.data, o->files->source_vocab_size);
+    TRY(rill_path_join(o->path, o->files->directory, "vocab.json"));
+    return rill_vocabulary_add_file(o->tokenizer->tokens.vocabulary, o->path->data, o->files->source_vocab_size);
 }
 
 /* Add ByT5's tokens. */
@@ -151,12 +151,12 @@ static rill_status open_vocabulary_files(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
     int prefix;
-    if (reads_spm(&t->family, o->files->tokenized)) TRY(rill_spm_open(&t->spm, o->ctx, o->path.data));
+    if (reads_spm(&t->family, o->files->tokenized)) TRY(rill_spm_open(&o->text->source_spm, o->ctx, o->path->data));
     if (t->family.numbering == RILL_NUMBERS_RAW_BYTES) TRY(rill_pipeline_open_bytes(&t->pipeline, o->ctx));
     if (t->family.numbering == RILL_NUMBERS_BYTES) {
         TRY(rill_config_bool_or(o->config->config, "add_prefix_space", 0, &prefix));
-        TRY(rill_path_join(&o->path, o->files->directory, "merges.txt"));
-        TRY(rill_pipeline_open_byte_level(&t->pipeline, o->ctx, o->path.data, prefix));
+        TRY(rill_path_join(o->path, o->files->directory, "merges.txt"));
+        TRY(rill_pipeline_open_byte_level(&t->pipeline, o->ctx, o->path->data, prefix));
     }
     return add_numbered_tokens(o);
 }
@@ -172,9 +172,10 @@ static rill_status open_pieces(family_opener *o)
                          names[2] != NULL ? " and " : "", names[2] != NULL ? names[2] : "");
     }
     TRY(rill_arena_copy(&t->arena, directory, strlen(directory), "names of files", &t->directory));
-    TRY(rill_path_join(&o->path, directory, o->config->tokenizer != NULL ? "tokenizer.json" : o->files->source));
-    TRY(rill_arena_copy(&t->arena, o->path.data, o->path.length, "names of files", &t->tokens.name));
-    TRY(rill_vocabulary_create(&t->tokens.vocabulary, o->ctx));
+    TRY(rill_path_join(o->path, directory, o->config->tokenizer != NULL ? "tokenizer.json" : o->files->source));
+    TRY(rill_arena_copy(&t->arena, o->path->data, o->path->length, "names of files", &t->tokens.name));
+    TRY(rill_vocabulary_create(&o->text->source, o->ctx));
+    o->text->target = t->tokens.vocabulary = o->text->source;
     if (o->config->tokenizer != NULL)
         return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, rill_config_root(o->config->tokenizer),
                                   &t->tokens);
@@ -215,8 +216,8 @@ static rill_status find_special_tokens(const family_opener *o)
         else if (names[i] != o->pad)
             return rill_fail(o->ctx, RILL_ERR_FORMAT, "%s: expected a token %.40s", t->tokens.name, names[i]);
     }
-    t->eos = rill_token_set_find(&t->tokens, END, sizeof END - 1);
-    t->unk = rill_token_set_find(&t->tokens, o->unknown, strlen(o->unknown));
+    o->text->source_eos = rill_token_set_find(&t->tokens, END, sizeof END - 1);
+    o->text->unk = o->text->unk_action = rill_token_set_find(&t->tokens, o->unknown, strlen(o->unknown));
     t->bos = o->begin != NULL ? rill_token_set_find(&t->tokens, o->begin, strlen(o->begin)) : -1;
     return RILL_OK;
 }
@@ -253,10 +254,9 @@ static int has_languages(const rill_family_tokenizer *t)
 static rill_status add_languages(const family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
-    const char *names = t->family.languages;
+    rill_slice remaining = rill_family_languages(&t->family);
     char symbol[48];
-    if (names == NULL || has_languages(t)) return RILL_OK;
-    rill_slice remaining = {names, strlen(names)};
+    if (has_languages(t)) return RILL_OK;
     const char *const underscores = t->family.language_form == RILL_LANGUAGES_M2M ? "__" : "";
     for (rill_slice word; (word = rill_next_word(&remaining)).length > 0;) {
         snprintf(symbol, sizeof symbol, "%s%.*s%s", underscores, (int)word.length, word.data, underscores);
@@ -319,7 +319,7 @@ static rill_status read_family_switches(family_opener *o)
     int legacy = 0;
     const char *codes = rill_tokenizer_config_string(o->config, "language_codes");
     if (t->family.language_form == RILL_LANGUAGES_M2M && codes != NULL && strcmp(codes, "wmt21") == 0)
-        t->family.languages = "en ha is ja cs ru zh de";
+        t->family.languages = "wmt21.txt";
     else if (t->family.language_form == RILL_LANGUAGES_M2M && codes != NULL && strcmp(codes, "m2m100") != 0)
         return rill_fail(o->ctx, RILL_ERR_FORMAT,
                          "%s/tokenizer_config.json: language_codes: expected m2m100 or wmt21, found \"%.40s\"",
@@ -330,9 +330,9 @@ static rill_status read_family_switches(family_opener *o)
         t->family.prefix = RILL_EXTRA_NONE;
         t->family.suffix = RILL_EXTRA_SOURCE_LANGUAGE;
     }
-    TRY(rill_config_bool_or(o->config->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces));
+    TRY(rill_config_bool_or(o->config->config, "clean_up_tokenization_spaces", 0, &o->text->clean_up_spaces));
     if (t->family.language_form == RILL_LANGUAGES_FLORES || (t->pipeline != NULL && t->pipeline->merges != NULL))
-        t->clean_up_spaces = 0;
+        o->text->clean_up_spaces = 0;
     return RILL_OK;
 }
 
@@ -352,37 +352,33 @@ static rill_status open_vocabulary_of_family(family_opener *o)
     return rill_languages_open(t, o->ctx, o->config, o->files);
 }
 
-rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
+rill_status rill_family_open(rill_tokenizer *text, const rill_tokenizer_files *files)
 {
-    rill_tokenizer_config config;
-    TRY(rill_struct_alloc(ctx, out, sizeof **out, "vocabularies"));
-    rill_family_tokenizer *t = *out;
+    rill_context *ctx = text->ctx;
+    SCOPED(rill_tokenizer_config_close) rill_tokenizer_config config = {0};
+    SCOPED(rill_text_clear) rill_text path = {.ctx = ctx};
+    TRY(rill_struct_alloc(ctx, &text->family, sizeof *text->family, "vocabularies"));
+    rill_family_tokenizer *t = text->family;
     *t = (rill_family_tokenizer){.family = *files->family,
                                  .arena.ctx = ctx,
                                  .tokens = {.arena.ctx = ctx, .limit = files->source_vocab_size},
-                                 .tokenized = files->tokenized,
                                  .language_columns = files->language_columns,
                                  .forced_bos = files->forced_bos};
-    family_opener o = {.tokenizer = t, .ctx = ctx, .files = files, .config = &config, .path.ctx = ctx};
-    rill_status status = rill_tokenizer_config_open(&config, ctx, files->directory,
-                                                    !has_vocabulary_files(&t->family, files));
-    if (status == RILL_OK) status = open_vocabulary_of_family(&o);
-    rill_tokenizer_config_close(&config);
-    rill_text_clear(&o.path);
-    if (status == RILL_OK) return RILL_OK;
-    rill_family_close(t);
-    *out = NULL;
-    return status;
+    family_opener o = {.text = text, .tokenizer = t, .ctx = ctx, .files = files, .config = &config, .path = &path};
+    TRY(rill_tokenizer_config_open(&config, ctx, files->directory, !has_vocabulary_files(&t->family, files)));
+    TRY(open_vocabulary_of_family(&o));
+    text->target_spm = text->source_spm;
+    text->added = &t->tokens;
+    text->languages = t->language_names;
+    return RILL_OK;
 }
 
 void rill_family_close(rill_family_tokenizer *t)
 {
     if (t == NULL) return;
     rill_context *ctx = t->arena.ctx;
-    rill_spm_close(t->spm);
     rill_pipeline_close(t->pipeline);
-    rill_vocabulary_close(t->tokens.vocabulary);
-    rill_arena_clear(&t->tokens.arena);
+    rill_token_set_clear(&t->tokens);
     rill_arena_clear(&t->arena);
     rill_free(ctx, t, sizeof *t);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "family.h"
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -224,8 +223,7 @@ int rill_family_is_translation(const rill_family_tokenizer *t, const char *bytes
     rill_slice column;
     const char *rest_bytes = bytes;
     size_t rest = length;
-    *head = 0;
-    if (t->tokenized || t->family.language_form == RILL_LANGUAGES_NONE) return -1;
+    if (t->family.language_form == RILL_LANGUAGES_NONE) return -1;
     if (t->language_columns) {
         if (length == 0 || !take_column(&rest_bytes, &rest, &column) || !take_column(&rest_bytes, &rest, &column))
             return 0;

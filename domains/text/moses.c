@@ -12,7 +12,6 @@
 #include <utf8proc.h>
 
 #include "config_json.h"
-#include "domain_base.h"
 #include "moses.h"
 #include "rill/file.h"
 #include "segmenters.h"
@@ -32,44 +31,18 @@ static const rill_rewrite_rule unicode_rules[] = {
 };
 
 /* Rules of normalize-punctuation for all languages: brackets, quotes, dashes, non-breaking spaces. */
+/* clang-format off */
 static const rill_rewrite_rule punctuation_rules[] = {
-    {U"\r", U"", 0},
-    {U"(", U" (", 0},
-    {U")", U") ", 0},
-    {U" " RW_RUN, U" ", 0},
-    {U") " RW_CLOSER, U")" RW_P2, 0},
-    {U"( ", U"(", 0},
-    {U" )", U")", 0},
-    {RW_DIGIT U" %", RW_P0 U"%", 0},
-    {U" :", U":", 0},
-    {U" ;", U";", 0},
-    {U"`", U"'", 0},
-    {U"''", U" \" ", 0},
-    {U"„", U"\"", 0},
-    {U"–", U"-", 0},
-    {U"—", U" - ", 0},
-    {U" " RW_RUN, U" ", 0},
-    {U"´", U"'", 0},
-    {U"‘", U"'", 0},
-    {U"‚", U"'", 0},
-    {U"''", U"\"", 0},
-    {NBSP U"«" NBSP, U"\"", 0},
-    {U"«" NBSP, U"\"", 0},
-    {U"«", U"\"", 0},
-    {NBSP U"»" NBSP, U"\"", 0},
-    {NBSP U"»", U"\"", 0},
-    {U"»", U"\"", 0},
-    {NBSP U"%", U"%", 0},
-    {U"nº" NBSP, U"nº ", 0},
-    {NBSP U":", U":", 0},
-    {NBSP U"ºC", U" ºC", 0},
-    {NBSP U"cm", U" cm", 0},
-    {NBSP U"?", U"?", 0},
-    {NBSP U"!", U"!", 0},
-    {NBSP U";", U";", 0},
-    {U"," NBSP, U", ", 0},
-    {U" " RW_RUN, U" ", 0},
-};
+    {U"\r", U"", 0}, {U"(", U" (", 0}, {U")", U") ", 0}, {U" " RW_RUN, U" ", 0},
+    {U") " RW_CLOSER, U")" RW_P2, 0}, {U"( ", U"(", 0}, {U" )", U")", 0}, {RW_DIGIT U" %", RW_P0 U"%", 0},
+    {U" :", U":", 0}, {U" ;", U";", 0}, {U"`", U"'", 0}, {U"''", U" \" ", 0}, {U"„", U"\"", 0},
+    {U"–", U"-", 0}, {U"—", U" - ", 0}, {U" " RW_RUN, U" ", 0}, {U"´", U"'", 0}, {U"‘", U"'", 0},
+    {U"‚", U"'", 0}, {U"''", U"\"", 0}, {NBSP U"«" NBSP, U"\"", 0}, {U"«" NBSP, U"\"", 0}, {U"«", U"\"", 0},
+    {NBSP U"»" NBSP, U"\"", 0}, {NBSP U"»", U"\"", 0}, {U"»", U"\"", 0}, {NBSP U"%", U"%", 0},
+    {U"nº" NBSP, U"nº ", 0}, {NBSP U":", U":", 0}, {NBSP U"ºC", U" ºC", 0}, {NBSP U"cm", U" cm", 0},
+    {NBSP U"?", U"?", 0}, {NBSP U"!", U"!", 0}, {NBSP U";", U";", 0}, {U"," NBSP, U", ", 0},
+    {U" " RW_RUN, U" ", 0}};
+/* clang-format on */
 
 /* normalize-punctuation by language. English writes stops before the closing quote, German after it. */
 static const rill_rewrite_rule english_punctuation[] = {
@@ -440,24 +413,21 @@ static rill_status find_languages(rill_moses_bpe *f, const char *directory)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static rill_status open_all(rill_moses_bpe *f, rill_text *path, const char *directory)
+static rill_status open_all(rill_moses_bpe *f, const char *directory)
 {
+    SCOPED(rill_text_clear) rill_text path = {.ctx = f->ctx};
     TRY(find_languages(f, directory));
     for (size_t i = 0; i < 2; i++) TRY(rill_prefixes_open(&f->prefixes[i], f->ctx, directory, f->language[i]));
-    TRY(rill_path_join(path, directory, "merges.txt"));
-    return rill_merges_open(&f->merges, f->ctx, path->data);
+    TRY(rill_path_join(&path, directory, "merges.txt"));
+    return rill_merges_open(&f->merges, f->ctx, path.data);
 }
 
 rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory)
 {
-    rill_text path = {.ctx = ctx};
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
     (*out)->ctx = ctx;
-    rill_status status = open_all(*out, &path, directory);
-    rill_text_clear(&path);
-    if (status == RILL_OK) return RILL_OK;
-    rill_moses_bpe_close(*out);
-    *out = NULL;
+    const rill_status status = open_all(*out, directory);
+    CLOSE_UNLESS_OK(status, out, rill_moses_bpe_close);
     return status;
 }
 
@@ -473,7 +443,7 @@ void rill_moses_bpe_close(rill_moses_bpe *f)
 /* --- encoding and decoding ---------------------------------------------------------------------------------------- */
 
 typedef struct bpe_receiver {
-    rill_bpe bpe;
+    rill_bpe *bpe;
     rill_word_fn fn;
     void *user;
 } bpe_receiver;
@@ -481,18 +451,16 @@ typedef struct bpe_receiver {
 static rill_status split_token(void *user, const char *token, size_t length)
 {
     bpe_receiver *r = user;
-    return rill_bpe_split(&r->bpe, token, length, r->fn, r->user);
+    return rill_bpe_split(r->bpe, token, length, r->fn, r->user);
 }
 
 rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, rill_side side, const char *text,
                                  size_t length, rill_word_fn fn, void *user)
 {
-    bpe_receiver r = {.bpe = {.ctx = ctx, .merges = f->merges}, .fn = fn, .user = user};
+    SCOPED(rill_bpe_clear) rill_bpe bpe = {.ctx = ctx, .merges = f->merges};
+    SCOPED(rill_moses_clear)
     rill_moses moses = {.ctx = ctx, .language = f->language[side], .prefixes = f->prefixes[side]};
-    const rill_status status = rill_moses_split(&moses, text, length, f->lower, split_token, &r);
-    rill_moses_clear(&moses);
-    rill_bpe_clear(&r.bpe);
-    return status;
+    return rill_moses_split(&moses, text, length, f->lower, split_token, &(bpe_receiver){&bpe, fn, user});
 }
 
 /* Append a subword token to the text. Each </w> in it becomes a space; its other spaces are removed. */
@@ -509,12 +477,8 @@ static rill_status append_piece(rill_text *words, const char *piece, size_t leng
 rill_status rill_moses_bpe_join(const rill_moses_bpe *f, size_t n, const char *const *piece, const size_t *length,
                                 rill_text *out)
 {
-    rill_text words = {.ctx = out->ctx};
-    rill_moses moses = {.ctx = out->ctx, .language = f->language[RILL_SIDE_TARGET]};
-    rill_status status = RILL_OK;
-    for (size_t i = 0; i < n && status == RILL_OK; i++) status = append_piece(&words, piece[i], length[i]);
-    if (status == RILL_OK) status = rill_moses_join(&moses, words.data, words.length, out);
-    rill_moses_clear(&moses);
-    rill_text_clear(&words);
-    return status;
+    SCOPED(rill_text_clear) rill_text words = {.ctx = out->ctx};
+    SCOPED(rill_moses_clear) rill_moses moses = {.ctx = out->ctx, .language = f->language[RILL_SIDE_TARGET]};
+    for (size_t i = 0; i < n; i++) TRY(append_piece(&words, piece[i], length[i]));
+    return rill_moses_join(&moses, words.data, words.length, out);
 }

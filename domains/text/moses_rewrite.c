@@ -8,10 +8,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "domain_base.h"
 #include "moses.h"
 #include "segmenters.h"
-#include "utf8.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 

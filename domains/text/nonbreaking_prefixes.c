@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "moses.h"
 #include "rill/file.h"
-#include "utf8.h"
 #include "vocabulary.h"
 
 struct rill_prefixes {
@@ -21,27 +19,8 @@ struct rill_prefixes {
 
 /* German ordinals are numbers of one or two digits with a period. Abbreviations with a period inside, and those
  * before a lower-case word, need no entry. */
-static const char *const builtin_prefixes[] = {
-    [RILL_MOSES_EN] =
-        "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
-        "Mr\nMrs\nMs\nMx\nDr\nProf\nRev\nFr\nHon\nSt\nJr\nSr\nMessrs\nMme\nMlle\n"
-        "Gen\nCol\nMaj\nCapt\nCmdr\nLt\nSgt\nCpl\nPvt\nAdm\nGov\nSen\nRep\nPres\nSupt\nInsp\n"
-        "Inc\nLtd\nCorp\nCo\nBros\nvs\nv\n"
-        "Jan\nFeb\nMar\nApr\nJun\nJul\nAug\nSep\nSept\nOct\nNov\nDec\n"
-        "No #NUMERIC_ONLY#\nNos #NUMERIC_ONLY#\nArt #NUMERIC_ONLY#\nFig #NUMERIC_ONLY#\nVol #NUMERIC_ONLY#\n"
-        "p #NUMERIC_ONLY#\npp #NUMERIC_ONLY#\n",
-    [RILL_MOSES_DE] =
-        "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\nÄ\nÖ\nÜ\n"
-        "Hr\nHrn\nFr\nFrl\nDr\nProf\nDipl\nIng\nMag\nSt\nJr\nSr\nMr\nMrs\nMs\nKard\nGen\nOberst\n"
-        "Nr\nStr\nTel\nAbs\nArt\nBd\nKap\nAbb\nAnm\nZiff\nJh\nMio\nMrd\nStd\nMin\nSek\n"
-        "bzw\nca\nevtl\nggf\ninkl\nexkl\ninsb\nsog\nusw\nvgl\nbspw\nlt\ngem\ngeb\ngest\nu\nv\nz\nd\nh\ns\no\na\n"
-        "Jan\nFeb\nApr\nJun\nJul\nAug\nSep\nSept\nOkt\nNov\nDez\n"
-        "I\nII\nIII\nIV\nVI\nVII\nVIII\nIX\nXI\nXII\n",
-    [RILL_MOSES_RU] = "А\nБ\nВ\nГ\nД\nЕ\nЁ\nЖ\nЗ\nИ\nЙ\nК\nЛ\nМ\nН\nО\nП\nР\nС\nТ\nУ\nФ\nХ\nЦ\nЧ\nШ\nЩ\nЭ\nЮ\nЯ\n"
-                      "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
-                      "г\nгг\nв\nвв\nс\nстр\nул\nпр\nпл\nпер\nд\nкв\nкорп\nобл\nим\nакад\nпроф\nдоц\nген\nкап\nтов\n"
-                      "руб\nкоп\nтыс\nмлн\nмлрд\nмм\nсм\nкм\nкг\nсек\nмин\nчас\nтел\nт\nн\nэ\nдр\nнапр\nрис\nтабл\n"
-                      "Mr\nMrs\nDr\nSt\n",
+static const rill_embedded_file builtin_prefixes[] = {
+#include "nonbreaking_prefixes.h"
 };
 
 static const char *const language_names[] = {[RILL_MOSES_EN] = "en", [RILL_MOSES_DE] = "de", [RILL_MOSES_RU] = "ru"};
@@ -98,31 +77,24 @@ rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const ch
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "nonbreaking prefixes"));
     (*out)->ctx = ctx;
     const rill_status status = read_lines(*out, name, bytes, length);
-    if (status == RILL_OK) return RILL_OK;
-    rill_prefixes_close(*out);
-    *out = NULL;
+    CLOSE_UNLESS_OK(status, out, rill_prefixes_close);
     return status;
 }
 
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
                                rill_moses_language language)
 {
-    char name[32];
-    rill_text path = {.ctx = ctx}, text = {.ctx = ctx};
+    const rill_embedded_file *builtin = &builtin_prefixes[language];
+    SCOPED(rill_text_clear) rill_text path = {.ctx = ctx}, text = {.ctx = ctx};
     *out = NULL;
-    snprintf(name, sizeof name, "nonbreaking_prefix.%s", language_names[language]);
-    rill_status status = rill_path_join(&path, directory, name);
-    if (status == RILL_OK) status = rill_file_read(&text, path.data, RILL_FILE_TEXT_MAX);
-    if (status == RILL_ERR_NOT_FOUND) {
-        rill_error_clear(ctx);
-        status = rill_prefixes_parse(out, ctx, name, builtin_prefixes[language], strlen(builtin_prefixes[language]));
-        if (status == RILL_OK) (*out)->ordinals = language == RILL_MOSES_DE;
-    } else if (status == RILL_OK) {
-        status = rill_prefixes_parse(out, ctx, path.data, text.data, text.length);
-    }
-    rill_text_clear(&text);
-    rill_text_clear(&path);
-    return status;
+    TRY(rill_path_join(&path, directory, builtin->name));
+    const rill_status status = rill_file_read(&text, path.data, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) return rill_prefixes_parse(out, ctx, path.data, text.data, text.length);
+    if (status != RILL_ERR_NOT_FOUND) return status;
+    rill_error_clear(ctx);
+    TRY(rill_prefixes_parse(out, ctx, builtin->name, builtin->text, builtin->length));
+    (*out)->ordinals = language == RILL_MOSES_DE;
+    return RILL_OK;
 }
 
 void rill_prefixes_close(rill_prefixes *p)

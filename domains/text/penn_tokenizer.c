@@ -7,7 +7,6 @@
  * punctuation · trailing punctuation · chunks. */
 #include <string.h>
 
-#include "domain_base.h"
 #include "penn_tokenizer.h"
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
@@ -95,14 +94,14 @@ static int equal_lower(rill_slice s, const char *word)
     return 1;
 }
 
-static int is_word_in(rill_slice s, const char *const *words, size_t n)
+/* Returns 1 if the slice in lower case is one of the words, which spaces separate. */
+static int is_one_of(rill_slice s, const char *words)
 {
-    for (size_t i = 0; i < n; i++)
-        if (equal_lower(s, words[i])) return 1;
-    return 0;
+    char lower[8];
+    if (s.length > sizeof lower) return 0;
+    for (size_t i = 0; i < s.length; i++) lower[i] = ascii_lower(s.data[i]);
+    return rill_word_index((rill_slice){lower, s.length}, words) >= 0;
 }
-
-#define IS_ONE_OF(s, words) is_word_in(s, words, sizeof(words) / sizeof *(words))
 
 /* Length of the first of the n texts with which the slice begins or, with ends_with, ends; 0: none. */
 static size_t match_any(rill_slice s, const char *const *texts, size_t n, int (*test)(rill_slice, const char *))
@@ -155,24 +154,19 @@ static int is_address(rill_slice s)
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
 /* Abbreviations, in lower case and without the last full stop. */
-static const char *const abbreviations[] = {
-    "adm", "al",   "apr",  "approx", "aug",  "ave",    "blvd", "bros", "brig", "ca",  "calif", "capt", "cf",
-    "co",  "col",  "colo", "conn",   "corp", "cos",    "dec",  "dept", "dist", "div", "dr",    "ed",   "eds",
-    "est", "etc",  "feb",  "fla",    "ft",   "gen",    "gov",  "hon",  "hr",   "inc", "jan",   "jr",   "jul",
-    "kan", "lt",   "ltd",  "maj",    "md",   "messrs", "mich", "minn", "mlle", "mme", "mo",    "mr",   "mrs",
-    "ms",  "mt",   "neb",  "nev",    "nov",  "oct",    "okla", "pa",   "ph.d", "plc", "pp",    "prof", "pty",
-    "pvt", "rep",  "reps", "rev",    "sen",  "sens",   "sept", "sgt",  "sr",   "st",  "ste",   "supt", "tenn",
-    "tex", "univ", "va",   "viz",    "vol",  "vs",     "vt",   "wis",  "wyo",
-};
+static const char abbreviations[] =
+    "adm al apr approx aug ave blvd bros brig ca calif capt cf co col colo conn corp cos dec dept dist div dr "
+    "ed eds est etc feb fla ft gen gov hon hr inc jan jr jul kan lt ltd maj md messrs mich minn mlle mme mo "
+    "mr mrs ms mt neb nev nov oct okla pa ph.d plc pp prof pty pvt rep reps rev sen sens sept sgt sr st ste "
+    "supt tenn tex univ va viz vol vs vt wis wyo";
 
 /* Abbreviations that are also words: before a number ("No. 3"), or capitalised ("Mass."). */
-static const char *const number_abbreviations[] = {"fig", "figs", "no", "nos"}, *const place_abbreviations[] = {
-                                                                                    "mass", "ore", "wash"};
+static const char number_abbreviations[] = "fig figs no nos", place_abbreviations[] = "mass ore wash";
 
 static int is_abbreviation(const penn_tokenizer *t, rill_slice s)
 {
-    if (IS_ONE_OF(s, number_abbreviations)) return rill_is_digit(t->next_chunk_byte);
-    return IS_ONE_OF(s, abbreviations) || (IS_ONE_OF(s, place_abbreviations) && rill_is_upper(s.data[0]));
+    if (is_one_of(s, number_abbreviations)) return rill_is_digit(t->next_chunk_byte);
+    return is_one_of(s, abbreviations) || (is_one_of(s, place_abbreviations) && rill_is_upper(s.data[0]));
 }
 
 /* Returns 1 for letters separated by full stops: "U.S", "e.g", "J"; but not for the word I. */
@@ -215,7 +209,7 @@ static const struct {
 static size_t contraction_offset(rill_slice s)
 {
     static const char *const apostrophes[] = {"'", "\xE2\x80\x99"};
-    static const char *const tails[] = {"s", "m", "d", "re", "ve", "ll"};
+    static const char tails[] = "s m d re ve ll";
     for (size_t i = 0; i < sizeof fused_words / sizeof *fused_words; i++)
         if (equal_lower(s, fused_words[i].word)) return fused_words[i].cut;
     for (size_t a = 0; a < 2; a++) {
@@ -223,7 +217,7 @@ static size_t contraction_offset(rill_slice s)
         for (size_t pos = s.length; pos-- > 1;) {
             if (!starts_with(slice_tail(s, pos), apostrophes[a])) continue;
             const rill_slice tail = slice_tail(s, pos + width);
-            if (IS_ONE_OF(tail, tails)) return pos;
+            if (is_one_of(tail, tails)) return pos;
             if (equal_lower(tail, "t") && ascii_lower(s.data[pos - 1]) == 'n' && pos > 1) return pos - 1;
             break;
         }
@@ -283,9 +277,8 @@ static rill_status put_core(penn_tokenizer *t, rill_slice s)
 /* `s` follows an apostrophe. Returns 0 if that is a quote, 1 if it belongs to the word: 'tis, '90s. */
 static int is_elision(rill_slice s)
 {
-    static const char *const words[] = {"s",   "m",   "d",    "t",     "re", "ve", "ll",   "em",
-                                        "til", "tis", "twas", "cause", "n",  "n'", "bout", "round"};
-    return s.length > 0 && (rill_is_digit(s.data[0]) || IS_ONE_OF(s, words));
+    static const char words[] = "s m d t re ve ll em til tis twas cause n n' bout round";
+    return s.length > 0 && (rill_is_digit(s.data[0]) || is_one_of(s, words));
 }
 
 /* Output one leading punctuation mark of the chunk; *length = its length in bytes, 0 if there is none. */

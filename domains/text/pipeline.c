@@ -12,9 +12,6 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "domain_base.h"
-#include "utf8.h"
-
 static int begins_with(const char *text, size_t length, rill_slice what)
 {
     return length >= what.length && memcmp(text, what.data, what.length) == 0;
@@ -262,19 +259,18 @@ static rill_status repair_utf8(rill_text *text, size_t from, const char *mark)
 {
     const size_t length = text->length - from;
     if (rill_utf8_check(text->data + from, length) == length) return RILL_OK;
-    rill_text copy = {.ctx = text->ctx};
-    rill_status status = rill_text_append(&copy, text->data + from, length);
+    SCOPED(rill_text_clear) rill_text copy = {.ctx = text->ctx};
+    TRY(rill_text_append(&copy, text->data + from, length));
     text->length = from;
-    for (size_t pos = 0; status == RILL_OK && pos < length;) {
+    for (size_t pos = 0; pos < length;) {
         const size_t good = rill_utf8_check(copy.data + pos, length - pos);
-        status = rill_text_append(text, copy.data + pos, good);
+        TRY(rill_text_append(text, copy.data + pos, good));
         pos += good;
-        if (pos == length || status != RILL_OK) break;
-        status = rill_text_append(text, mark, strlen(mark));
+        if (pos == length) break;
+        TRY(rill_text_append(text, mark, strlen(mark)));
         pos += broken_length(copy.data + pos, length - pos);
     }
-    rill_text_clear(&copy);
-    return status;
+    return RILL_OK;
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
@@ -293,9 +289,7 @@ rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
     **out = (rill_pipeline){.arena.ctx = ctx, .name = "merges.txt", .byte_level = 1, .add_prefix_space = prefix};
     const rill_status status = rill_merges_open(&(*out)->merges, ctx, path);
-    if (status == RILL_OK) return RILL_OK;
-    rill_pipeline_close(*out);
-    *out = NULL;
+    CLOSE_UNLESS_OK(status, out, rill_pipeline_close);
     return status;
 }
 

@@ -78,7 +78,7 @@ rill_status rill_bpe_split(rill_bpe *bpe, const char *word, size_t length, rill_
 /* Base tokens are the subword tokens of a Hugging Face directory; a rule of the model family gives their ids. Added
  * tokens, from other files, are languages, sentinels and masks, recognised verbatim wherever they occur in a text.
  * Order of use: set the first four members, and fill the vocabulary with base tokens; rill_token_set_end_base();
- * rill_token_set_add(); rill_token_set_finish(); at last rill_arena_clear(). Threads may share a finished set. */
+ * rill_token_set_add(); rill_token_set_finish(); at last rill_token_set_clear(). Threads may share a finished set. */
 
 enum {
     RILL_TOKEN_SPECIAL = 1,     /* omitted from output text */
@@ -126,6 +126,11 @@ int32_t rill_token_set_added_id(const rill_token_set *tokens, const char *text, 
 
 /* Prepare the set for splitting texts; tokens cannot be added afterwards. */
 void rill_token_set_finish(rill_token_set *tokens);
+
+static inline void rill_token_set_clear(rill_token_set *tokens)
+{
+    rill_arena_clear(&tokens->arena);
+}
 
 /* The flags of an added token; -1 if the id is not that of an added token. */
 int rill_token_set_flags(const rill_token_set *tokens, int32_t id);

@@ -55,25 +55,14 @@ static int in_ranges(int32_t c, const int32_t *pairs, size_t n)
 /* The value of Sentence_Break that follows from a character's general category. */
 static sentence_break kind_by_category(int32_t c)
 {
-    switch (utf8proc_category(c)) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LT: return UPPER;
-    case UTF8PROC_CATEGORY_LL: return LOWER;
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_NL: return LETTER;
-    case UTF8PROC_CATEGORY_ND: return DIGIT;
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_CF: return EXTEND;
-    case UTF8PROC_CATEGORY_ZS: return SPACE;
-    case UTF8PROC_CATEGORY_PS:
-    case UTF8PROC_CATEGORY_PE:
-    case UTF8PROC_CATEGORY_PI:
-    case UTF8PROC_CATEGORY_PF: return CLOSE;
-    default: return OTHER;
-    }
+    static const sentence_break kinds[] = {
+        [UTF8PROC_CATEGORY_LU] = UPPER,  [UTF8PROC_CATEGORY_LT] = UPPER,  [UTF8PROC_CATEGORY_LL] = LOWER,
+        [UTF8PROC_CATEGORY_LM] = LETTER, [UTF8PROC_CATEGORY_LO] = LETTER, [UTF8PROC_CATEGORY_NL] = LETTER,
+        [UTF8PROC_CATEGORY_ND] = DIGIT,  [UTF8PROC_CATEGORY_MN] = EXTEND, [UTF8PROC_CATEGORY_MC] = EXTEND,
+        [UTF8PROC_CATEGORY_ME] = EXTEND, [UTF8PROC_CATEGORY_CF] = EXTEND, [UTF8PROC_CATEGORY_ZS] = SPACE,
+        [UTF8PROC_CATEGORY_PS] = CLOSE,  [UTF8PROC_CATEGORY_PE] = CLOSE,  [UTF8PROC_CATEGORY_PI] = CLOSE,
+        [UTF8PROC_CATEGORY_PF] = CLOSE,  [UTF8PROC_CATEGORY_CO] = OTHER};
+    return kinds[utf8proc_category(c)];
 }
 
 static sentence_break break_kind(int32_t c, int greek)
@@ -134,11 +123,10 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
 
 /* Words whose full stop rarely ends a sentence. "etc" is not among them. A sentence cut in two harms a translation
  * more than two sentences together. */
-static const char *const abbreviations[] = {
-    "Abb", "Abs",  "al",  "Art", "Aufl", "bzw",  "ca",  "Capt", "cf",  "Col", "Dipl", "Dr",   "Drs", "e.g", "evtl",
-    "Fig", "fig",  "Fr",  "geb", "Gen",  "ggf",  "Gov", "Hr",   "Hrn", "i.e", "inkl", "Kap",  "Lt",  "max", "min",
-    "Mio", "Mlle", "Mme", "Mr",  "Mrd",  "Mrs",  "Ms",  "No",   "Nr",  "pp",  "Prof", "Rep",  "Rev", "Sen", "Sgt",
-    "sog", "Sr",   "St",  "Str", "Tel",  "Univ", "vgl", "Vgl",  "vol", "Vol", "vs",   "zzgl", NULL};
+static const char abbreviations[] =
+    "Abb Abs al Art Aufl bzw ca Capt cf Col Dipl Dr Drs e.g evtl Fig fig Fr geb Gen ggf Gov Hr Hrn i.e "
+    "inkl Kap Lt max min Mio Mlle Mme Mr Mrd Mrs Ms No Nr pp Prof Rep Rev Sen Sgt sog Sr St Str Tel Univ "
+    "vgl Vgl vol Vol vs zzgl";
 
 /* Characters that are also apostrophes are not opening quotes: they belong to the word ("Il l'a."). */
 static int is_opening(int32_t c)
@@ -161,9 +149,7 @@ static int is_abbreviated(const char *text, size_t begin, size_t end)
     for (size_t i = word; i < end; i++) digits += text[i] >= '0' && text[i] <= '9';
     for (size_t i = word; i < end; i++) letters += ((unsigned char)text[i] & 0xC0) != 0x80;
     if (letters == 1 || (length == 2 && digits == 2)) return 1;
-    for (const char *const *known = abbreviations; *known; known++)
-        if (strlen(*known) == length && !memcmp(*known, text + word, length)) return 1;
-    return 0;
+    return rill_word_index((rill_slice){text + word, length}, abbreviations) >= 0;
 }
 
 /* --- boundaries --------------------------------------------------------------------------------------------------- */

@@ -7,125 +7,52 @@
 #include <string.h>
 
 #include "config_json.h"
-#include "domain_base.h"
-#include "tokenizer.h"
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
-/* Names of languages, in order of their tokens' ids, for directories whose files do not list them. */
+static const rill_embedded_file lists[] = {
+#include "language_lists.h"
+};
 
-/* Languages of FLORES-200, in the order of NLLB's vocabulary. */
-static const char NLLB[] =
-    "ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab arb_Arab ars_Arab "
-    "ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn azb_Arab azj_Latn bak_Cyrl bam_Latn ban_Latn bel_Cyrl "
-    "bem_Latn ben_Beng bho_Deva bjn_Arab bjn_Latn bod_Tibt bos_Latn bug_Latn bul_Cyrl cat_Latn ceb_Latn ces_Latn "
-    "cjk_Latn ckb_Arab crh_Latn cym_Latn dan_Latn deu_Latn dik_Latn dyu_Latn dzo_Tibt ell_Grek eng_Latn epo_Latn "
-    "est_Latn eus_Latn ewe_Latn fao_Latn pes_Arab fij_Latn fin_Latn fon_Latn fra_Latn fur_Latn fuv_Latn gla_Latn "
-    "gle_Latn glg_Latn grn_Latn guj_Gujr hat_Latn hau_Latn heb_Hebr hin_Deva hne_Deva hrv_Latn hun_Latn hye_Armn "
-    "ibo_Latn ilo_Latn ind_Latn isl_Latn ita_Latn jav_Latn jpn_Jpan kab_Latn kac_Latn kam_Latn kan_Knda kas_Arab "
-    "kas_Deva kat_Geor knc_Arab knc_Latn kaz_Cyrl kbp_Latn kea_Latn khm_Khmr kik_Latn kin_Latn kir_Cyrl kmb_Latn "
-    "kon_Latn kor_Hang kmr_Latn lao_Laoo lvs_Latn lij_Latn lim_Latn lin_Latn lit_Latn lmo_Latn ltg_Latn ltz_Latn "
-    "lua_Latn lug_Latn luo_Latn lus_Latn mag_Deva mai_Deva mal_Mlym mar_Deva min_Latn mkd_Cyrl plt_Latn mlt_Latn "
-    "mni_Beng khk_Cyrl mos_Latn mri_Latn zsm_Latn mya_Mymr nld_Latn nno_Latn nob_Latn npi_Deva nso_Latn nus_Latn "
-    "nya_Latn oci_Latn gaz_Latn ory_Orya pag_Latn pan_Guru pap_Latn pol_Latn por_Latn prs_Arab pbt_Arab quy_Latn "
-    "ron_Latn run_Latn rus_Cyrl sag_Latn san_Deva sat_Beng scn_Latn shn_Mymr sin_Sinh slk_Latn slv_Latn smo_Latn "
-    "sna_Latn snd_Arab som_Latn sot_Latn spa_Latn als_Latn srd_Latn srp_Cyrl ssw_Latn sun_Latn swe_Latn swh_Latn "
-    "szl_Latn tam_Taml tat_Cyrl tel_Telu tgk_Cyrl tgl_Latn tha_Thai tir_Ethi taq_Latn taq_Tfng tpi_Latn tsn_Latn "
-    "tso_Latn tuk_Latn tum_Latn tur_Latn twi_Latn tzm_Tfng uig_Arab ukr_Cyrl umb_Latn urd_Arab uzn_Latn vec_Latn "
-    "vie_Latn war_Latn wol_Latn xho_Latn ydd_Hebr yor_Latn yue_Hant zho_Hans zho_Hant zul_Latn";
-
-/* Languages of mBART-25. */
-static const char MBART_25[] =
-    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
-    "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN";
-
-/* Languages of mBART-50: the languages of mBART-25, then the additional ones. */
-static const char MBART_50[] =
-    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
-    "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN "
-    "mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI";
-
-/* Languages of M2M100. */
-static const char M2M[] =
-    "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht "
-    "hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl "
-    "ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
+rill_slice rill_family_languages(const rill_family *family)
+{
+    for (size_t i = 0; family->languages != NULL && i < sizeof lists / sizeof *lists; i++)
+        if (strcmp(lists[i].name, family->languages) == 0) return (rill_slice){lists[i].text, lists[i].length};
+    return (rill_slice){"", 0};
+}
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-#define T5_ROW(type)                                                                                               \
-    {                                                                                                              \
-        .model_type = type, .tokenizer = "T5Tokenizer", .spm_file = "spiece.model", .numbering = RILL_NUMBERS_SPM, \
-        .language_form = RILL_LANGUAGES_TAGS, .prefix = RILL_EXTRA_TARGET_LANGUAGE                                 \
+static const char SPM_BPE[] = "sentencepiece.bpe.model";
+
+#define T5_ROW(type)                                                                                            \
+    {                                                                                                           \
+        type, "T5Tokenizer", "spiece.model", RILL_NUMBERS_SPM, RILL_LANGUAGES_TAGS, RILL_EXTRA_TARGET_LANGUAGE, \
+            RILL_EXTRA_NONE, RILL_TARGET_UNUSED, NULL, NULL, NULL                                               \
+    }
+#define BYTE_LEVEL_ROW(type)                                                                                   \
+    {                                                                                                          \
+        type, "BartTokenizer", NULL, RILL_NUMBERS_BYTES, RILL_LANGUAGES_NONE, RILL_EXTRA_BOS, RILL_EXTRA_NONE, \
+            RILL_TARGET_UNUSED, NULL, "<s>", "<mask>"                                                          \
     }
 
 /* Of several rows with the same model_type, the first is used for directories that name no tokenizer class. */
 static const rill_family family_table[] = {
-    {.model_type = "m2m_100",
-     .tokenizer = "NllbTokenizer",
-     .spm_file = "sentencepiece.bpe.model",
-     .numbering = RILL_NUMBERS_FAIRSEQ,
-     .language_form = RILL_LANGUAGES_FLORES,
-     .prefix = RILL_EXTRA_SOURCE_LANGUAGE,
-     .target = RILL_TARGET_FORCED_BOS,
-     .languages = NLLB,
-     .begin = "<s>",
-     .mask = "<mask>"},
-    {.model_type = "m2m_100",
-     .tokenizer = "M2M100Tokenizer",
-     .spm_file = "sentencepiece.bpe.model",
-     .numbering = RILL_NUMBERS_VOCAB_JSON,
-     .language_form = RILL_LANGUAGES_M2M,
-     .prefix = RILL_EXTRA_SOURCE_LANGUAGE,
-     .target = RILL_TARGET_FORCED_BOS,
-     .languages = M2M,
-     .begin = "<s>"},
-    {.model_type = "m2m_100",
-     .tokenizer = "SMALL100Tokenizer",
-     .spm_file = "sentencepiece.bpe.model",
-     .numbering = RILL_NUMBERS_VOCAB_JSON,
-     .language_form = RILL_LANGUAGES_M2M,
-     .prefix = RILL_EXTRA_TARGET_LANGUAGE,
-     .languages = M2M,
-     .begin = "<s>"},
-    {.model_type = "mbart",
-     .tokenizer = "MBartTokenizer",
-     .spm_file = "sentencepiece.bpe.model",
-     .numbering = RILL_NUMBERS_FAIRSEQ,
-     .language_form = RILL_LANGUAGES_MBART,
-     .suffix = RILL_EXTRA_SOURCE_LANGUAGE,
-     .target = RILL_TARGET_DECODER_START,
-     .languages = MBART_25,
-     .begin = "<s>",
-     .mask = "<mask>"},
-    {.model_type = "mbart",
-     .tokenizer = "MBart50Tokenizer",
-     .spm_file = "sentencepiece.bpe.model",
-     .numbering = RILL_NUMBERS_FAIRSEQ,
-     .language_form = RILL_LANGUAGES_MBART,
-     .prefix = RILL_EXTRA_SOURCE_LANGUAGE,
-     .target = RILL_TARGET_FORCED_BOS,
-     .languages = MBART_50,
-     .begin = "<s>",
-     .mask = "<mask>"},
-    {.model_type = "bart",
-     .tokenizer = "BartTokenizer",
-     .numbering = RILL_NUMBERS_BYTES,
-     .prefix = RILL_EXTRA_BOS,
-     .begin = "<s>",
-     .mask = "<mask>"},
-    {.model_type = "pegasus",
-     .tokenizer = "PegasusTokenizer",
-     .spm_file = "spiece.model",
-     .numbering = RILL_NUMBERS_PEGASUS,
-     .mask = "<mask_2>"},
+    {"m2m_100", "NllbTokenizer", SPM_BPE, RILL_NUMBERS_FAIRSEQ, RILL_LANGUAGES_FLORES, RILL_EXTRA_SOURCE_LANGUAGE,
+     RILL_EXTRA_NONE, RILL_TARGET_FORCED_BOS, "nllb.txt", "<s>", "<mask>"},
+    {"m2m_100", "M2M100Tokenizer", SPM_BPE, RILL_NUMBERS_VOCAB_JSON, RILL_LANGUAGES_M2M, RILL_EXTRA_SOURCE_LANGUAGE,
+     RILL_EXTRA_NONE, RILL_TARGET_FORCED_BOS, "m2m100.txt", "<s>", NULL},
+    {"m2m_100", "SMALL100Tokenizer", SPM_BPE, RILL_NUMBERS_VOCAB_JSON, RILL_LANGUAGES_M2M, RILL_EXTRA_TARGET_LANGUAGE,
+     RILL_EXTRA_NONE, RILL_TARGET_UNUSED, "m2m100.txt", "<s>", NULL},
+    {"mbart", "MBartTokenizer", SPM_BPE, RILL_NUMBERS_FAIRSEQ, RILL_LANGUAGES_MBART, RILL_EXTRA_NONE,
+     RILL_EXTRA_SOURCE_LANGUAGE, RILL_TARGET_DECODER_START, "mbart25.txt", "<s>", "<mask>"},
+    {"mbart", "MBart50Tokenizer", SPM_BPE, RILL_NUMBERS_FAIRSEQ, RILL_LANGUAGES_MBART, RILL_EXTRA_SOURCE_LANGUAGE,
+     RILL_EXTRA_NONE, RILL_TARGET_FORCED_BOS, "mbart50.txt", "<s>", "<mask>"},
+    BYTE_LEVEL_ROW("bart"),
+    {"pegasus", "PegasusTokenizer", "spiece.model", RILL_NUMBERS_PEGASUS, RILL_LANGUAGES_NONE, RILL_EXTRA_NONE,
+     RILL_EXTRA_NONE, RILL_TARGET_UNUSED, NULL, NULL, "<mask_2>"},
     T5_ROW("t5"),
-    {.model_type = "t5", /* CodeT5 */
-     .tokenizer = "BartTokenizer",
-     .numbering = RILL_NUMBERS_BYTES,
-     .prefix = RILL_EXTRA_BOS,
-     .begin = "<s>",
-     .mask = "<mask>"},
+    BYTE_LEVEL_ROW("t5"), /* CodeT5 */
     {.model_type = "t5", .tokenizer = "ByT5Tokenizer", .numbering = RILL_NUMBERS_RAW_BYTES},
     T5_ROW("mt5"),
     T5_ROW("umt5"),

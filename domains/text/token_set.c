@@ -10,8 +10,6 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "domain_base.h"
-
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
 
 rill_status rill_token_set_end_base(const rill_token_set *t)

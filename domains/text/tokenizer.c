@@ -11,13 +11,8 @@
 
 #include <string.h>
 
-#include "domain_base.h"
 #include "moses.h"
 #include "rill/file.h"
-#include "segmenters.h"
-#include "tokenizer.h"
-#include "utf8.h"
-#include "vocabulary.h"
 
 static const char UNKNOWN[] = "<unk>";
 
@@ -104,31 +99,15 @@ static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill
     return RILL_OK;
 }
 
-/* Open a family's tokenizer, in which source and target share one vocabulary. */
-static rill_status open_family(rill_tokenizer *t, const rill_tokenizer_files *files)
-{
-    TRY(rill_family_open(&t->family, t->ctx, files));
-    t->source = t->target = t->family->tokens.vocabulary;
-    t->source_spm = t->target_spm = t->family->spm;
-    t->added = &t->family->tokens;
-    t->clean_up_spaces = t->family->clean_up_spaces;
-    t->unk = t->unk_action = t->family->unk;
-    t->source_eos = t->family->eos;
-    t->languages = t->family->language_names;
-    return RILL_OK;
-}
-
 static rill_status open_files(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
-    rill_text path = {.ctx = t->ctx};
-    if (t->kind == RILL_TOKENIZER_FAMILY) return open_family(t, files);
-    rill_status status = open_vocabularies(t, &path, files);
-    if (status == RILL_OK && files->has_added_tokens) status = rill_added_tokens_open(t, files);
-    if (status == RILL_OK) status = open_segmenter(t, &path, files);
-    if (status == RILL_OK) status = find_specials(t, files);
-    if (status == RILL_OK) t->unk_action = rill_vocabulary_id(t->target, UNKNOWN, sizeof UNKNOWN - 1);
-    rill_text_clear(&path);
-    return status;
+    SCOPED(rill_text_clear) rill_text path = {.ctx = t->ctx};
+    if (t->kind == RILL_TOKENIZER_FAMILY) return rill_family_open(t, files);
+    TRY(open_vocabularies(t, &path, files));
+    if (files->has_added_tokens) TRY(rill_added_tokens_open(t, files));
+    TRY(open_segmenter(t, &path, files));
+    t->unk_action = rill_vocabulary_id(t->target, UNKNOWN, sizeof UNKNOWN - 1);
+    return find_specials(t, files);
 }
 
 rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
@@ -137,22 +116,18 @@ rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const r
     const int tokenized = files->kind == RILL_TOKENIZER_WHITESPACE || (files->family != NULL && files->tokenized);
     **out = (rill_tokenizer){.ctx = ctx, .kind = files->kind, .source_bos = -1, .tokenized = tokenized};
     const rill_status status = open_files(*out, files);
-    if (status == RILL_OK) return RILL_OK;
-    rill_tokenizer_close(*out);
-    *out = NULL;
+    CLOSE_UNLESS_OK(status, out, rill_tokenizer_close);
     return status;
 }
 
 void rill_tokenizer_close(rill_tokenizer *t)
 {
     if (t == NULL) return;
-    if (t->family == NULL) {
-        rill_spm_close(t->source_spm);
-        rill_spm_close(t->target_spm);
-        if (t->target != t->source) rill_vocabulary_close(t->target);
-        rill_vocabulary_close(t->source);
-        rill_added_tokens_close(t);
-    }
+    if (t->target_spm != t->source_spm) rill_spm_close(t->target_spm);
+    rill_spm_close(t->source_spm);
+    if (t->target != t->source) rill_vocabulary_close(t->target);
+    rill_vocabulary_close(t->source);
+    if (t->family == NULL) rill_added_tokens_close(t);
     rill_family_close(t->family);
     rill_moses_bpe_close(t->bpe);
     rill_free(t->ctx, t, sizeof *t);
@@ -279,7 +254,7 @@ static rill_status append_leading_tag(id_appender *a, const char **bytes, size_t
 {
     const rill_family_tokenizer *f = a->tokenizer->family;
     rill_slice name;
-    if (f == NULL || f->tokenized || f->n_languages == 0 || f->family.language_form != RILL_LANGUAGES_TAGS)
+    if (f == NULL || a->tokenizer->tokenized || f->n_languages == 0 || f->family.language_form != RILL_LANGUAGES_TAGS)
         return RILL_OK;
     const char *end = *length > 0 && (*bytes)[0] == '<' ? memchr(*bytes, '>', *length) : NULL;
     const size_t n = end != NULL ? (size_t)(end - *bytes) + 1 : 0;
@@ -410,18 +385,16 @@ static rill_status join_tokens(const rill_tokenizer *t, size_t n, const char *co
 
 rill_status rill_tokenizer_decode(const rill_tokenizer *t, size_t n, const int32_t *action, rill_text *out)
 {
-    rill_arena arena = {.ctx = out->ctx};
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = out->ctx};
     const char **piece;
     size_t *length, used = 0;
-    rill_status status = rill_arena_alloc(&arena, &piece, n, sizeof *piece, "an output's pieces");
-    if (status == RILL_OK) status = rill_arena_alloc(&arena, &length, n, sizeof *length, "an output's pieces");
-    for (size_t i = 0; status == RILL_OK && i < n; i++) {
+    TRY(rill_arena_alloc(&arena, &piece, n, sizeof *piece, "an output's pieces"));
+    TRY(rill_arena_alloc(&arena, &length, n, sizeof *length, "an output's pieces"));
+    for (size_t i = 0; i < n; i++) {
         piece[used] = rill_vocabulary_token(t->target, action[i], &length[used]);
         used += !is_special(t, action[i], piece[used]);
     }
-    if (status == RILL_OK) status = join_tokens(t, used, piece, length, out);
-    rill_arena_clear(&arena);
-    return status;
+    return join_tokens(t, used, piece, length, out);
 }
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
@@ -429,8 +402,8 @@ rill_status rill_tokenizer_decode(const rill_tokenizer *t, size_t n, const int32
 int rill_tokenizer_is_translation(const rill_tokenizer *t, const char *bytes, size_t length, size_t *head)
 {
     *head = 0;
+    if (t->tokenized) return -1;
     if (t->family != NULL) return rill_family_is_translation(t->family, bytes, length, head);
-    if (t->kind == RILL_TOKENIZER_WHITESPACE) return -1;
     if (t->kind == RILL_TOKENIZER_SENTENCEPIECE) *head = language_tag_length(bytes, length);
     while (*head > 0 && *head < length && bytes[*head] == ' ') ++*head;
     return 1;

@@ -16,12 +16,10 @@
 
 static rill_status open_one(const rill_tokenizer_config *config, const char *file, rill_config **out)
 {
-    rill_text path = {.ctx = config->ctx};
+    SCOPED(rill_text_clear) rill_text path = {.ctx = config->ctx};
     if (!rill_directory_has_file(config->directory, file)) return RILL_OK;
-    rill_status status = rill_path_join(&path, config->directory, file);
-    if (status == RILL_OK) status = rill_config_open(out, config->ctx, path.data);
-    rill_text_clear(&path);
-    return status;
+    TRY(rill_path_join(&path, config->directory, file));
+    return rill_config_open(out, config->ctx, path.data);
 }
 
 rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
@@ -115,22 +113,18 @@ static rill_status add_numbered(const rill_tokenizer_config *config, json_t *obj
                                 rill_status (*read)(const rill_tokenizer_config *, const char *, const json_t *,
                                                     numbered_token *))
 {
-    rill_arena arena = {.ctx = config->ctx};
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = config->ctx};
     numbered_token *list;
     size_t n = 0;
     const char *key;
     json_t *value;
     if (json_object_size(object) == 0) return RILL_OK;
-    rill_status status = rill_arena_alloc(&arena, &list, json_object_size(object), sizeof *list, "added tokens");
-    json_object_foreach(object, key, value)
-    {
-        if (status == RILL_OK) status = read(config, key, value, &list[n++]);
-    }
-    if (status == RILL_OK) qsort(list, n, sizeof *list, by_id);
-    for (size_t i = 0; status == RILL_OK && i < n; i++)
-        status = rill_token_set_add(tokens, list[i].text, strlen(list[i].text), list[i].id, list[i].flags);
-    rill_arena_clear(&arena);
-    return status;
+    TRY(rill_arena_alloc(&arena, &list, json_object_size(object), sizeof *list, "added tokens"));
+    json_object_foreach(object, key, value) TRY(read(config, key, value, &list[n++]));
+    qsort(list, n, sizeof *list, by_id);
+    for (size_t i = 0; i < n; i++)
+        TRY(rill_token_set_add(tokens, list[i].text, strlen(list[i].text), list[i].id, list[i].flags));
+    return RILL_OK;
 }
 
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens)
@@ -191,43 +185,35 @@ static rill_status add_specials(const rill_tokenizer_config *config, int has_beg
  * vocabulary. */
 static rill_status add_to_target(rill_tokenizer *t, const rill_tokenizer_files *files, int32_t first)
 {
+    SCOPED(rill_token_set_clear)
     rill_token_set tokens = {
         .arena.ctx = t->ctx, .name = files->target, .vocabulary = t->target, .limit = files->target_vocab_size};
-    rill_status status = RILL_OK;
-    for (size_t i = 0; status == RILL_OK && i < t->added->n_added; i++) {
+    for (size_t i = 0; i < t->added->n_added; i++) {
         const rill_added_token *a = &t->added->added[i];
-        if (a->id >= first) status = rill_token_set_add(&tokens, a->text.data, a->text.length, a->id, a->flags);
+        if (a->id >= first) TRY(rill_token_set_add(&tokens, a->text.data, a->text.length, a->id, a->flags));
     }
-    rill_arena_clear(&tokens.arena);
-    return status;
-}
-
-static rill_status add_all(rill_tokenizer *t, const rill_tokenizer_config *config, const rill_tokenizer_files *files)
-{
-    const int32_t first = rill_vocabulary_count(t->source);
-    *t->added = (rill_token_set){
-        .arena.ctx = t->ctx, .name = files->source, .vocabulary = t->source, .limit = files->source_vocab_size};
-    TRY(add_specials(config, files->kind == RILL_TOKENIZER_MOSES_BPE, t->added));
-    TRY(rill_tokenizer_config_add_tokens(config, t->added));
-    TRY(rill_tokenizer_config_add_special(config, t->added));
-    if (t->target != t->source) TRY(add_to_target(t, files, first));
-    rill_token_set_finish(t->added);
-    return rill_config_bool_or(config->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces);
+    return RILL_OK;
 }
 
 rill_status rill_added_tokens_open(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
-    rill_tokenizer_config config;
+    SCOPED(rill_tokenizer_config_close) rill_tokenizer_config config = {0};
+    const int32_t first = rill_vocabulary_count(t->source);
     TRY(rill_struct_alloc(t->ctx, &t->added, sizeof *t->added, "added tokens"));
-    rill_status status = rill_tokenizer_config_open(&config, t->ctx, files->directory, 0);
-    if (status == RILL_OK) status = add_all(t, &config, files);
-    rill_tokenizer_config_close(&config);
-    return status;
+    TRY(rill_tokenizer_config_open(&config, t->ctx, files->directory, 0));
+    *t->added = (rill_token_set){
+        .arena.ctx = t->ctx, .name = files->source, .vocabulary = t->source, .limit = files->source_vocab_size};
+    TRY(add_specials(&config, files->kind == RILL_TOKENIZER_MOSES_BPE, t->added));
+    TRY(rill_tokenizer_config_add_tokens(&config, t->added));
+    TRY(rill_tokenizer_config_add_special(&config, t->added));
+    if (t->target != t->source) TRY(add_to_target(t, files, first));
+    rill_token_set_finish(t->added);
+    return rill_config_bool_or(config.config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces);
 }
 
 void rill_added_tokens_close(rill_tokenizer *t)
 {
     if (t->added == NULL) return;
-    rill_arena_clear(&t->added->arena);
+    rill_token_set_clear(t->added);
     rill_free(t->ctx, t->added, sizeof *t->added);
 }

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
-
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 typedef struct tokenizer_json_reader {
@@ -97,8 +95,7 @@ static rill_status read_charsmap(tokenizer_json_reader *r, const json_t *part, r
     const json_t *text = json_object_get(part, "precompiled_charsmap");
     char *bytes;
     if (json_is_null(text) || (json_is_string(text) && json_string_length(text) == 0)) {
-        *out = (rill_normalizer){
-            .kind = RILL_NORMALIZER_STRIP}; /* a normalizer that does nothing: it trims neither end */
+        *out = (rill_normalizer){.kind = RILL_NORMALIZER_STRIP}; /* trims neither end: does nothing */
         return RILL_OK;
     }
     if (!json_is_string(text)) return refuse_key(r, "normalizer.precompiled_charsmap", "expected a text");
@@ -264,19 +261,16 @@ static rill_status append_merge(const tokenizer_json_reader *r, const json_t *me
 
 static rill_status read_merges(tokenizer_json_reader *r, const json_t *merges)
 {
-    rill_text lines = {.ctx = r->ctx};
-    rill_status status = RILL_OK;
+    SCOPED(rill_text_clear) rill_text lines = {.ctx = r->ctx};
     if (json_array_size(merges) == 0) return refuse_key(r, "model.merges", "expected a list of pairs");
-    for (size_t i = 0; status == RILL_OK && i < json_array_size(merges); i++) {
+    for (size_t i = 0; i < json_array_size(merges); i++) {
         const size_t from = lines.length;
-        status = append_merge(r, json_array_get(merges, i), &lines);
-        if (status == RILL_OK && memchr(lines.data + from, '\n', lines.length - from) != NULL)
-            status = refuse_key(r, "model.merges", "a token may not contain a line feed");
-        if (status == RILL_OK) status = rill_text_append(&lines, "\n", 1);
+        TRY(append_merge(r, json_array_get(merges, i), &lines));
+        if (memchr(lines.data + from, '\n', lines.length - from) != NULL)
+            return refuse_key(r, "model.merges", "a token may not contain a line feed");
+        TRY(rill_text_append(&lines, "\n", 1));
     }
-    if (status == RILL_OK) status = rill_merges_parse(&r->p->merges, r->ctx, r->name, lines.data, lines.length);
-    rill_text_clear(&lines);
-    return status;
+    return rill_merges_parse(&r->p->merges, r->ctx, r->name, lines.data, lines.length);
 }
 
 static rill_status read_bpe(tokenizer_json_reader *r, const json_t *model)
@@ -350,8 +344,6 @@ rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const cha
     **out = (rill_pipeline){.arena.ctx = ctx, .name = name};
     tokenizer_json_reader r = {.p = *out, .ctx = ctx, .name = name, .tokens = tokens};
     const rill_status status = read_all(&r, document);
-    if (status == RILL_OK) return RILL_OK;
-    rill_pipeline_close(*out);
-    *out = NULL;
+    CLOSE_UNLESS_OK(status, out, rill_pipeline_close);
     return status;
 }

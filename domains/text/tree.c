@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain_base.h"
 #include "tree.h"
 
 /* --- building ----------------------------------------------------------------------------------------------------- */

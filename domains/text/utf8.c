@@ -5,7 +5,6 @@
 #include <utf8proc.h>
 
 #include "domain_base.h"
-#include "rill/domain.h"
 
 /* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
@@ -80,6 +79,14 @@ int rill_slice_index(rill_slice slice, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (rill_slice_is(slice, names[i])) return (int)i;
+    return -1;
+}
+
+int rill_word_index(rill_slice slice, const char *words)
+{
+    rill_slice rest = {words, strlen(words)}, word;
+    for (int i = 0; (word = rill_next_word(&rest)).length > 0; i++)
+        if (rill_slice_equal(slice, word)) return i;
     return -1;
 }
 

@@ -65,6 +65,9 @@ int rill_slice_index(rill_slice slice, const char *const *names, size_t n);
 #define RILL_SLICE_INDEX(slice, names) rill_slice_index(slice, names, sizeof(names) / sizeof *(names))
 #define RILL_NAME_INDEX(name, names) RILL_SLICE_INDEX(((rill_slice){(name), strlen(name)}), names)
 
+/* Returns the index of the word that equals the slice, or -1; spaces separate the words. */
+int rill_word_index(rill_slice slice, const char *words);
+
 /* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
 

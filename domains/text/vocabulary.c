@@ -14,7 +14,6 @@
 #include "config_json.h"
 #include "domain_base.h"
 #include "rill/file.h"
-#include "utf8.h"
 #include "vocabulary.h"
 
 enum { FIRST_SLOTS = 16 }; /* size of the hash table of an empty vocabulary */
@@ -62,22 +61,14 @@ static rill_status resize_table(rill_vocabulary *v, size_t slots)
 
 /* --- adding tokens ------------------------------------------------------------------------------------------------ */
 
-/* If the status is not RILL_OK, close *v and set it to NULL. Returns the status. */
-static rill_status close_unless_ok(rill_vocabulary **v, rill_status status)
-{
-    if (status == RILL_OK) return RILL_OK;
-    rill_vocabulary_close(*v);
-    *v = NULL;
-    return status;
-}
-
 rill_status rill_vocabulary_create(rill_vocabulary **out, rill_context *ctx)
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "a vocabulary"));
     (*out)->arena.ctx = ctx;
     rill_status status = GROW(&(*out)->arena, (*out)->start, 1, "a vocabulary");
     if (status == RILL_OK) status = rill_vocabulary_reset(*out);
-    return close_unless_ok(out, status);
+    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
+    return status;
 }
 
 rill_status rill_vocabulary_reset(rill_vocabulary *v)
@@ -161,31 +152,20 @@ rill_status rill_vocabulary_add_json(rill_vocabulary *v, const char *name, json_
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object of token: number, or a list of tokens", name);
     if (count > (size_t)limit)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, found %zu", name, limit, count);
-    rill_arena arena = {.ctx = ctx};
+    SCOPED(rill_arena_clear) rill_arena arena = {.ctx = ctx};
     rill_slice *list;
-    rill_status status = rill_arena_alloc(&arena, &list, count, sizeof *list, name);
-    if (status == RILL_OK) memset(list, 0, count * sizeof *list);
-    if (status == RILL_OK) status = read_list(ctx, name, root, list);
-    for (size_t i = 0; status == RILL_OK && i < count; i++)
-        status = rill_vocabulary_add(v, name, list[i].data, list[i].length);
-    rill_arena_clear(&arena);
-    return status;
+    TRY(rill_arena_alloc(&arena, &list, count, sizeof *list, name));
+    memset(list, 0, count * sizeof *list);
+    TRY(read_list(ctx, name, root, list));
+    for (size_t i = 0; i < count; i++) TRY(rill_vocabulary_add(v, name, list[i].data, list[i].length));
+    return RILL_OK;
 }
 
 static rill_status add_json_text(rill_vocabulary *v, const char *name, const char *bytes, size_t length, int32_t limit)
 {
-    json_t *root;
+    json_auto_t *root = NULL;
     TRY(rill_json_parse(v->arena.ctx, name, bytes, length, &root));
-    rill_status status = rill_vocabulary_add_json(v, name, root, limit);
-    json_decref(root);
-    return status;
-}
-
-rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
-                                       size_t length, int32_t limit)
-{
-    TRY(rill_vocabulary_create(out, ctx));
-    return close_unless_ok(out, add_json_text(*out, name, bytes, length, limit));
+    return rill_vocabulary_add_json(v, name, root, limit);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -225,23 +205,25 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
                                   size_t length, int32_t limit)
 {
     TRY(rill_vocabulary_create(out, ctx));
-    return close_unless_ok(out, add_lines(*out, name, bytes, length, limit));
+    const rill_status status = add_lines(*out, name, bytes, length, limit);
+    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
+    return status;
 }
 
 rill_status rill_vocabulary_add_file(rill_vocabulary *v, const char *path, int32_t limit)
 {
     const int json = fnmatch("*.json", path, 0) == 0;
-    rill_text text = {.ctx = v->arena.ctx};
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = (json ? add_json_text : add_lines)(v, path, text.data, text.length, limit);
-    rill_text_clear(&text);
-    return status;
+    SCOPED(rill_text_clear) rill_text text = {.ctx = v->arena.ctx};
+    TRY(rill_file_read(&text, path, RILL_FILE_TEXT_MAX));
+    return (json ? add_json_text : add_lines)(v, path, text.data, text.length, limit);
 }
 
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
 {
     TRY(rill_vocabulary_create(out, ctx));
-    return close_unless_ok(out, rill_vocabulary_add_file(*out, path, limit));
+    const rill_status status = rill_vocabulary_add_file(*out, path, limit);
+    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
+    return status;
 }
 
 static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, const char *path, const char *key,
@@ -263,7 +245,9 @@ rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ct
 {
     enum { LIMIT = 1 << 22 }; /* larger than any `size`, so that the error message can state the number found */
     TRY(rill_vocabulary_open(out, ctx, path, LIMIT));
-    return close_unless_ok(out, check_expected(*out, ctx, path, key, size, special, specials));
+    const rill_status status = check_expected(*out, ctx, path, key, size, special, specials);
+    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
+    return status;
 }
 
 /* --- lookups ------------------------------------------------------------------------------------------------------ */

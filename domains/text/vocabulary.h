@@ -45,18 +45,20 @@ rill_status rill_vocabulary_intern(rill_vocabulary *vocabulary, const char *toke
  *   RILL_OK · as rill_vocabulary_intern() · RILL_ERR_FORMAT (a duplicate token) */
 rill_status rill_vocabulary_add(rill_vocabulary *vocabulary, const char *name, const char *token, size_t length);
 
-/* Add a file's tokens to an empty vocabulary. Formats and statuses are those of rill_vocabulary_open() and
- * rill_vocabulary_parse_json(). */
-struct json_t;
+/* Add a file's tokens to an empty vocabulary, as rill_vocabulary_open(). */
 rill_status rill_vocabulary_add_file(rill_vocabulary *vocabulary, const char *path, int32_t limit);
+
+/* Add to an empty vocabulary the tokens of a JSON object {token: id} with ids 0 .. count - 1, as in Hugging Face's
+ * vocab.json, or of an array of tokens in order of ids, as in CTranslate2's. As rill_vocabulary_parse(),
+ * RILL_ERR_FORMAT (FILE: why) */
+struct json_t;
 rill_status rill_vocabulary_add_json(rill_vocabulary *vocabulary, const char *name, struct json_t *root, int32_t limit);
 
-/* Parse a JSON object {token: id} with ids 0 .. count - 1, as in Hugging Face's vocab.json, or an array of tokens in
- * order of ids, as in CTranslate2's. As rill_vocabulary_parse(), RILL_ERR_FORMAT (FILE: why) */
-rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
-                                       size_t length, int32_t limit);
-
-void rill_vocabulary_close(rill_vocabulary *vocabulary); /* NULL is allowed */
+void rill_vocabulary_close(rill_vocabulary *vocabulary);              /* NULL is allowed */
+static inline void rill_vocabulary_drop(rill_vocabulary **vocabulary) /* for SCOPED() */
+{
+    rill_vocabulary_close(*vocabulary);
+}
 
 /* The number of tokens. */
 int32_t rill_vocabulary_count(const rill_vocabulary *vocabulary);

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "server.h"
+#include "http_server.h"
 
 /* The watching thread's epoll_wait(): its events can be held back until the test releases them. */
 static struct {

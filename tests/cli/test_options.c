@@ -45,7 +45,7 @@ static const cli_option second[] = {{"k", 'k', "K", "a number", .take = take_opt
 static int parse(record *r, int arguments, char **words, int *helped)
 {
     const cli_command command = {.usage = "test",
-                                 .about = "",
+                                 .name = "test",
                                  .groups = {{"First", first}, {"Second", second}},
                                  .take_argument = arguments ? take_argument : NULL};
     int n = 0;
@@ -135,7 +135,7 @@ static void options_long_help(void **state)
     help[LENGTH] = '\0';
     for (int i = 7; i < LENGTH; i += 8) help[i] = ' ';
     const cli_option long_options[] = {{"long", 0, "N", help, .initial = help, .aliases = "l length"}, {.name = NULL}};
-    const cli_command command = {.usage = "test", .about = "", .groups = {{"Long", long_options}}};
+    const cli_command command = {.usage = "test", .name = "test", .groups = {{"Long", long_options}}};
     int helped;
     assert_int_equal(cli_parse(&command, NULL, NULL, 2, words, &helped), CLI_OK);
     assert_int_equal(helped, 1);
@@ -166,7 +166,7 @@ static void options_members(void **state)
         {"bytes", 0, "SIZE", "", .member = offsetof(struct members, bytes), .type = CLI_SIZE, .min = 1, .max = 1 << 20},
         {.name = NULL}};
     const cli_command command = {.usage = "test",
-                                 .about = "",
+                                 .name = "test",
                                  .groups = {{"All", rows}},
                                  .argument = "file",
                                  .argument_member = offsetof(struct members, path)};

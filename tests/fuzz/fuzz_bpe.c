@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config_json.h"
 #include "fuzz_target.h"
 #include "segmenters.h"
 #include "utf8.h"
@@ -15,8 +16,12 @@
 static void read_vocabulary(rill_context *ctx, const char *bytes, size_t length)
 {
     rill_vocabulary *v;
-    rill_status status = rill_vocabulary_parse_json(&v, ctx, "vocab.json", bytes, length, 1 << 20);
-    require(status == RILL_OK || (status == RILL_ERR_FORMAT && v == NULL && rill_error(ctx)[0] != '\0'));
+    json_t *root = NULL;
+    require(rill_vocabulary_create(&v, ctx) == RILL_OK);
+    rill_status status = rill_json_parse(ctx, "vocab.json", bytes, length, &root);
+    if (status == RILL_OK) status = rill_vocabulary_add_json(v, "vocab.json", root, 1 << 20);
+    json_decref(root);
+    require(status == RILL_OK || (status == RILL_ERR_FORMAT && rill_error(ctx)[0] != '\0'));
     for (int32_t i = 0; status == RILL_OK && i < rill_vocabulary_count(v); i++) {
         size_t n;
         const char *token = rill_vocabulary_token(v, i, &n);

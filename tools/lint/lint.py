@@ -100,8 +100,9 @@ INCLUDES = {
     "domains/*": ["self", "domains/seq2seq", "domains/text", "domains/common", "rill/"],
     "rill/script": ["rill/script", "rill/"],
     **scripting_includes(["state", "arrays", "tables", "native", "config"]),
-    "cli/quality": ["cli/quality", "rill/script", "rill/", "domains/text/tree.h"],
-    "cli": ["cli", "cli/quality", "rill/script", "rill/", "domains/text/sentence_splitter.h", "domains/text/tree.h", "domains/text/utf8.h"],
+    "cli/quality": ["cli/quality", "rill/script", "rill/", "domains/common/domain_base.h", "domains/text/tree.h", "domains/text/utf8.h"],
+    "cli": ["cli", "cli/quality", "rill/script", "rill/", "domains/common/domain_base.h", "domains/text/sentence_splitter.h",
+            "domains/text/tree.h", "domains/text/utf8.h"],
     "python": ["python", "rill/"],
     "examples": ["examples", "rill/script", "rill/"],
 }

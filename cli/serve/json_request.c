@@ -1,9 +1,7 @@
-/* Requests: what they ask, and refusals; see api.h.
+/* Requests: what they ask, and refusals; see http_api.h.
  *
  * Sections: responses · parsing requests · documents. */
-#include "api.h"
-
-#include <stdarg.h>
+#include "http_api.h"
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
 
@@ -235,7 +233,8 @@ int request_make_document_job(api_request *r, const json_t *inputs, document_spl
     if (!json_is_string(inputs) && !json_is_array(inputs))
         return api_refuse_request(r, "expected a text, or a list of texts, as inputs");
     r->is_single = json_is_string(inputs);
-    json_t *list = r->is_single ? json_pack("[O]", inputs) : json_incref((json_t *)(uintptr_t)inputs), *parts = NULL;
+    json_auto_t *parts = NULL,
+                *list = r->is_single ? json_pack("[O]", inputs) : json_incref((json_t *)(uintptr_t)inputs);
     if (!list)
         api_refuse_memory(r);
     else if (split == DOCUMENT_UNSPLIT)
@@ -247,8 +246,6 @@ int request_make_document_job(api_request *r, const json_t *inputs, document_spl
                    (long long)r->max_inputs);
     else if (parts)
         r->job = request_make_job(r, parts);
-    json_decref(list);
-    json_decref(parts);
     return r->job != NULL;
 }
 

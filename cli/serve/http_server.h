@@ -1,4 +1,4 @@
-/* HTTP over libmicrohttpd: connections, bodies and responses; api.h interprets them.
+/* HTTP over libmicrohttpd: connections, bodies and responses; http_api.h interprets them.
  *
  * One libmicrohttpd thread handles all connections and suspends those that wait for a job. Call functions on the main thread. Failures
  * print a message on stderr. */
@@ -7,7 +7,7 @@
 
 #include <microhttpd.h>
 
-#include "api.h"
+#include "http_api.h"
 
 typedef struct server server;
 

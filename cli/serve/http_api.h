@@ -129,10 +129,6 @@ int libre_languages(api_request *r);
 /* Convert an error to LibreTranslate's form, {"error": TEXT}. */
 void libre_error(api_answer *refused);
 
-/* Write the English name of the language of a code such as "zho_Hans". with_script 1: "Chinese (Simplified)"; 0: "Chinese". Without a
- * name, writes the code; for 0 only the part before "_" or "-". */
-void language_name(const char *code, int with_script, char *out, size_t size);
-
 /* Metrics for Prometheus. Any thread. */
 
 /* Count a response: its HTTP status, and the seconds from the first byte of the request to the first byte of the response. */

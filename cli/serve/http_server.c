@@ -1,14 +1,13 @@
-/* Connections; see server.h.
+/* Connections; see http_server.h.
  *
  * An exchange is one request and its response. It lives from the request's head until the response is sent or the connection closed. The
  * thread that finishes the job resumes the suspended connection under the job's lock, so never too early. Lock order: watch, service,
  * job.
  *
  * Sections: responses · waiting · streams · requests · libmicrohttpd callbacks · starting and stopping. */
-#include "server.h"
+#include "http_server.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>

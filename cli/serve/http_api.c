@@ -1,7 +1,7 @@
-/* The paths of the HTTP API; see api.h.
+/* The paths of the HTTP API; see http_api.h.
  *
  * Sections: decode · traces · the page · models and health · the description · routes. */
-#include "api.h"
+#include "http_api.h"
 
 #include <math.h>
 
@@ -36,7 +36,7 @@ static unsigned http_status(const api_request *r)
 static int end_decode(api_request *r)
 {
     const char *name = r->service->name;
-    json_t *results = json_array();
+    json_auto_t *results = json_array();
     for (size_t i = 0; i < r->n_documents; i++)
         json_array_append_new(results, json_pack("{s:o, s:o}", "text", request_document_text(r, i, 0), "parts",
                                                  request_document_results(r, i)));
@@ -44,7 +44,6 @@ static int end_decode(api_request *r)
     json_t *body = r->is_single ? json_incref(json_array_get(results, 0))
                                 : json_pack("{s:s, s:O}", "model", name, "results", results);
     if (r->is_single) json_object_set_new(body, "model", json_string(name));
-    json_decref(results);
     return api_answer_json(r, http_status(r), body);
 }
 
@@ -96,7 +95,7 @@ static int end_trace(api_request *r)
 /* --- the page ---------------------------------------------------------------------------------------------------------- */
 
 /* Files that only the server's web page has; the files of view/ are shared by all pages. */
-static const cli_picture_file page_files[] = {
+static const rill_embedded_file page_files[] = {
 #include "page_files.h"
 };
 
@@ -105,7 +104,7 @@ static void write_files(FILE *out, const char *ending)
 {
     const size_t n_shared = cli_picture_n_files;
     for (size_t i = 0; i < n_shared + sizeof page_files / sizeof *page_files; i++) {
-        const cli_picture_file *file = i < n_shared ? &cli_picture_files[i] : &page_files[i - n_shared];
+        const rill_embedded_file *file = i < n_shared ? &cli_picture_files[i] : &page_files[i - n_shared];
         if (!strcmp(strrchr(file->name, '.'), ending)) fwrite(file->text, 1, file->length, out);
     }
 }
@@ -181,7 +180,7 @@ static int show_metrics(api_request *r)
 
 /* --- the description --------------------------------------------------------------------------------------------------- */
 
-static const cli_picture_file embedded[] = {
+static const rill_embedded_file embedded[] = {
 #include "openapi_json.h"
 };
 

@@ -1,7 +1,7 @@
-/* Forms; see server.h.
+/* Forms; see http_server.h.
  *
  * Sections: fields · the query · application/x-www-form-urlencoded · multipart/form-data. */
-#include "server.h"
+#include "http_server.h"
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
@@ -57,12 +57,10 @@ static json_t *decode(char *text)
 
 static int add_part(json_t *form, char *part)
 {
-    json_t *key = decode(strsep(&part, "="));
+    json_auto_t *key = decode(strsep(&part, "="));
     const char *word = json_string_value(key);
-    const int fine = word && strlen(word) == json_string_length(key) &&
-                     add_field(form, word, part ? decode(part) : json_string(""));
-    json_decref(key);
-    return fine;
+    return word && strlen(word) == json_string_length(key) &&
+           add_field(form, word, part ? decode(part) : json_string(""));
 }
 
 int form_add_urlencoded(json_t *form, char *body, size_t length)

@@ -1,7 +1,7 @@
-/* Checks of request heads; see server.h.
+/* Checks of request heads; see http_server.h.
  *
  * Sections: fields · framing · source. */
-#include "server.h"
+#include "http_server.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
