@@ -186,7 +186,7 @@ class House:
         if not os.path.isdir(self.build):
             more = self.make_environment(work) if with_python else []
             self.run("meson", "setup", self.build, self.source, "-Dbuildtype=plain", "-Doptimization=1",
-                     "-Dtests=enabled", *more, stdout=subprocess.DEVNULL)
+                     "-Dtests=enabled", "-Dcuda=disabled", *more, stdout=subprocess.DEVNULL)
         if not self.make():
             sys.exit("mutate: the sources do not build")
         targets = {t["id"]: t["filename"] for t in json.loads(self.read("meson", "introspect", self.build, "--targets"))}
