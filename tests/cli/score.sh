@@ -76,6 +76,10 @@ printf 'show flights\nshow flights\nshow flights\nshow flights\n' >lines
 printf '( \n( \n' >text
 run "$rill" score -m "$examples/atis" -i lines --outputs text -q
 says "warning: 2 of 4 inputs have no output that could be scored"
+head -n 1 lines >alone
+printf '1 ||| ( ||| 1\n' >list
+run "$rill" score -m "$examples/atis" -i alone --outputs list -q
+says "warning: 1 of 1 inputs have no output that could be scored"
 : >text
 run "$rill" score -m "$examples/atis" -i lines --outputs text -q
 exits 0; says "warning: 4 of 4 inputs have no output that could be scored"; prints_nothing
