@@ -204,9 +204,9 @@ class House:
         self.run("git", "-C", self.source, "checkout", "--quiet", "--force", "--detach", head)
         if with_python and os.path.isdir(self.build) and not os.path.isdir(os.path.join(work, "venv")):
             sys.exit("mutate: %s was made for sources in C alone: name another folder" % work)
-        if not os.path.isdir(self.build):
+        if not os.path.isfile(os.path.join(self.build, "build.ninja")):
             more = self.make_environment(work) if with_python else []
-            self.run("meson", "setup", self.build, self.source, "-Dbuildtype=plain", "-Doptimization=1",
+            self.run("meson", "setup", self.build, self.source, "-Dbuildtype=release",  # as `./dev build`, whose objects ccache has
                      "-Dtests=enabled", "-Dcuda=disabled", *more, stdout=subprocess.DEVNULL)
         if not self.make():
             sys.exit("mutate: the sources do not build")
@@ -230,8 +230,9 @@ class House:
         self.run(sys.executable, "-m", "venv", environment)
         self.run(os.path.join(environment, "bin/python"), "-m", "pip", "--quiet", "install", "numpy>=1.26", "tqdm", "cffi>=1.17",
                  "ctranslate2>=4.8,<5")
-        os.makedirs(os.path.dirname(package))
-        os.symlink(os.path.join(self.source, "python/rill"), package)
+        os.makedirs(os.path.dirname(package), exist_ok=True)
+        if not os.path.islink(package):
+            os.symlink(os.path.join(self.source, "python/rill"), package)
         native = os.path.join(work, "native.ini")
         with open(native, "w", encoding="utf-8") as file:
             file.write("[binaries]\npython = '%s'\n" % os.path.join(environment, "bin/python"))
