@@ -221,6 +221,9 @@ class House:
         if with_python:
             self.add_python_tests(work)
         self.digests = {}
+        libraries = {f: self.libraries(f) for f in {f for t in self.tests.values() for f in t["files"]}}
+        for test in self.tests.values():
+            test["files"] = sorted({found for f in test["files"] for found in (f, *libraries[f])})
         self.whole = {f: self.digest(f) for t in self.tests.values() for f in t["files"]}
         self.seconds, self.kills = {}, collections.Counter()
 
@@ -244,7 +247,7 @@ class House:
         link = os.path.join(self.source, "python/rill", os.path.basename(native))
         if not os.path.islink(link):
             os.symlink(native, link)
-        files = [native, os.path.join(self.build, "rill")] + glob.glob(os.path.join(self.build, "**", "librill.so"), recursive=True)
+        files = [native, os.path.join(self.build, "rill")]
         environment = {"RILL_ROOT": self.source, "RILL_COMMAND": os.path.join(self.build, "rill"),
                        "PYTHONPATH": os.path.abspath(os.path.join(work, "package")), "PYTHONWARNINGS": "error::ResourceWarning"}
         for path in sorted(glob.glob(os.path.join(self.source, "tests/python/test_*.py"))):
@@ -264,6 +267,12 @@ class House:
     @staticmethod
     def run(*command, **more):
         subprocess.run(command, check=True, **more)
+
+    def libraries(self, program):
+        """The build's shared libraries that a program or a module loads."""
+        told = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+        paths = {os.path.realpath(path) for path in re.findall(r"=> (/\S+)", told)}
+        return sorted(path for path in paths if path.startswith(self.build + "/"))
 
     def digest(self, path):
         """Unchanged files are not read again: ninja leaves their times as they are."""

@@ -126,6 +126,8 @@ bench -i six --refs refs --json ./refs
 exits 1; says "./refs: --refs and --json are the same file"; same refs kept_refs
 bench -i six --repeat 1 -q --json -
 exits 0; silent; cp out b.json; has_json b.json methods.3.run; verdict "$(good [ "$(head -c 1 out)" = "{" ])" "JSON instead of the table"
+feed six "$rill" bench -m "$tiny" -i - --repeat 1 -q --methods greedy --json -
+exits 0; silent; cp out b.json; json 6 inputs b.json
 bench -i six --json - --plot -
 exits 1; says "standard output"; prints_nothing
 bench --tsv six.tsv

@@ -40,7 +40,7 @@ cp out list
 cut -d'|' -f4 list | sed 's/^ //; s/ $//' >texts
 paste lines texts >both
 feed both "$rill" score -m "$examples/de-en"
-exits 0; says "24 outputs in "; same list out
+exits 0; says "24 outputs in "; took; same list out
 run "$rill" score -q -m "$examples/de-en" -i lines --outputs texts
 exits 0; silent; same list out
 

@@ -430,6 +430,9 @@ class Marian(Conversion):
             sides = [["</s>", "<unk>", *(f"{side}-{i}" for i in range(config[key] - 4))] for side, key in
                      (("s", "vocab_size"), ("t", "decoder_vocab_size"))]  # fmt: skip
             self.vocabulary.unlink(missing_ok=True)
+            pieces = ("source.spm", "target.spm")
+            for file in pieces:
+                (self.folder / file).unlink() if name == "separate" else (self.folder / file).write_text(file)
             if name == "shared":
                 write_vocabulary(self.vocabulary, sides[0])
             else:
@@ -453,6 +456,7 @@ class Marian(Conversion):
                     whole = [*side, f"<unused{config[key] - 2}>", "<pad>"]
                     self.assertEqual(read_json(out, file), {piece: number for number, piece in enumerate(whole)})
             self.assertEqual((out / "target_vocab.json").exists(), name == "separate")
+            self.assertEqual([f for f in pieces if (out / f).exists() and (out / f).read_text() == f], [*pieces] * (name == "shared"))
             shutil.rmtree(out)
 
     def test_a_model_in_8_bits(self) -> None:
