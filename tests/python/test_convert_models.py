@@ -299,6 +299,15 @@ class Fairseq(Conversion):
                     self.check(self.made("fairseq", self.path))
                     shutil.rmtree(self.out)
 
+    def test_the_architecture_has_one_of_two_names_or_none(self) -> None:
+        self.prepare("fsmt")
+        unnamed = {key: value for key, value in self.arguments().items() if key != "arch"}
+        for more, form in (({"_name": "transformer_iwslt_de_en"}, "cfg"), ({}, "namespace")):
+            self.write(self.state(form == "namespace"), {**unnamed, **more}, form)
+            self.check(self.made("fairseq", self.path))
+        self.write(self.state(), {**unnamed, "_name": "lightconv"})
+        self.refused("arch: expected a transformer for translation, found lightconv", "fairseq", self.path)
+
     def test_an_ensemble(self) -> None:
         self.prepare("fsmt")
         self.write(self.state(), self.arguments())
