@@ -247,9 +247,10 @@ class House:
         link = os.path.join(self.source, "python/rill", os.path.basename(native))
         if not os.path.islink(link):
             os.symlink(native, link)
-        files = [native, os.path.join(self.build, "rill")]
+        files = [native, os.path.join(self.build, "rill")]  # whose libraries are those of the extension
         environment = {"RILL_ROOT": self.source, "RILL_COMMAND": os.path.join(self.build, "rill"),
-                       "PYTHONPATH": os.path.abspath(os.path.join(work, "package")), "PYTHONWARNINGS": "error::ResourceWarning"}
+                       "PYTHONPATH": os.path.abspath(os.path.join(work, "package")), "PYTHONWARNINGS": "error::ResourceWarning",
+                       "LD_LIBRARY_PATH": ":".join(sorted({os.path.dirname(path) for path in self.libraries(files[1])}))}
         for path in sorted(glob.glob(os.path.join(self.source, "tests/python/test_*.py"))):
             with open(path, encoding="utf-8") as file:
                 tree = ast.parse(file.read())
