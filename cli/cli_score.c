@@ -152,6 +152,7 @@ static rill_status reach_input(given_outputs *given, int may_block, const char *
         count_input(given);
         TRY(keep_line(given, text, length));
     }
+    given->used = 1;
     *message = given->line;
     return given->line_status;
 }
@@ -204,7 +205,6 @@ static rill_status read_given(given_outputs *given, int may_block, given_pair **
     }
     if (status == RILL_OK) status = reach_input(given, may_block, text);
     if (status == RILL_AGAIN || (status < 0 && status != RILL_ERR_INPUT)) return status;
-    given->used = 1;
     *length = status == RILL_OK ? given->length : *text ? strlen(*text) : 0;
     *pair = given->waiting;
     given->waiting = NULL;

@@ -4,9 +4,10 @@
 A change that no test notices, a survivor, is a test that is missing, code that is not needed, or a change that changes nothing.
 docs/measurements/mutants.md lists those of the last run that stayed, with a reason each.
 
-usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--results FILE] [PATH...]
+usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--suites NAME,...] [--results FILE] [PATH...]
        mutate.py --list [PATH...]              how many places there are, by operator
-       mutate.py --again FILE --work FOLDER    try the survivors of FILE once more, after tests were added
+       mutate.py --again FILE --work FOLDER --results OTHER
+                                               try the survivors of FILE once more, after tests were added
 
 PATH: files or folders of sources in C and Python; the product's own (DEFAULT below) when none is named. FOLDER holds a clone and its
 build and may be kept: the next call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not
@@ -14,10 +15,12 @@ committed is not tried.
 
 Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A test's programs
 are built when its turn comes. A mutant whose programs are all as before is `same` and does not count; nor does one that cannot be compiled
-(`broken`). Python's sources are no program's: every test that runs them (suite python, and those of the converters) is asked. A test that
-takes four times as long as without the change, and ten seconds, has caught it. Two calls with --part 1/2 and 2/2
-and folders of their own share a sample between two cores. --longest S leaves out tests of more seconds: a survivor costs the time of all
-tests, so that a large sample is tried with the short ones first, and its survivors once more with all (--again).
+(`broken`). Python's sources are no program's: the package is tested by the classes of tests/python, each on its own, in an environment
+whose `rill` are the clone's sources (pip fetches numpy, cffi and others for it); a tool by the tests that name it or a converter. A test
+that takes four times as long as without the change, and five seconds, has caught it; seconds are those of processors, so that a busy
+machine changes nothing. Two calls with --part 1/2 and 2/2 and folders of their own share a sample between two cores. --longest S leaves
+out tests of more seconds: a survivor costs the time of all tests, so that a large sample is tried with the short ones first, and its
+survivors once more with all (--again).
 
 After Jia and Harman, An Analysis and Survey of the Development of Mutation Testing, 2011; the operators are the sufficient ones of
 Offutt et al., 1996, and the removal of a statement.
@@ -33,6 +36,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -41,6 +45,8 @@ import tokenize
 
 DEFAULT = ["framework", "domains", "cli", "python", "tools/convert_*.py", "tools/torch_files.py", "tools/marian_binary.py",
            "tools/model_files.py"]
+
+SOON = 6 # tests
 
 Mutant = collections.namedtuple("Mutant", "path line column operator old new")
 
@@ -166,10 +172,29 @@ def digest(path):
         return hashlib.sha256(file.read()).digest()
 
 
+def seconds_of_children():
+    """Of processors, by processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def seconds_of_session(session):
+    """Of processors, by the session's processes so far."""
+    ticks = 0
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        ticks += sum(map(int, fields[11:15])) * (int(fields[3]) == session)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class House:
     """A clone with its build: the programs as they are without a mutant, and the tests with what they depend on."""
 
-    def __init__(self, work):
+    def __init__(self, work, suites, with_python):
         self.source = os.path.abspath(os.path.join(work, "source"))
         self.build = os.path.join(self.source, "build")  # where built programs look for the sources' tools
         head = self.read("git", "rev-parse", "HEAD").strip()
@@ -177,20 +202,64 @@ class House:
             self.run("git", "clone", "--quiet", "--shared", ".", self.source)
         self.run("git", "-C", self.source, "fetch", "--quiet", "origin")
         self.run("git", "-C", self.source, "checkout", "--quiet", "--force", "--detach", head)
-        if not os.path.isdir(self.build):
-            self.run("meson", "setup", self.build, self.source, "-Dbuildtype=plain", "-Doptimization=1",
-                     "-Dtests=enabled", stdout=subprocess.DEVNULL)
+        if with_python and os.path.isdir(self.build) and not os.path.isdir(os.path.join(work, "venv")):
+            sys.exit("mutate: %s was made for sources in C alone: name another folder" % work)
+        if not os.path.isfile(os.path.join(self.build, "build.ninja")):
+            more = self.make_environment(work) if with_python else []
+            self.run("meson", "setup", self.build, self.source, "-Dbuildtype=release",  # as `./dev build`, whose objects ccache has
+                     "-Dtests=enabled", "-Dcuda=disabled", *more, stdout=subprocess.DEVNULL)
         if not self.make():
             sys.exit("mutate: the sources do not build")
         targets = {t["id"]: t["filename"] for t in json.loads(self.read("meson", "introspect", self.build, "--targets"))}
         self.tests = {}
         for test in json.loads(self.read("meson", "introspect", self.build, "--tests")):
-            if not {"rill:lint", "rill:kernels", "rill:headers"} & set(test["suite"]):
+            suite = {name.split(":")[-1] for name in test["suite"]}
+            if test["name"] != "python_package" and (suite & suites if suites else not {"lint", "kernels", "headers"} & suite):
                 test["files"] = sorted({f for d in test["depends"] for f in targets.get(d, []) if os.path.isfile(f)})
+                test["scripts"] = [a for a in test["cmd"] if a.startswith(self.source) and a.endswith((".sh", ".py"))]
                 self.tests[test["name"]] = test
+        if with_python:
+            self.add_python_tests(work)
         self.digests = {}
+        libraries = {f: self.libraries(f) for f in {f for t in self.tests.values() for f in t["files"]}}
+        for test in self.tests.values():
+            test["files"] = sorted({found for f in test["files"] for found in (f, *libraries[f])})
         self.whole = {f: self.digest(f) for t in self.tests.values() for f in t["files"]}
         self.seconds, self.kills = {}, collections.Counter()
+
+    def make_environment(self, work):
+        """An environment for tests of the package, in which `rill` is a folder of links. Returns options for Meson."""
+        environment, package = (os.path.abspath(os.path.join(work, name)) for name in ("venv", "package/rill"))
+        self.run(sys.executable, "-m", "venv", environment)
+        self.run(os.path.join(environment, "bin/python"), "-m", "pip", "--quiet", "install", "numpy>=1.26", "tqdm", "cffi>=1.17",
+                 "ctranslate2>=4.8,<5")
+        os.makedirs(os.path.dirname(package), exist_ok=True)
+        if not os.path.islink(package):
+            os.symlink(os.path.join(self.source, "python/rill"), package)
+        native = os.path.join(work, "native.ini")
+        with open(native, "w", encoding="utf-8") as file:
+            file.write("[binaries]\npython = '%s'\n" % os.path.join(environment, "bin/python"))
+        return ["-Dpython=system", "--native-file", native]
+
+    def add_python_tests(self, work):
+        """A test for each class of tests/python: the file as a whole takes longer than many of them."""
+        native = glob.glob(os.path.join(self.build, "python", "_native*.so"))[0]
+        link = os.path.join(self.source, "python/rill", os.path.basename(native))
+        if not os.path.islink(link):
+            os.symlink(native, link)
+        files = [native, os.path.join(self.build, "rill")]  # whose libraries are those of the extension
+        environment = {"RILL_ROOT": self.source, "RILL_COMMAND": os.path.join(self.build, "rill"),
+                       "PYTHONPATH": os.path.abspath(os.path.join(work, "package")), "PYTHONWARNINGS": "error::ResourceWarning",
+                       "LD_LIBRARY_PATH": ":".join(sorted({os.path.dirname(path) for path in self.libraries(files[1])}))}
+        for path in sorted(glob.glob(os.path.join(self.source, "tests/python/test_*.py"))):
+            with open(path, encoding="utf-8") as file:
+                tree = ast.parse(file.read())
+            for group in (n for n in tree.body if isinstance(n, ast.ClassDef)):
+                if any(isinstance(n, ast.FunctionDef) and n.name.startswith("test") for n in group.body):
+                    name = os.path.basename(path)[:-3] + "." + group.name
+                    self.tests["python " + name] = {
+                        "cmd": [os.path.abspath(os.path.join(work, "venv/bin/python")), "-m", "unittest", "-f", name], "files": files,
+                        "scripts": [path], "workdir": os.path.dirname(path), "env": environment, "suite": ["rill:python"]}
 
     @staticmethod
     def read(*command):
@@ -199,6 +268,12 @@ class House:
     @staticmethod
     def run(*command, **more):
         subprocess.run(command, check=True, **more)
+
+    def libraries(self, program):
+        """The build's shared libraries that a program or a module loads."""
+        told = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+        paths = {os.path.realpath(path) for path in re.findall(r"=> (/\S+)", told)}
+        return sorted(path for path in paths if path.startswith(self.build + "/"))
 
     def digest(self, path):
         """Unchanged files are not read again: ninja leaves their times as they are."""
@@ -213,43 +288,66 @@ class House:
         return subprocess.run(["ninja", "-C", self.build, *wanted], stdout=subprocess.DEVNULL).returncode == 0
 
     def test(self, name, limit):
-        """Whether the test passes (or skips) within so many seconds; its whole process group ends with it."""
+        """Whether the test passes (or skips) within so many seconds of processors, and those it took; its session ends with it."""
         test = self.tests[name]
-        begin = time.monotonic()
-        process = subprocess.Popen(test["cmd"], cwd=test["workdir"] or self.build, env={**os.environ, **test["env"]},
+        begin, before = time.monotonic(), seconds_of_children()
+        # A mutant may have the size and the second of the source before it: bytecode that is kept would pass for it.
+        process = subprocess.Popen(test["cmd"], cwd=test["workdir"] or self.build,
+                                   env={**os.environ, **test["env"], "PYTHONDONTWRITEBYTECODE": "1"},
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    start_new_session=True)
-        try:
-            code = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            code = None
+        code, used = None, 0.0
+        while code is None and used <= limit and time.monotonic() - begin < 30 + 4 * limit:
+            try:
+                code = process.wait(0.3)
+            except subprocess.TimeoutExpired:
+                used = seconds_of_session(process.pid)
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         process.wait()
-        return code in (0, 77), time.monotonic() - begin
+        return code in (0, 77), max(used, seconds_of_children() - before)
 
-    def runs_python(self, name):
-        """Whether the test runs sources in Python that are not its own."""
-        return "rill:python" in self.tests[name]["suite"] or "convert" in name
+    def concerns(self, name, mutant):
+        """Whether the test may notice the mutant: it has programs, or runs sources in Python."""
+        test = self.tests[name]
+        if not mutant.path.endswith(".py"):
+            return bool(test["files"])
+        if mutant.path.startswith("python/"):
+            return "rill:python" in test["suite"]
+        if "text" not in test:
+            test["text"] = "".join(open(path, encoding="utf-8").read() for path in test["scripts"])
+        return "convert" in test["text"] or os.path.basename(mutant.path)[:-3] in test["text"]
 
     def measure(self, longest):
-        """The seconds of each test without a mutant, from an earlier call where there was one."""
+        """The seconds of each test without a mutant, from an earlier call where there was one; negative: more than so many."""
         path = os.path.join(self.build, "seconds.json")
         if os.path.isfile(path):
             with open(path, encoding="utf-8") as file:
                 self.seconds = json.load(file)
-        for name in [n for n in self.tests if n not in self.seconds]:
-            good, self.seconds[name] = self.test(name, 600)
-            if not good and not self.test(name, 600)[0]:
-                sys.exit("mutate: %s fails without a mutant" % name)
-            if not good:
-                print("mutate: %s failed once without a mutant" % name, flush=True)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.seconds, file)
-        self.tests = {n: t for n, t in self.tests.items() if self.seconds[n] <= longest}
+        for name in self.tests:
+            known = self.seconds.get(name, 0)
+            if known > 0 or -known >= longest:
+                continue
+            good, seconds = self.test(name, longest)
+            if not good and seconds <= longest:
+                good, seconds = self.test(name, longest)
+                print("mutate: %s failed without a mutant, %s" % (name, "once" if good else "twice: it is left out"), flush=True)
+            self.seconds[name] = max(seconds, 0.01) if good else -longest if seconds > longest else -1e9
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(self.seconds, file)
+        self.tests = {n: t for n, t in self.tests.items() if 0 < self.seconds[n] <= longest}
         print("mutate: %d tests, %.0f seconds" % (len(self.tests), sum(self.seconds[n] for n in self.tests)), flush=True)
+
+    def promise(self, name, path):
+        """What a second of the test is worth for a mutant of this file: what it caught there, in its folder, and anywhere."""
+        folder = os.path.dirname(path)
+        return (self.kills[name, path] * 4 + self.kills[name, folder] + self.kills[name] / 8 + 0.1) / (self.seconds[name] + 0.1)
+
+    def caught(self, name, path):
+        for place in ((name, path), (name, os.path.dirname(path)), name):
+            self.kills[place] += 1
 
     def judge(self, mutant):
         path = os.path.join(self.source, mutant.path)
@@ -259,17 +357,17 @@ class House:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(apply(text, mutant))
             tried, script = 0, mutant.path.endswith(".py")
-            for name in sorted(self.tests, key=lambda n: -(self.kills[n] + 0.5) / self.seconds[n]):
+            order = sorted((n for n in self.tests if self.concerns(n, mutant)), key=lambda n: -self.promise(n, mutant.path))
+            for i, name in enumerate(order):
                 files = self.tests[name]["files"]
-                if script and not self.runs_python(name):
-                    continue
-                if not self.make(files):
+                # Most mutants are caught soon: after some tests, all that the others need is built at once.
+                if i <= SOON and not self.make(files if i < SOON else sorted({f for n in order[i:] for f in self.tests[n]["files"]})):
                     return "broken", ""
-                if not script and files and all(self.digest(f) == self.whole[f] for f in files):
+                if not script and all(self.digest(f) == self.whole[f] for f in files):
                     continue
-                tried += bool(files) or script
-                if not self.test(name, 4 * self.seconds[name] + 10)[0]:
-                    self.kills[name] += 1
+                tried += 1
+                if not self.test(name, 4 * self.seconds[name] + 5)[0]:
+                    self.caught(name, mutant.path)
                     return "killed", name
             return ("SURVIVED" if tried else "same"), ""
         finally:
@@ -287,6 +385,16 @@ def read_results(path):
     return done
 
 
+def survivors(path, every):
+    """Those of a file of results, where they are now: the same change, in the line that is nearest."""
+    found = {}
+    for cells in read_results(path).values():
+        alike = [m for m in every if (m.path, m.operator, m.old, m.new) == (cells[0], *cells[3:6])] if cells[6] == "SURVIVED" else []
+        for mutant in sorted(alike, key=lambda m: (abs(m.line - int(cells[1])), abs(m.column - int(cells[2]))))[:1]:
+            found[key(mutant)] = mutant
+    return list(found.values())
+
+
 def key(mutant):
     return (mutant.path, str(mutant.line), str(mutant.column), mutant.operator)
 
@@ -299,6 +407,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--part", default="1/1", metavar="I/N")
     parser.add_argument("--longest", type=float, default=600, metavar="S")
+    parser.add_argument("--suites", default="", metavar="NAME,...")
     parser.add_argument("--results", default="mutants.tsv")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--again", metavar="FILE")
@@ -316,19 +425,20 @@ def main():
         return
     if args.work is None:
         parser.error("--work FOLDER: where the clone and its build go")
+    if args.again:
+        if os.path.abspath(args.again) == os.path.abspath(args.results):
+            parser.error("--results: another file than that of --again")
+        every = survivors(args.again, every)
     random.Random(args.seed).shuffle(every)
     part, parts = map(int, args.part.split("/"))
     every = every[part - 1::parts]
     done = read_results(args.results)
-    if args.again:
-        wanted = {(c[0], c[3], c[4], c[5]) for c in read_results(args.again).values() if c[6] == "SURVIVED"}
-        every = [m for m in every if (m.path, m.operator, m.old, m.new) in wanted]
-        done = {}
-    house = House(args.work)
+    house = House(args.work, set(filter(None, args.suites.split(","))), any(m.path.endswith(".py") for m in every))
     house.measure(args.longest)
     counts = collections.Counter(c[6] for c in done.values())
     for cells in done.values():
-        house.kills[cells[7]] += cells[6] == "killed"
+        if cells[6] == "killed":
+            house.caught(cells[7], cells[0])
     with open(args.results, "a", encoding="utf-8") as out:
         for mutant in every:
             if (counts["killed"] + counts["SURVIVED"]) * parts >= args.sample:

@@ -21,6 +21,16 @@ json 6 inputs b.json; json greedy methods.0.method b.json; json 1 methods.0.run.
 json 100.0 methods.3.exact_percent b.json; json 100.0 methods.3.oracle_percent b.json
 json true methods.3.identical b.json; json top methods.1.run.options.finish b.json
 json '["absolute:10"]' methods.3.run.options.heuristics b.json
+# The median is one of an odd number of times, and the mean of the two in the middle otherwise.
+for repeat in 1 2 3 4; do
+  bench -i six --repeat $repeat -q --methods greedy,fixed --json b.json
+  for i in 0 1; do
+    "$check_json" b.json methods.$i.seconds_median >found
+    middle=$("$check_json" b.json methods.$i.seconds | tr -d '[] ' | tr ',' '\n' | sort -g |
+      awk '{ t[NR] = $1 } END { print NR % 2 ? t[(NR + 1) / 2] : (t[NR / 2] + t[NR / 2 + 1]) / 2 }')
+    verdict "$(good awk -v m="$middle" '{ exit ($1 - m) ^ 2 > 1e-16 || m <= 0 }' found)" "the median of $repeat is $middle, not $(cat found)"
+  done
+done
 
 bench -i six --repeat 1 -q --methods fixed,fixed-stream,fixed:finish=shrink --json b.json
 exits 0; verdict "$(good [ "$(letters fixed fixed-stream fixed:finish=shrink)" = aab ])" "schedules change nothing, finish does"
@@ -116,6 +126,8 @@ bench -i six --refs refs --json ./refs
 exits 1; says "./refs: --refs and --json are the same file"; same refs kept_refs
 bench -i six --repeat 1 -q --json -
 exits 0; silent; cp out b.json; has_json b.json methods.3.run; verdict "$(good [ "$(head -c 1 out)" = "{" ])" "JSON instead of the table"
+feed six "$rill" bench -m "$tiny" -i - --repeat 1 -q --methods greedy --json -
+exits 0; silent; cp out b.json; json 6 inputs b.json
 bench -i six --json - --plot -
 exits 1; says "standard output"; prints_nothing
 bench --tsv six.tsv

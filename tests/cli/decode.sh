@@ -8,11 +8,14 @@ decode() { feed six "$rill" decode -m "$tiny" "$@"; }
 
 # --- results and summary
 decode
-exits 0; lines 6; says "6 inputs in "; says "/s"; says_not "timesteps"; says_not "states"
+exits 0; lines 6; says "6 inputs in "; says "/s"; says_not "timesteps"; says_not "states"; took
 verdict "$(good [ "$(wc -l <err)" = 1 ])" "the summary is one line"
 cp out plain
 decode --verbose
 exits 0; same out plain; says "6 inputs in "; says "timesteps"; says "exp/step"; says "states peak"; says "seconds: encode"
+per=$(decode --quiet --stats - -o /dev/null; awk '/"timesteps"/ { t = $2 + 0 } /"expansions"/ { e = $2 + 0 } END { printf "%.1f", e / t }' out)
+decode --verbose
+says " expansions, $per exp/step"
 decode --verbose --quiet
 exits 0; says_not "timesteps"
 decode --quiet

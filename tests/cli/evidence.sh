@@ -109,11 +109,12 @@ no list
 3 ||| a2 ||| -1
 5.0 ||| a2 ||| -1
 END
+printf '6 ||| a2 ||| -1.%070d\n6 ||| a2 ||| \n' 0 >>wrong
 run "$rill" evidence wrong -m "$tiny" -o some
 exits 2; prints_nothing
 says 'line 2: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is left out'
 says "line 3: "; says "line 4: "; says "line 5: "; says "line 6: the id is smaller"; says "line 9: the id is smaller"
-says 'line 10: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is left out'
+for line in 10 11 12; do says "line $line: expected \"ID ||| OUTPUT ||| ... ||| SCORE\": the line is left out"; done
 says "\"ID ||| OUTPUT ||| ... ||| SCORE\": the line is left out"
 head -5 in >five
 feed five "$rill" decode "${search[@]}" --lmbr some

@@ -66,6 +66,8 @@ json() {
   value=$("$check_json" "$3" "$2" 2>&1) || value="(no JSON) $value"
   verdict "$(good [ "$value" = "$1" ])" "$3: $2 should be $1, not $value"
 }
+# The summary's seconds are those of the run: a few.
+took() { verdict "$(good awk '/ in [0-9.]+ s, / { sub(/.* in /, ""); n++; bad += $1 + 0 > 300 } END { exit n != 1 || bad }' err)" "a few seconds"; }
 has_json() { # has_json FILE PATH...
   verdict "$(good quietly "$check_json" "$@")" "JSON of $1 should have what was asked for: $*"
 }

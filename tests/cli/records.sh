@@ -171,7 +171,7 @@ cat >elsewhere <<'JSON'
 {"text": "w3", "rill": {"kk": 1, "length_penalty": 1}}
 {"text": "w3", "options": {"max_lenght": 2}}
 {"text": "w3", "rill": {"A": "yes"}, "id": 4}
-{"text": "w3", "n_best": 2, "k": 1}
+{"id": 6, "text": "w3", "n_best": 2, "k": 1}
 {"text": "w3", "n_best": 2, "k": 1}
 {"text": "w3", "n_best": 2, "settings": {"kk": 1}}
 {"text": "w3", "deadline": 1}

@@ -40,7 +40,7 @@ cp out list
 cut -d'|' -f4 list | sed 's/^ //; s/ $//' >texts
 paste lines texts >both
 feed both "$rill" score -m "$examples/de-en"
-exits 0; says "24 outputs in "; same list out
+exits 0; says "24 outputs in "; took; same list out
 run "$rill" score -q -m "$examples/de-en" -i lines --outputs texts
 exits 0; silent; same list out
 
@@ -76,6 +76,10 @@ printf 'show flights\nshow flights\nshow flights\nshow flights\n' >lines
 printf '( \n( \n' >text
 run "$rill" score -m "$examples/atis" -i lines --outputs text -q
 says "warning: 2 of 4 inputs have no output that could be scored"
+head -n 1 lines >alone
+printf '1 ||| ( ||| 1\n' >list
+run "$rill" score -m "$examples/atis" -i alone --outputs list -q
+says "warning: 1 of 1 inputs have no output that could be scored"
 : >text
 run "$rill" score -m "$examples/atis" -i lines --outputs text -q
 exits 0; says "warning: 4 of 4 inputs have no output that could be scored"; prints_nothing

@@ -200,6 +200,7 @@ fi
 # --- lists
 run "$rill" list
 exits 0; silent; prints "domains"; prints "semparse"; prints "var-stream"; prints "absolute:"; prints "least-advanced"
+verdict "$(good awk 'match($0, /[^ ]   *[^ ]/) && RSTART + RLENGTH != 30 { bad = 1 } END { exit bad }' out)" "what names mean begins in one column"
 run "$rill" list methods
 exits 0; prints "stream-all"; verdict "$(good [ "$(grep -c heuristics out)" = 0 ])" "only methods were asked for"
 run "$rill" list heuristics
@@ -280,6 +281,7 @@ refused 'unknown option --check: `rill check` checks heuristics, scorers and sch
 refused '--beam-size 3 differs from --num-samples 5, the number of samples' -k 3 --num-samples 5
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best -b 12
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best -k 5
+refused 'option --beam-size needs a value: --beam-size K' --beam-size --quiet
 refused 'option --normalize needs a value: --normalize A (in Marian alone it means 1)' --normalize
 refused 'option --lenpen needs a value: --lenpen A' --lenpen
 refused 'the value of --alignment follows "=": write --alignment=hard' --alignment hard

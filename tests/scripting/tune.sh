@@ -49,6 +49,10 @@ awk '$7 {print $4, $6}' marked | sort -u -k2,2n >expected
 same listed expected
 verdict "$(good [ "$(awk '{n += NR > 0} /and [0-9]+ alike/ {for (i = 1; i <= NF; i++) if ($i == "and") n += $(i + 1)} END {print n}' \
   <(awk '/^Pareto front/ {on = 1} on && /^ *[0-9]/' out))" = "$(grep -c ' 1$' marked)" ])" "all marked points are listed or counted"
+# Each parameter's values end below its name.
+verdict "$(good awk '!NF { part++ } part == 1 && /exact%/ { for (i = 1; i <= 3; i++) { at[i] = index($0, " " $i " ") + length($i); n++ } }
+  part == 1 && NF && !/exact%/ { for (i in at) bad += substr($0, at[i], 2) !~ /[0-9] / } END { exit n != 3 || bad }' <(sed 's/^/ /' out))" \
+  "the table has columns"
 tune --metric oracle
 exits 0; prints "(oracle)"
 check_front 3 5

@@ -1,0 +1,94 @@
+"""What torch.save writes, without torch: for tests of the converters."""
+
+from __future__ import annotations
+
+import collections
+import io
+import pathlib
+import pickle
+import struct
+import sys
+import zipfile
+from typing import Any
+
+import numpy as np
+
+_NAMES: dict[Any, bytes] = {}
+
+
+def named(module: str, name: str) -> type:
+    """A class that is pickled as one of a package that is not here."""
+    made = type(name, (), {})
+    _NAMES[made] = f"{module}\n{name}\n".encode()
+    return made
+
+
+_REBUILD = named("torch._utils", "_rebuild_tensor_v2")
+_STORAGES = {
+    kind: named("torch", name + "Storage")
+    for kind, name in {"f4": "Float", "f8": "Double", "f2": "Half", "u2": "BFloat16", "i8": "Long", "i4": "Int"}.items()
+}
+
+
+class _Storage:
+    def __init__(self, key: str, array: np.ndarray[Any, Any]) -> None:
+        self.key, self.array = key, array
+
+
+class _Pickler(pickle._Pickler):  # type: ignore[name-defined,misc]
+    """Arrays become tensors: views of their base, if they have one. Numbers of type u2 are bfloat16."""
+
+    def __init__(self, file: Any, has_views: bool) -> None:
+        super().__init__(file, 2)
+        self.storages: dict[int, _Storage] = {}
+        self.end = (None,) if has_views else ()
+
+    def persistent_id(self, value: Any) -> Any:
+        if not isinstance(value, _Storage):
+            return None
+        return ("storage", _STORAGES[value.array.dtype.str[1:]], value.key, "cpu", value.array.size, *self.end)
+
+    def reducer_override(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return NotImplemented
+        base = value if value.base is None else value.base
+        storage = self.storages.setdefault(id(base), _Storage(str(len(self.storages)), base))
+        offset = (value.ctypes.data - base.ctypes.data) // value.itemsize
+        stride = tuple(n // value.itemsize for n in value.strides)
+        return _REBUILD, (storage, offset, value.shape, stride, False, collections.OrderedDict())
+
+    def save_global(self, value: Any, name: Any = None) -> None:
+        if value in _NAMES:
+            self.write(pickle.GLOBAL + _NAMES[value])
+            self.memoize(value)
+        else:
+            super().save_global(value, name)
+
+    dispatch = {**pickle._Pickler.dispatch, type: save_global}  # type: ignore[attr-defined]
+
+
+def save(path: pathlib.Path, value: Any, zipped: bool = True, order: str = "little") -> None:
+    """Write the value as torch.save does, or did before version 1.6: one behind the other. order: that of the arrays' bytes."""
+    data = io.BytesIO()
+    pickler = _Pickler(data, not zipped)
+    pickler.dump(value)
+    storages = pickler.storages.values()
+    if zipped:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("archive/data.pkl", data.getvalue())
+            archive.writestr("archive/byteorder", order)
+            for storage in storages:
+                archive.writestr(f"archive/data/{storage.key}", storage.array.tobytes())
+        return
+    sizes = {"protocol_version": 1001, "little_endian": order == "little", "type_sizes": {"short": 2, "int": 4, "long": 4}}
+    with open(path, "wb") as file:
+        for part in (0x1950A86A20F9469CFC6C, 1001, sizes):
+            pickle.dump(part, file, 2)
+        file.write(data.getvalue())
+        pickle.dump([storage.key for storage in storages], file, 2)
+        for storage in storages:
+            file.write(struct.pack("<q", storage.array.size) + storage.array.tobytes())
+
+
+if sys.byteorder != "little":
+    raise ImportError("the arrays of these tests are written in the order of a little-endian machine")
