@@ -10,7 +10,7 @@
 
 RILL_C_BEGIN
 
-/* Bytes that structs reserve for a member of type rill_settings, so that it can grow without moving later members. */
+/* Bytes reserved for a rill_settings inside other structs: it may grow without moving the members after it. */
 enum { RILL_SETTINGS_SPACE = 1024 };
 
 /* Values of settings (docs/search.md). 0 stands for the default of the method or preset, else for rill's default, the value 1. */
