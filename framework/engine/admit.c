@@ -282,7 +282,7 @@ static int flush_in_progress(rill_engine *e)
 }
 
 /* *admit: inputs to admit now, as many as fit in the memory limit. *ahead: inputs to encode for later. If nothing is in flight, the
- * scheduler cannot refuse all inputs. */
+ * scheduler's refusal is ignored. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e, &e->running);
@@ -301,8 +301,8 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes (state ids) for all admitted items at once, so that the domain copies its state tables less often. Estimate: about two
- * nodes per item; the budget at most doubles that. A function that sets the budget adds nothing, because its values are unknown. */
+/* Reserve nodes (state ids) for all admitted items at once, so that the domain seldom copies its state tables. Estimate: two nodes per
+ * item; the budget at most doubles that. A budget function's values are unknown and not counted. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;

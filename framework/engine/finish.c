@@ -1,6 +1,4 @@
-/* Makes the result of an input whose search has stopped: the n best outputs by final score, with ties in the order in which they were
- * found.
- *
+/* Makes the result of an input whose search has stopped: the n best outputs by final score. Equal scores keep the order of discovery.
  * Sections: freeing · results. */
 #include <math.h>
 #include <stdio.h>
@@ -109,8 +107,7 @@ static rill_finish_reason finish_reason(const item *it, const item_output *outpu
     return it->timed_out ? RILL_FINISH_REASON_TIMEOUT : RILL_FINISH_REASON_HEURISTIC;
 }
 
-/* Append output number `index`, unless it is a duplicate under the setting `distinct`. Pointers are set later, when the record's buffers no
- * longer move. */
+/* Append output number `index`, unless the setting `distinct` makes it a duplicate. Pointers are set later, when buffers no longer move. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, result_record *record, int32_t *n_outputs,
                               size_t *n_actions)
 {
@@ -142,7 +139,7 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, resul
     return RILL_OK;
 }
 
-/* Reserve memory for the actions of the first n outputs, and for texts of an estimated size, so that the buffers seldom grow later. */
+/* Reserve memory for the actions of the first n outputs and for their texts, whose size is estimated. */
 static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, result_record *record)
 {
     enum { BYTES_PER_ACTION = 6 };
