@@ -1,11 +1,11 @@
 /* Calls a run's scorers: begin() when an input is encoded, score() for the rows of a timestep, found() for an item's outputs, done() when
  * the input leaves.
  *
- * score() is called once per sequence of adjacent rows whose items share an instance. With the setting `check` each item's rows are scored
- * alone too, and must get the same modifiers.
+ * score() is called once for adjacent rows whose items share an instance. With the setting `check` each item's rows are also scored alone,
+ * and must get the same modifiers.
  *
  * found() may request that an input is decoded again; the item then restarts from its encoded input. The new search depends only on the
- * input and the scorers' data for it, so the schedule does not change the result.
+ * input and the scorers' data for it, never on the schedule.
  *
  * Sections: scorers' states · the calls for rows · checking · inputs and outputs. */
 #include <math.h>
@@ -47,8 +47,8 @@ static char *node_state(const scorer_states *s, const chain *c, const chain_link
     return s->node_states + (size_t)node * c->state_bytes + link->state_offset;
 }
 
-/* Copy a scorer's states of the parents of rows [first, first + n) to row_states; a row without parent gets zeros. Returns
- * row_states, or NULL if the scorer has no state. */
+/* Copy the scorer states of the parents of rows [first, first + n) to row_states; zeros for a row without parent. Returns row_states, or
+ * NULL if the scorer has no state. */
 static void *gather_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                            int32_t first, int32_t n)
 {
@@ -167,8 +167,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* If a request set the failed scorer's arguments, fail only the items that also fail alone. Returns RILL_AGAIN if items failed: all scorers
- * must then be called again. */
+/* A scorer has failed. If a request set its arguments, fail only the items that also fail alone. Returns RILL_AGAIN if items failed: all
+ * scorers must be called again. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -215,8 +215,8 @@ static const char *banks_conflict(const item *it)
     return NULL;
 }
 
-/* Fail the items whose rows have different numbers of constraint banks, or whose settings do not allow them. Returns RILL_AGAIN if items
- * have failed. */
+/* Fail items whose rows differ in the number of constraint banks, or whose settings do not allow banks. Returns RILL_AGAIN if items have
+ * failed. */
 static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
 {
     rill_status outcome = RILL_OK;

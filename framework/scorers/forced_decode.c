@@ -1,4 +1,4 @@
-/* Forced decoding: the beam may take only the path of a given output, which gets the score that a search would give it.
+/* Forced decoding: the beam follows a given output, which gets the score that a search would give it.
  *
  *   given:text TEXT   the output is the actions of TEXT and the end action
  *   given:ids 5 7 2   the output is these actions; an end action is listed too

@@ -3,7 +3,7 @@
  *
  * An input's evidence is a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1
  * to 4, that it completes. Every action, the end action included, also gains theta_0. The paper multiplies log-probabilities by lambda.
- * Here the thetas are divided by lambda, which keeps scores in the model's unit and their order.
+ * Here the thetas are divided by lambda instead: the order is the same, and scores stay log-probabilities.
  *
  * For each m the extensions of a row's last m - 1 actions are one range of the table (ngrams.h). The four ranges are merged, so the work is
  * proportional to the n-grams found.
@@ -246,7 +246,7 @@ static rill_status create(const rill_scorer *table, rill_context *ctx, const cha
 
 /* --- scoring ---------------------------------------------------------------------------------------------------------- */
 
-/* Write the row's last actions of the current phase, at most 3, right-aligned to out[0, 3), oldest first. Returns their number. */
+/* Write the row's last actions of the current phase to out[0, 3), oldest first, right-aligned. Returns their number, at most 3. */
 static int32_t get_last_actions(const rill_scorer_rows *rows, int32_t row, int32_t phases, int32_t *out)
 {
     int32_t n = 0, back = phases;
