@@ -1,7 +1,7 @@
-/* int8_pairs.h: the tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla). One
- * instruction adds the products of two rows, eight k and two columns to four sums.
+/* int8_pairs.h: the tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla).
  *
- * The sums of a pair of rows share registers until they are stored. An odd last row is computed twice. */
+ * One instruction multiplies two rows by two columns over eight k, and adds to four sums. A pair of rows shares registers for its sums
+ * until they are stored. An odd last row is computed twice. */
 #ifndef RILL_KERNELS_INT8_PAIRS_H
 #define RILL_KERNELS_INT8_PAIRS_H
 

@@ -245,8 +245,8 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
     return handle;
 }
 
-/* Begin a part of a graph with rows of the index space `parent`. *b is for checks outside operations; messages name
- * `what`. Returns 0 if the graph or the space does not exist. */
+/* Begin a part of a graph with rows of the index space `parent`. *b serves checks outside operations; messages name `what`. Returns 0 if
+ * the graph or the space does not exist. */
 static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
                       const char *what)
 {
@@ -335,8 +335,7 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
 
 /* --- memory of tensors -------------------------------------------------------------------------------------------- */
 
-/* Find the buffer for a tensor: among the buffers that are free when the tensor is first written, the one that needs to
- * grow least. */
+/* Find the buffer for a tensor: of those free when the tensor is first written, the one that must grow least. */
 static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
 {
     dev_buffer *best = NULL;

@@ -256,8 +256,8 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 
 /* ---- narrow heads: softmax --------------------------------------------------------------------------------------------- */
 
-/* Replace scores by exponentials. Returns 1 / sum of each head, broadcast over its four lanes. The context is scaled
- * at its end, so that nothing waits for the division. */
+/* Replace scores by exponentials. Returns 1 / sum of each head, broadcast over its four lanes. Scaling the context at the end hides the
+ * latency of the division. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;

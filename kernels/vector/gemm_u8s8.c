@@ -90,8 +90,8 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* C = start + float(sum) * (row scale * column scale). A loop of its own keeps the sums in registers. Row fields are
- * copied to locals, since stores may alias them. */
+/* C = start + float(sum) * (row scale * column scale). This separate loop keeps the sums in registers. Row fields are copied to locals,
+ * because stores may alias them. */
 RILL_INLINE void store_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
                                const int adds)
 {
@@ -250,7 +250,7 @@ void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool)
     }
 }
 
-/* An instruction set that adds only an int8 GEMM: other weight types use the GEMM of the instruction set that it extends. */
+/* An instruction set that adds only an int8 GEMM uses the set below for other weight types. */
 #if defined(RILL_SET_BELOW)
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
 {

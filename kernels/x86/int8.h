@@ -1,7 +1,6 @@
 /* int8.h: the int8 primitives of vector/gemm_u8s8.c in AVX-512 VNNI and in AVX2.
- *
- * VNNI: rows are bytes offset by 128, since vpdpbusd needs one unsigned operand. AVX2: rows and weights have 16 bits,
- * and vpmaddwd adds pairs of products exactly; vpmaddubsw would saturate. */
+ * VNNI: rows are bytes offset by 128, because vpdpbusd needs one unsigned operand. AVX2: rows and weights have 16 bits, and vpmaddwd
+ * adds pairs of products exactly; vpmaddubsw would saturate. */
 #ifndef RILL_KERNELS_X86_INT8_H
 #define RILL_KERNELS_X86_INT8_H
 
