@@ -1,5 +1,5 @@
-/* Registers everything that is built into librill: the engine's heuristics, scorers and schedulers, then the built-in
- * domains (model types). To add a domain, add one include and one line here. */
+/* Registers everything built into librill: the engine's heuristics, scorers and schedulers, then the built-in domains (model types).
+ * To add a domain, add one include and one line here. */
 #include "rill/registry.h"
 
 #include "mt.h"

@@ -272,8 +272,8 @@ static int find_matching_file(const char *directory, const char *pattern, char *
     return found;
 }
 
-/* A directory matches a row if it has a file for `pattern` and, unless NULL, one for `beside`. The first match
- * counts. {folder} and {file} stand for paths. */
+/* A directory matches a row if it has a file for `pattern` and, unless NULL, one for `beside`. The first match counts. Advice: {folder}
+ * and {file} stand for paths. */
 static const struct {
     const char *pattern, *beside, *advice;
 } foreign_files[] = {
@@ -350,8 +350,8 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* Without search options in config.json, the domain derives them from its own files. Fails with RILL_ERR_IO or
- * RILL_ERR_MEMORY, because other options would change outputs without notice. Other errors are ignored. */
+/* Without search options in config.json, the domain derives them from its own files. RILL_ERR_IO and RILL_ERR_MEMORY are returned: other
+ * options would change outputs without notice. Other errors are ignored. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);

@@ -1,9 +1,9 @@
-/* Reads config.json of a translation model: sizes and options.
+/* Reads config.json of a translation model: sizes and options. Keys and defaults are those of transformers' configuration and modeling
+ * files.
  *
- * Source of keys and defaults: transformers' configuration and modeling files of each type. A key that changes the
- * arithmetic is supported or an error. Keys of dropout, training and sampling are ignored.
- * Sections: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · entry
- * point. */
+ * A key that changes the arithmetic is supported or an error. Keys of dropout, training and sampling are ignored.
+ *
+ * Sections: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · entry point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static const mt_family mt_families[] = {
     {0},
 };
 
-/* transformers does not limit computed or relative positions. Time is quadratic in the input length, so rill allows
- * POSITIONS_FACTOR times the configured number. */
+/* Limits on positions, because time is quadratic in the input length: POSITIONS_FACTOR times the configured number. transformers does
+ * not limit computed or relative positions. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
@@ -229,8 +229,7 @@ static rill_status read_feed_forward(mt_net *net, const rill_config *config)
     return read_activation(config, key, name + (is_gated ? sizeof gated - 1 : 0), &net->settings.activation);
 }
 
-/* T5 and UMT5 scale the input of the output layer by D^-0.5, unless tie_word_embeddings is false, as in T5 1.1. mT5 never
- * does. */
+/* Read the scale of the output layer's input: D^-0.5 for T5 and UMT5, unless tie_word_embeddings is false (T5 1.1). mT5 has none. */
 static rill_status read_output_scale(mt_net *net, const rill_config *config)
 {
     int tied, scaled;

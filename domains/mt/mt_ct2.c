@@ -1,7 +1,8 @@
 /* CTranslate2 model directories: a transformer's settings from model.bin's variables.
  *
- * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for names, CTranslate2's layers for defaults.
- * An unsupported scalar variable is an error.
+ * Names are those of ctranslate2/specs/transformer_spec.py and attention_spec.py, defaults those of CTranslate2's layers. An unsupported
+ * scalar variable is an error.
+ *
  * Sections: numbers · encoder or decoder · encoder and decoder · the directory. */
 #include <math.h>
 #include <stdarg.h>
@@ -16,8 +17,7 @@
 
 static const char MODEL_FILE[] = "model.bin";
 
-/* Properties of all models of this format. All other settings come from variables of model.bin, and encoder and decoder
- * may differ only in sizes. */
+/* Properties of all models of this format. Everything else comes from variables of model.bin; encoder and decoder differ only in sizes. */
 static const mt_family ct2_family = {.model_type = "ctranslate2",
                                      .title = "CTranslate2 folder's",
                                      .layout = MT_LAYOUT_BART,
@@ -312,8 +312,8 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
                     "expected one over the root of the width after a last norm, found %g", scale);
 }
 
-/* If the decoder starts from a zero vector, a start token with a zero row follows the other target tokens. It is
- * outside the softmax and never output. */
+/* If the decoder starts from a zero vector, the start token has a zero row after the other target tokens. The softmax excludes it, so it
+ * is never output. */
 static rill_status read_tables(const ct2_model *r)
 {
     seq_net *s = &r->net->seq;

@@ -1,10 +1,11 @@
 /* Adds a transformer's operations to the graphs that ../seq2seq builds.
  *
- * Self-attention reads the tokens of the same input in the encoder, and the nodes on the path to the root in the
- * decoder. An SSRU or average attention replaces the decoder's self-attention and reads the parent's state.
- * A block is post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)).
- * Rows of sinusoids and of mean_weights are computed on first use: a model may allow a million positions, of which
- * few are used.
+ * Self-attention reads the input's tokens in the encoder, and the nodes on the path to the root in the decoder. An SSRU or average
+ * attention may replace the decoder's self-attention; it reads the parent's state. A block is post-norm, x = norm(x + block(x)), or
+ * pre-norm, x = x + block(norm(x)).
+ *
+ * Rows of sinusoids and of mean_weights are computed on first use: a model may allow a million positions, of which few are used.
+ *
  * Sections: operations · blocks · recurrent blocks · encode · step and alignments · tables · positions. */
 #include <math.h>
 
@@ -250,8 +251,8 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Cross-attention keys and values do not depend on the hypothesis. The encoder computes them once per input token
- * and stores them in the input's slot. */
+/* Cross-attention keys and values, which do not depend on the hypothesis. The encoder computes them once per input token, into the
+ * input's slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
 {
     const rill_attend own = {.own_units = 1, .keys = rill_view_value(p->key_value)};

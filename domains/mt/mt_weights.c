@@ -1,18 +1,14 @@
-/* Loads a transformer's tensors.
- *
- * Tensors have the names and shapes of transformers, BART's or T5's. Tied embeddings may have any of their names.
+/* Loads a transformer's tensors, with the names and shapes of transformers, BART's or T5's. Tied embeddings may have any of their names.
  * Unknown tensors are errors.
- * The model's arena holds data for the model's lifetime. A second arena holds temporary data until a matrix is
- * packed, so peak memory is the packed model and its largest fp32 matrix. The output layer, often the largest, is
- * packed first.
  *
- * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. Half of a direction's
- * buckets are exact distances. The others are logarithmic ranges up to the maximum distance; larger distances use
- * the last bucket. Encoders use half of the buckets for each direction; decoders use all for earlier positions.
- * Invariant: buckets equal those of transformers, which computes the logarithm in fp32.
+ * The model's arena holds data for the model's lifetime, a second arena temporary data until a matrix is packed. Peak memory is thus the
+ * packed model and its largest fp32 matrix. The output layer, often the largest, is packed first.
  *
- * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · entry
- * point. */
+ * Relative position bias (Raffel et al. 2020, appendix; transformers' modeling_t5.py): half of a direction's buckets are exact distances,
+ * the others logarithmic ranges up to the maximum distance; larger distances use the last bucket. Encoders use half of the buckets for each
+ * direction; decoders use all for earlier positions. Invariant: buckets equal those of transformers, which computes the logarithm in fp32.
+ *
+ * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · entry point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,8 +86,7 @@ typedef struct loader {
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
 
-/* Returns 1 if the projections have biases. Where biases are optional, the bias of one projection in the file
- * suffices: the others get zeros. */
+/* Returns 1 if the projections have biases. If biases are optional, one projection's bias in the file suffices; the others are zeros. */
 static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
 {
     char full[FULL_NAME_BYTES];
@@ -373,9 +368,8 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     return RILL_OK;
 }
 
-/* Choose the tensors of the embeddings and the output layer by config.json. For untied tables transformers 5 also
- * stores an unused `shared`. Old FSMT files have no output layer: it is the decoder's embedding, whatever
- * config.json says. */
+/* Choose the tensors of the embeddings and the output layer by config.json. transformers 5 also stores `shared` for untied tables, where
+ * it is unused. Old FSMT files have no output layer: it is the decoder's embedding, whatever config.json says. */
 static rill_status resolve_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;

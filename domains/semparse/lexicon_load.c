@@ -1,9 +1,9 @@
 /* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer.
  *
- * A line that the reader does not understand is an error that says what to write instead. Types are declared before use.
+ * An unknown line is an error that says what to write instead. Types are declared before use.
  *
- * An entry may list heads and tails: words before and after the surface. The trie gets a path for each combination of one head or none
- * with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements compulsory.
+ * An entry may list heads and tails: words before and after the surface. The trie gets a path for each combination with at most one head
+ * and one tail ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements compulsory.
  * Invariant: after a line succeeded, every index made from it is in range. After a failure the lexicon can only be closed.
  *
  *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
@@ -306,7 +306,8 @@ static rill_status add_elements(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Return 1 if a left context may not contain this class: it is compared with rewritten words, where numbers are no longer typed. */
+/* Return 1 if a left context may not contain this class: left contexts are compared with rewritten words, whose numbers have no type any
+ * more. */
 static int is_no_left_class(rill__pattern_class kind)
 {
     return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__ANY && kind != RILL__START;

@@ -1,9 +1,11 @@
 /* Sorts the children of `and` and `or` in a logical form, without recursion.
  *
- * One pass keeps a stack of open brackets, and a stack of each bracket's children, as spans of tokens. When a bracket closes, each child
- * is already sorted inside. If the first token is `and` or `or`, the children are sorted. The bracketed form then becomes a child of the
- * enclosing bracket.
- * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the token before the current token.
+ * One pass keeps a stack of open brackets, and each bracket's children as spans of tokens. When a bracket closes, its children are sorted
+ * inside already. If its first token is `and` or `or`, they are sorted among each other. The bracket then becomes a child of the enclosing
+ * one.
+ *
+ * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the token before the current one.
+ *
  * Sections: tokens, order, one node, whole form. */
 #include <stdlib.h>
 #include <string.h>

@@ -58,8 +58,8 @@ static uint32_t normal_character(uint32_t c)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* Return the number of a word in the lexicon, or RILL__NONE. Longer texts are not looked up: a chunk of many brackets must not take
- * quadratic time. */
+/* Return the number of a word in the lexicon, or RILL__NONE. Texts longer than any word are not looked up: a chunk of many brackets
+ * would take quadratic time. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
@@ -81,8 +81,8 @@ static uint32_t base_letter(uint32_t c)
     return (uint32_t)letters[c - 0xe0];
 }
 
-/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's length. The model may
- * know other words with diacritics. */
+/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's length. Other words
+ * stay, because the model may know them. */
 static size_t drop_diacritics(const rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset, bare[RILL__MAX_WORD_BYTES];

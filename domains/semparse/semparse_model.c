@@ -148,8 +148,8 @@ static int has_placeholders(const semparse *s)
     return 0;
 }
 
-/* Load the lexicon, if any. Without it nothing replaces names by placeholders, so warn if the vocabularies have placeholders and inputs
- * are raw text. */
+/* Load the lexicon, if any. Without one, warn if the vocabularies have placeholders and inputs are raw text: nothing replaces names
+ * then. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;

@@ -1,8 +1,8 @@
 /* Alignments: how much each action of an output attends to each token of its input.
  *
- * The weights are cross-attention in the state from which the action was chosen: of a head trained for alignment, else the mean over the
- * heads of the last decoder layer. Decoding stores no alignments: an output is run through the decoder once more, over its KV cache. An
- * ensemble uses its first model. The output formats are marian-decoder's.
+ * The weights are the cross-attention of the state from which the action was chosen: of a head trained for alignment, else the mean over
+ * the heads of the last decoder layer. Decoding stores no alignments: an output runs through the decoder once more, over its KV cache. An
+ * ensemble uses its first model. Output formats are marian-decoder's.
  *
  * Sections: formats · attention of an output · writing · the field. */
 #include <string.h>

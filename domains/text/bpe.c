@@ -4,8 +4,8 @@
  * lowest rank, from left to right. Pairs that arise in a round wait for the next round. A heap orders the word's
  * known pairs by rank and position.
  * Invariant: symbols form a doubly linked list, each at the index of its first character. `next` of the last symbol
- * is the number of characters. A heap pair is stale if its offsets differ from those of its symbols: one has been
- * merged.
+ * is the number of characters. A pair in the heap is stale if one of its symbols has been merged: their offsets then differ from the
+ * pair's.
  *
  * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the segmentation with the highest sum of token
  * scores. Of equal sums the first wins, as in the tokenizers library: positions from left to right, tokens from

@@ -192,8 +192,8 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* A full stop before a lower-case word ends no sentence. A number that starts the text is a list item and keeps the
- * stop. A single letter that ends the text is no initial ("vitamin C."). */
+/* Returns 1 if the word keeps its full stop: an abbreviation, a word before a lower-case one, or a number that starts the text (a list
+ * item). A single letter that ends the text is no initial ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);

@@ -88,7 +88,7 @@ static rill_status apply_strip(const rill_normalizer *t, const char *text, size_
     size_t from = 0, n;
     while (t->strip_left && (n = rill_white_space_length(text + from, length - from)) > 0) from += n;
     while (t->strip_right && length > from) {
-        /* a character map may leave bytes that are no character: a space is cut off only if nothing is between it and the end */
+        /* cut a space off only at the very end: a character map may leave bytes after it that are no character */
         const size_t last = from + rill_utf8_prev(text + from, length - from);
         if (rill_white_space_length(text + last, length - last) != length - last) break;
         length = last;
@@ -245,8 +245,8 @@ size_t rill_byte_word(const char *text, size_t length)
 
 /* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
 
-/* Number of bytes, at least 1, that one U+FFFD replaces: those that begin a well-formed character and lack the rest.
- * From the third byte on, any continuation byte completes it. */
+/* Number of bytes, at least 1, that one U+FFFD replaces: the start of a well-formed character whose rest is missing. From the third byte
+ * on, any continuation byte completes it. */
 static size_t broken_length(const char *bytes, size_t length)
 {
     for (size_t n = length < 3 ? length : 3; n > 1; n--) {

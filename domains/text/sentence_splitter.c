@@ -132,8 +132,8 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Words whose full stop rarely ends a sentence. "etc" is not among them. A sentence cut in two harms a translation
- * more than two sentences together. */
+/* Words whose full stop rarely ends a sentence. "etc" is missing on purpose: a sentence cut in two harms a translation more than two
+ * joined sentences. */
 static const char *const abbreviations[] = {
     "Abb", "Abs",  "al",  "Art", "Aufl", "bzw",  "ca",  "Capt", "cf",  "Col", "Dipl", "Dr",   "Drs", "e.g", "evtl",
     "Fig", "fig",  "Fr",  "geb", "Gen",  "ggf",  "Gov", "Hr",   "Hrn", "i.e", "inkl", "Kap",  "Lt",  "max", "min",
