@@ -107,8 +107,8 @@ static int32_t clamp(double x)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Add the function's name and position, and the number of items in flight, to a failed call's message. The function may have returned an
- * invalid result, so the traceback lacks the position. */
+/* Add the function's name and position, and the number of items in flight, to a failed call's message. The traceback lacks the position
+ * if the function returned an invalid result. */
 static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
                                        const rill_sched_view *f)
 {
@@ -186,8 +186,8 @@ static const script_declaration budget_declaration = {
     .instance_size = sizeof(script_instance),
 };
 
-/* Call a script's budget function. A result between 0 and 1 counts as 1, since 0 means no limit. A negative result fails here, where the
- * function's position is known. */
+/* Call a script's budget function. A result between 0 and 1 counts as 1, because 0 means no limit. A negative result fails here, where
+ * the function's position is known. */
 static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};
