@@ -1,10 +1,8 @@
 /* rill bench: compare search methods on the same input.
  *
  * Each method's first run is untimed: it warms up and measures quality. Methods with equal search settings must then give bit-identical
- * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods.
- *
- * Search options of the command line are defaults that a method may ignore. A setting after a method's name (fixed:finish=top) must be
- * usable.
+ * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods. Search options of the command line are defaults
+ * that a method may ignore; a setting after a method's name (fixed:finish=top) must be usable.
  *
  * Sections: runs · comparing · preparing · the command. */
 #include <math.h>
@@ -287,8 +285,8 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Divide the method's timesteps by two lower bounds that follow from the budget; 0 without a budget. *any: bound of all schedulers;
- * *least_advanced: bound of schedulers that expand the inputs with the fewest timesteps. */
+/* Divide the method's timesteps by two lower bounds that follow from the budget; 0 without a budget. *any: the bound for all schedulers;
+ * *least_advanced: for schedulers that expand the inputs with the fewest timesteps. */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;

@@ -1,8 +1,8 @@
 /* Rounds of `rill check`; see check.h.
  *
  * The reference run decodes one input at a time. It is repeated unchanged, then with a used plugin instance: a difference means hidden
- * state. Other batch sizes, budgets and methods follow, and the setting `check`. Methods that prune must agree; a method that does not
- * prune is compared only with itself.
+ * state. Then come other batch sizes, budgets and methods, and the setting `check`. Methods that prune must agree; a method without pruning
+ * is compared only with itself.
  *
  * Sections: a shared instance · settings · runs · tests. */
 #include "check.h"

@@ -1,7 +1,7 @@
 /* Commands as tables, and a parser of their command lines.
  *
  * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--" before arguments with a dash. "_" equals "-"
- * in names. Names are not abbreviated, so that new options change no meaning. --help prints all options and -h the main ones, without an
+ * in names. Names cannot be abbreviated: new options then change no meaning. --help prints all options and -h the main ones, without an
  * entry in a table. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -46,8 +46,8 @@ typedef struct cli_option {
 
 int cli_option_is_switch(const cli_option *option);
 
-/* Options from the library's tables (rill/option.h): options of domains, search settings, heuristics, scorers and schedulers, and outputs.
- * Every command with a search offers them. */
+/* Options from the library's tables (rill/option.h), for every command with a search: options of domains, search settings, heuristics,
+ * scorers and schedulers, and outputs. */
 typedef enum cli_row_group {
     CLI_ROWS_DOMAINS = 1,
     CLI_ROWS_SEARCH,

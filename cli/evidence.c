@@ -164,8 +164,8 @@ static int compare_arcs(const void *left, const void *right)
     return a->first < b->first ? -1 : 1; /* keep the order in which edges were read */
 }
 
-/* Add the edges of a lattice. A token of several actions needs extra nodes. place[node] is a node's new number; the extra nodes of its
- * outgoing edges follow it. Paths end in `last`. */
+/* Add the edges of a lattice. A token of several actions needs extra nodes, which follow its start node. place[node]: a node's new
+ * number. Paths end in `last`. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
     rill_status status = RILL_OK;

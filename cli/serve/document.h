@@ -1,9 +1,10 @@
-/* Documents: texts that are split into sentences, decoded, and joined. A text that is decoded alone is a *part*: a sentence, or the text
- * of an inline tag. Threads: one at a time for each document.
+/* Documents: texts that are split into sentences, decoded, and joined. Threads: one at a time for each document.
  *
- * A document is plain text or simple HTML. Text between sentences is kept byte by byte. Tags within a sentence move to the translation
- * of their text, which is decoded separately and searched in the sentence's output. If it is not found, the tag is placed in proportion.
- * Each tag occurs once, in the original order. */
+ * A text that is decoded alone is a *part*: a sentence, or the text of an inline tag. A document is plain text or simple HTML. Text between
+ * sentences is kept byte by byte.
+ *
+ * Tags within a sentence move to the translation of their text. It is decoded separately and searched in the sentence's output; if it is
+ * not found, the tag is placed in proportion. Each tag occurs once, in the original order. */
 #ifndef CLI_SERVE_DOCUMENT_H
 #define CLI_SERVE_DOCUMENT_H
 

@@ -1,7 +1,7 @@
 /* The queue of a service: waiting jobs, running searches, and the cache; see serve.h.
  *
- * An input is looked up when submitted and when it leaves the queue. It gets a cached response, joins a running search, or starts one.
- * It never waits for a queued search.
+ * An input is looked up when it is submitted and when it leaves the queue. It then gets a cached response, joins a running search, or
+ * starts one, but never waits for a queued search.
  *
  * Sections: keys · searches · the queue · cancellation · reader of the run · writer of the run. */
 #include <math.h>
