@@ -1,9 +1,7 @@
 /* rill check: test plugins with tiny random runs, whose results must be equal to the bit.
  *
  * Domains run under every method, batch size and budget, with several workers and threads. Heuristics, scorers and schedulers run on a
- * random problem or on the model of -m.
- *
- * Sections: options · models · one plugin item · all plugin items · the command. */
+ * random problem or on the model of -m. */
 
 #include "check.h"
 

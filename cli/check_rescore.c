@@ -1,6 +1,4 @@
-/* Repeated scoring of states; see check.h. Each repeated call has one row, so that other rows cannot explain a difference.
- *
- * Sections: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
+/* Repeated scoring of states; see check.h. Each repeated call has one row, so that other rows cannot explain a difference. */
 #include "check.h"
 
 #include <math.h>

@@ -2,9 +2,7 @@
  *
  * The reference run decodes one input at a time. It is repeated unchanged, then with a used plugin instance: a difference means hidden
  * state. Then come other batch sizes, budgets and methods, and the setting `check`. Methods that prune must agree; a method without pruning
- * is compared only with itself.
- *
- * Sections: a shared instance · settings · runs · tests. */
+ * is compared only with itself. */
 #include "check.h"
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};

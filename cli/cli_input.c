@@ -1,6 +1,4 @@
-/* Line reader: one growing buffer, read(2) and ppoll(2); see cli_input.h.
- *
- * Sections: whole files · several files, or a part of them · n-best lists. */
+/* Line reader: one growing buffer, read(2) and ppoll(2); see cli_input.h. */
 #include "cli_input.h"
 
 #include <ctype.h>

@@ -2,9 +2,7 @@
  * search function.
  *
  * Quality is the metric of the dev set's first or best outputs (oracle). Cost is the number of expanded candidates, equal on every
- * machine.
- *
- * Sections: tables · sweeps · trials · output · preparing · the command. */
+ * machine. */
 #include <math.h>
 
 #include "trace.h"

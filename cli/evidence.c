@@ -1,8 +1,6 @@
 /* rill evidence: compute n-gram posteriors from n-best lists or lattices.
  *
- * Memory holds one input, so ids must ascend and an input's lines be adjacent. Bad lines are reported and skipped.
- *
- * Sections: lines · actions · n-best lists · lattices · inputs · the command. */
+ * Memory holds one input, so ids must ascend and an input's lines be adjacent. Bad lines are reported and skipped. */
 #include <math.h>
 
 #include "cli_input.h"

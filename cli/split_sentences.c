@@ -1,6 +1,4 @@
-/* Splitting inputs into sentences; see split_sentences.h.
- *
- * Sections: lines · reading · joining · writing. */
+/* Splitting inputs into sentences; see split_sentences.h. */
 #include "split_sentences.h"
 
 #include "utf8.h"

@@ -1,6 +1,4 @@
-/* Loading and decoding test sets, and evaluating configurations with them; see trial.h.
- *
- * Sections: files · decoding · evaluation. */
+/* Loading and decoding test sets, and evaluating configurations with them; see trial.h. */
 #include "trial.h"
 
 #include <unistd.h>

@@ -1,6 +1,4 @@
-/* peak.c: loops that measure peak throughput. Each loop has enough accumulators to hide the latency of an addition.
- *
- * Sections: vectors, plain C, choice of a loop, timing. */
+/* peak.c: loops that measure peak throughput. Each loop has enough accumulators to hide the latency of an addition. */
 #include "kernels.h"
 
 #include <string.h>

@@ -6,9 +6,7 @@
  * that word.
  *
  * A worker adds itself to `sleepers`, rereads the word, then sleeps on `epoch`. A caller publishes the word, then reads `sleepers`. All
- * four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done` in the same way.
- *
- * Sections: waiting, claiming, the worker, public functions, chunks. */
+ * four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done` in the same way. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* declares syscall() */
 #endif

@@ -1,6 +1,4 @@
-/* The list of metrics, their common functions, and exact match; see metric.h.
- *
- * Sections: finding · judging · reports · exact match. */
+/* The list of metrics, their common functions, and exact match; see metric.h. */
 #include "metric.h"
 
 #include <inttypes.h>

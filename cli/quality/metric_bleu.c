@@ -2,9 +2,7 @@
  * nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
  *
  * The tokenizer applies the four substitutions of mteval-v13a.pl in order, left to right without overlaps. It works on bytes, because only
- * ASCII characters get spaces.
- *
- * Sections: tokenizing · counting · the value · reports. */
+ * ASCII characters get spaces. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,4 @@
-/* The paths of the HTTP API; see api.h.
- *
- * Sections: decode · traces · the page · models and health · the description · routes. */
+/* The paths of the HTTP API; see api.h. */
 #include "api.h"
 
 #include <math.h>

@@ -1,6 +1,4 @@
-/* The lists of pieces of documents, whole-word search, and joining the decoded texts; see document.h.
- *
- * Sections: pieces · words · joining. */
+/* The lists of pieces of documents, whole-word search, and joining the decoded texts; see document.h. */
 #include "document.h"
 
 #include <utf8proc.h>

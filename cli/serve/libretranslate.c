@@ -1,6 +1,4 @@
-/* The LibreTranslate API; see api.h.
- *
- * Sections: errors · language codes · language pairs · translate · languages. */
+/* The LibreTranslate API; see api.h. */
 #include "api.h"
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,4 @@
-/* Requests: what they ask, and refusals; see api.h.
- *
- * Sections: responses · parsing requests · documents. */
+/* Requests: what they ask, and refusals; see api.h. */
 #include "api.h"
 
 #include <stdarg.h>

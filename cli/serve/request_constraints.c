@@ -1,6 +1,4 @@
-/* Constraints and glossaries of requests; see api.h.
- *
- * Sections: constraints · glossaries. */
+/* Constraints and glossaries of requests; see api.h. */
 #include "api.h"
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,4 @@
-/* Forms; see server.h.
- *
- * Sections: fields · the query · application/x-www-form-urlencoded · multipart/form-data. */
+/* Forms; see server.h. */
 #include "server.h"
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,4 @@
-/* Checks of request heads; see server.h.
- *
- * Sections: fields · framing · source. */
+/* Checks of request heads; see server.h. */
 #include "server.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
-/* rill serve: serve models over HTTP. The command line may name several models; each is opened with it as if it were the only one.
- * Sections: options · models · API key · reloading · the command. */
+/* rill serve: serve models over HTTP. The command line may name several models; each is opened with it as if it were the only one. */
 #include <poll.h>
 #include <unistd.h>
 

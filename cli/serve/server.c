@@ -1,9 +1,7 @@
 /* Connections; see server.h.
  *
  * An exchange is one request and its response, from the request's head until the response is sent or the connection closed. The thread that
- * finishes a job resumes the suspended connection under the job's lock, so never too early. Lock order: watch, service, job.
- *
- * Sections: responses · waiting · streams · requests · libmicrohttpd callbacks · starting and stopping. */
+ * finishes a job resumes the suspended connection under the job's lock, so never too early. Lock order: watch, service, job. */
 #include "server.h"
 
 #include <errno.h>

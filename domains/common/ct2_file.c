@@ -13,9 +13,7 @@
  * has the scale 1000.
  *
  * Invariant: an entry's bytes lie inside the file and match its shape and type. Names are unique, and the last alias
- * ends the file.
- * Sections: walking through the file · names of revision 1 · variables · aliases · scales · the file ·
- * specification. */
+ * ends the file. */
 #include "tensor_file.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* Reads the object "rill" of a model's config.json (rill/folder.h), and recognises other programs' model directories
- * by file names.
- *
- * Sections: options · domain · other programs' formats · the directory. */
+ * by file names. */
 #include "rill/folder.h"
 
 #include <dirent.h>

@@ -4,10 +4,7 @@
  * the header's JSON document, which therefore stays in memory.
  *
  * The index is that of transformers' save_pretrained(): "weight_map" maps tensor names to files of its directory. "metadata" is ignored,
- * because several programs write a wrong total size. Invariant: index and files agree; errors name the missing file or tensor.
- *
- * Sections: header entries · layout of the data · the header · all parts · shards · comparing index and files · the index · opening and
- * closing. */
+ * because several programs write a wrong total size. Invariant: index and files agree; errors name the missing file or tensor. */
 #include "tensor_file.h"
 
 #include <fnmatch.h>

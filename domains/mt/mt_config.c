@@ -1,9 +1,7 @@
 /* Reads config.json of a translation model: sizes and options. Keys and defaults are those of transformers' configuration and modeling
  * files.
  *
- * A key that changes the arithmetic is supported or an error. Keys of dropout, training and sampling are ignored.
- *
- * Sections: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · entry point. */
+ * A key that changes the arithmetic is supported or an error. Keys of dropout, training and sampling are ignored. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

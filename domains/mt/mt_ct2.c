@@ -1,9 +1,7 @@
 /* CTranslate2 model directories: a transformer's settings from model.bin's variables.
  *
  * Names are those of ctranslate2/specs/transformer_spec.py and attention_spec.py, defaults those of CTranslate2's layers. An unsupported
- * scalar variable is an error.
- *
- * Sections: numbers · encoder or decoder · encoder and decoder · the directory. */
+ * scalar variable is an error. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* The files around CTranslate2's model.bin: special tokens, vocabularies and tokenizer.
  *
  * Source: CTranslate2's models/sequence_to_sequence.cc for the special tokens that model.bin stores before version
- * 6.
- * Sections: the configuration · special tokens · config.json's other keys · the tokenizer. */
+ * 6. */
 #include <math.h>
 #include <string.h>
 

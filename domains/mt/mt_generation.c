@@ -3,9 +3,7 @@
  * Sources: NoBadWordsLogitsProcessor and SuppressTokensLogitsProcessor in transformers'
  * generation/logits_process.py; generation/configuration_utils.py and utils.py.
  * Bad words: a sequence of tokens bans its last token where the output so far, with the start token, ends in the others. Lengths:
- * transformers counts a forced eos and the start token (the latter not in min_new_tokens and max_new_tokens); rill counts neither.
- * Sections: bad words · special tokens · search settings · unsupported settings · decoding like transformers ·
- * defaults. */
+ * transformers counts a forced eos and the start token (the latter not in min_new_tokens and max_new_tokens); rill counts neither. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,9 +4,7 @@
  * attention may replace the decoder's self-attention; it reads the parent's state. A block is post-norm, x = norm(x + block(x)), or
  * pre-norm, x = x + block(norm(x)).
  *
- * Rows of sinusoids and of mean_weights are computed on first use: a model may allow a million positions, of which few are used.
- *
- * Sections: operations · blocks · recurrent blocks · encode · step and alignments · tables · positions. */
+ * Rows of sinusoids and of mean_weights are computed on first use: a model may allow a million positions, of which few are used. */
 #include <math.h>
 
 #include "mt.h"

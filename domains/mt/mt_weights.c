@@ -6,9 +6,7 @@
  *
  * Relative position bias (Raffel et al. 2020, appendix; transformers' modeling_t5.py): half of a direction's buckets are exact distances,
  * the others logarithmic ranges up to the maximum distance; larger distances use the last bucket. Encoders use half of the buckets for each
- * direction; decoders use all for earlier positions. Invariant: buckets equal those of transformers, which computes the logarithm in fp32.
- *
- * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · entry point. */
+ * direction; decoders use all for earlier positions. Buckets equal those of transformers, which computes the logarithm in fp32. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,7 @@
 /* Recurrent translation models: configuration, weights and graphs.
  *
  * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. The model's arena
- * holds data for the model's lifetime, a second arena temporary data, cleared after each matrix.
- *
- * Sections: configuration · matrices · encoder · decoder · embeddings and output · weights · encode · step and alignments. */
+ * holds data for the model's lifetime, a second arena temporary data, cleared after each matrix. */
 #include <stdio.h>
 #include <string.h>
 

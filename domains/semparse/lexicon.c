@@ -2,9 +2,7 @@
  *
  *   words  a vocabulary: the number of each word
  *   trie   a vocabulary of the pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
- *   types  an array short enough for linear search
- *
- * Sections: trie, types, closing. */
+ *   types  an array short enough for linear search */
 #include "lexicon.h"
 #include "domain_base.h"
 

@@ -12,8 +12,7 @@
  * An element of a pattern is alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a {class}; number
  * classes may have a range.
  * Invariant of an accepted pattern: first <= body <= right <= last, and at most RILL__MAX_ELEMENTS elements. A rule's body begins with
- * an element that is not optional, so it always replaces something.
- * Sections: helpers, paths of the trie, entries, patterns, directives, lines, reading a file. */
+ * an element that is not optional, so it always replaces something. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,9 +4,7 @@
  * inside already. If its first token is `and` or `or`, they are sorted among each other. The bracket then becomes a child of the enclosing
  * one.
  *
- * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the token before the current one.
- *
- * Sections: tokens, order, one node, whole form. */
+ * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the token before the current one. */
 #include <stdlib.h>
 #include <string.h>
 

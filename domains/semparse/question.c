@@ -5,9 +5,7 @@
  * constants share a number, as in the data sets.
  *
  * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. The table of mentions is either
- * complete or empty.
- *
- * Sections: output, mentions, placeholders, replacement, opening and closing. */
+ * complete or empty. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>

@@ -7,8 +7,7 @@
  * At equal length a rule wins over a surface, and an earlier rule over a later one. Of a surface's candidates the first with a preferred
  * type wins, else the first that needs no preference. Without any, a shorter surface is tried.
  * A pattern's right context is compared with raw tokens, its left context with the output so far (items).
- * Matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the rules.
- * Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left, candidates, the match. */
+ * Matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the rules. */
 #include <string.h>
 
 #include "question.h"

@@ -8,8 +8,7 @@
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
  * Invariant: normalising and splitting never lengthen the line, so one buffer of its length is enough.
  *
- * A quoted token is a name. A capitalised token is a name, except at a sentence start, in lines without small letters, and the word I.
- * Sections: normalising, tokens, chunks, capitals, sentences, quotes, names. */
+ * A quoted token is a name. A capitalised token is a name, except at a sentence start, in lines without small letters, and the word I. */
 #include <string.h>
 #include <uchar.h>
 #include <utf8proc.h>

@@ -2,9 +2,7 @@
  *
  * The encoder reads <s>, the question's words from last to first, </s>.
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below r->n_slots are initialised.
- * An input that fails is left out of the batch, and its slot stays free.
- *
- * Sections: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions · the table. */
+ * An input that fails is left out of the batch, and its slot stays free. */
 #include <string.h>
 
 #include "domain_base.h"

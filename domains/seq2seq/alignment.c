@@ -2,9 +2,7 @@
  *
  * The weights are the cross-attention of the state from which the action was chosen: of a head trained for alignment, else the mean over
  * the heads of the last decoder layer. Decoding stores no alignments: an output runs through the decoder once more, over its KV cache. An
- * ensemble uses its first model. Output formats are marian-decoder's.
- *
- * Sections: formats · attention of an output · writing · the field. */
+ * ensemble uses its first model. Output formats are marian-decoder's. */
 #include <string.h>
 
 #include "seq2seq.h"

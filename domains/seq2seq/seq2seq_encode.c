@@ -3,9 +3,7 @@
  * Texts are split because translation models are trained on sentences and short paragraphs, and often stop early on longer texts. A run
  * concatenates its inputs, without padding. A long input runs alone: if memory is short, no other input fails.
  *
- * Invariant: a failed input takes no part in later runs.
- *
- * Sections: sentences · invisible characters · tokenization · positions · runs. */
+ * Invariant: a failed input takes no part in later runs. */
 #include <string.h>
 
 #include "domain_base.h"

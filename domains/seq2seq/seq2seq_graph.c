@@ -1,7 +1,6 @@
 /* Builds a model's compute graphs. A graph has the operations of all nets: an ensemble runs in one call. The architectures add the layers
  * of encoder and decoder.
- * Invariant: columns are declared in the order in which seq2seq_encode.c and seq2seq_step.c fill them.
- * Sections: encode · step and align · score · entry point. */
+ * Invariant: columns are declared in the order in which seq2seq_encode.c and seq2seq_step.c fill them. */
 #include "seq2seq.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,7 @@
  *
  * An ensemble is a model of several nets, with vocabularies and special tokens that are equal id by id. The model owns what its nets share,
  * such as the tokenizer and the network.
- * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero.
- * Sections: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of actions. */
+ * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero. */
 #include <stdio.h>
 #include <string.h>
 

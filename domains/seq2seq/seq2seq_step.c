@@ -1,7 +1,6 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
- * Invariant: a row's result depends only on its hypothesis' actions and input. In one call no new node is an ancestor of another.
- * Sections: columns · states · scores. */
+ * Invariant: a row's result depends only on its hypothesis' actions and input. In one call no new node is an ancestor of another. */
 #include "domain_base.h"
 #include "seq2seq.h"
 

@@ -7,9 +7,7 @@
  * A text file has lines "TARGET SOURCE PROBABILITY". A binary file contains F and the lists. As in Marian, its subsets are filled up to a
  * multiple of 8, and have input tokens only if the vocabulary is shared.
  *
- * Invariant: a subset is ascending, so indices into it are ordered like ids.
- *
- * Sections: the option · the text file · the binary file · both files · subsets. */
+ * Invariant: a subset is ascending, so indices into it are ordered like ids. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

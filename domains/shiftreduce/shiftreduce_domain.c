@@ -9,9 +9,7 @@
  * before their parent. No function is recursive.
  *
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for the nodes of the
- * largest reserve(). Slots below r->n_slots are initialised.
- *
- * Sections: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the table. */
+ * largest reserve(). Slots below r->n_slots are initialised. */
 #include <string.h>
 
 #include "domain_base.h"

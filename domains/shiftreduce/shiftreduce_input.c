@@ -3,9 +3,7 @@
  * The option input-format sets the format; "auto" detects it (looks_like_tree(), is_tagged()). The encoder sums the embeddings of a word:
  * its own, its shape's, and those of its normal form's suffixes. The trainer follows the rules of docs/parsing.md byte by byte.
  *
- * Invariant: an input that fails is left out of the batch.
- *
- * Sections: forms · trees · tokens · the line · normal form · rows · lines to features · tags · encoding. */
+ * Invariant: an input that fails is left out of the batch. */
 #include <string.h>
 
 #include "domain_base.h"

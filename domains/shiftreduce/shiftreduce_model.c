@@ -1,9 +1,7 @@
 /* Loads a parser: configuration, vocabularies, weights.
  *
  * Invariant: p->arena owns all data of the model's lifetime, and the network borrows from it. A second arena holds temporaries for
- * each part of the weights.
- *
- * Sections: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs · entry point. */
+ * each part of the weights. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

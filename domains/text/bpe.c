@@ -10,10 +10,7 @@
  * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the segmentation with the highest sum of token
  * scores. Of equal sums the first wins, as in the tokenizers library: positions from left to right, tokens from
  * short to long.
- * Invariant: best[i], at character boundaries, is the last token of the best segmentation of the first i bytes.
- *
- * Sections: merges · the heap · pairs · merging · words of byte pair encoding · unigram: tokens in order · unigram:
- * the best segmentation. */
+ * Invariant: best[i], at character boundaries, is the last token of the best segmentation of the first i bytes. */
 #include "segmenters.h"
 
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-/* Languages of a multilingual model: tokens, names for users, and the languages of an input.
- *
- * Sections: names · finding languages · defaults · columns. */
+/* Languages of a multilingual model: tokens, names for users, and the languages of an input. */
 #include <stdio.h>
 #include <string.h>
 

@@ -4,10 +4,7 @@
  * DOTMULTI and back, which changes texts with that word. Here the placeholder is a character that texts cannot contain.
  *
  * Detokenizer: the kind of a token says whether a space precedes it, and whether one may follow. Quotes of a kind open and close
- * alternately.
- *
- * Sections: punctuation · tokens · periods · tokenizing · kinds of tokens · quotes · detokenizing · languages · opening and closing ·
- * encoding and decoding. */
+ * alternately. */
 #include <string.h>
 #include <utf8proc.h>
 

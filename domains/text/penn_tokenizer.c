@@ -2,9 +2,7 @@
  * punctuation. The core is split at dashes, its parts at contractions.
  *
  * Invariant: every non-space byte is part of exactly one word. Exceptions: quotes may be respelled, the ellipsis
- * becomes "...", and a full stop that ends both an abbreviation and the text is doubled.
- * Sections: sentences · slices of text · output of words · abbreviations · contractions · the core · leading
- * punctuation · trailing punctuation · chunks. */
+ * becomes "...", and a full stop that ends both an abbreviation and the text is doubled. */
 #include <string.h>
 
 #include "domain_base.h"

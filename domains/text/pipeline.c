@@ -2,10 +2,7 @@
  *
  * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019),
  * as its published regular expression matches them: a contraction; letters, digits or other signs after an optional
- * space; or white space, except its last character, which starts the next word.
- *
- * Sections: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair)
- * · opening and closing · subword tokens of a word · words · texts. */
+ * space; or white space, except its last character, which starts the next word. */
 #include "segmenters.h"
 
 #include <stdio.h>

@@ -1,6 +1,4 @@
-/* The table of model families and their tokenizers, and the choice of a row for a model directory.
- *
- * Sections: languages · the table · choosing a row. */
+/* The table of model families and their tokenizers, and the choice of a row for a model directory. */
 #include "family.h"
 
 #include <stdio.h>

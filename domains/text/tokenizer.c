@@ -4,9 +4,7 @@
  * vocabulary is an error if the vocabulary has tags, else plain text; transformers makes it <unk>. A tag ends at the first "<<", in
  * transformers at the last.
  *
- * Inputs of model families (m2m_100, mbart, t5 ...) are first split at added tokens.
- *
- * Sections: opening · subword tokens · encoding · decoding · sentences. */
+ * Inputs of model families (m2m_100, mbart, t5 ...) are first split at added tokens. */
 #include "family.h"
 
 #include <string.h>

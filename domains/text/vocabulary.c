@@ -4,9 +4,7 @@
  * Its size is a power of two, at least twice the number of tokens. A search without success ends at an empty slot
  * (-1), on average after 2.5 probes (Knuth, vol. 3, 6.4). Tokens are never removed.
  * The list of a JSON vocabulary points into jansson's document, which lives as long. jansson has checked that
- * strings are UTF-8 without NULs, and that no token occurs twice.
- *
- * Sections: hashing · adding tokens · JSON · files · lookups. */
+ * strings are UTF-8 without NULs, and that no token occurs twice. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>

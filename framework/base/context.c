@@ -2,8 +2,7 @@
  *
  * Invariant: `used` is the sum of the bytes that this context and its workers' contexts hold. Callers pass a block's size, so blocks have
  * no headers.
- * Threads: the sums are atomic. The user's functions `allocate` and `log` are called under the root context's lock.
- * Sections: allocation · several arrays in one block · numbers · errors and log · texts. */
+ * Threads: the sums are atomic. The user's functions `allocate` and `log` are called under the root context's lock. */
 #include <dlfcn.h>
 #include <locale.h>
 #include <stdio.h>

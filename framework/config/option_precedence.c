@@ -1,8 +1,7 @@
 /* Option sources, and the search configuration that several sources make (rules: rill/search_config.h).
  *
  * A setting has the value of the highest source that sets it. If values contradict each other (settings.c decides), the option from the
- * lowest source is left out. If all come from firm sources, the contradiction is an error.
- * Sections: creation and destruction · setting options · reading a source · what is left out · precedence · the whole. */
+ * lowest source is left out. If all come from firm sources, the contradiction is an error. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>

@@ -1,8 +1,7 @@
 /* The registry: domains, heuristics, scorers and schedulers by name, and plugins from shared objects.
  *
  * Invariant: a registered table has the right abi_version, a sufficient struct_size, and its mandatory members. The engine does not check
- * again.
- * Sections: lists · checks · options of domains · registration and lookup · plugins. */
+ * again. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Search settings: values as texts, methods and presets, contradictions, resolving. A method is a preset: a scheduler and fixed settings.
  *
- * Contradictory settings are refused here, so the engine sees only consistent ones.
- * Sections: methods · values · presets · resolving. */
+ * Contradictory settings are refused here, so the engine sees only consistent ones. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,6 @@
 /* Admits inputs: takes them from the queue, has the domain encode them into slots, and puts them in flight.
  *
- * Invariant: a slot is free, ready or running, except while its input is being encoded.
- *
- * Sections: white space · encoding · the queue · refilling. */
+ * Invariant: a slot is free, ready or running, except while its input is being encoded. */
 #include <math.h>
 
 #include "engine_internal.h"

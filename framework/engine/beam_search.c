@@ -14,9 +14,7 @@
  * *busy*. Only idle items are selected, preempted or cancelled.
  *
  * The items of a timestep are a micro-batch (`group`). With two timesteps in progress, a micro-batch has at most half of all live
- * hypotheses.
- *
- * Sections: memory · select · score · finish · the timestep · turns of two timesteps. */
+ * hypotheses. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

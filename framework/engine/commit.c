@@ -1,6 +1,5 @@
 /* Ends a phase of a timestep: the remaining candidates become the item's new beam, or the item stops. These are steps 6 and 7 of "One
- * timestep of one item, exactly" (docs/algorithms.md).
- * Sections: hypotheses · committing. */
+ * timestep of one item, exactly" (docs/algorithms.md). */
 #include "engine_internal.h"
 
 /* --- hypotheses --------------------------------------------------------------------------------------------------- */

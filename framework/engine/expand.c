@@ -2,9 +2,7 @@
  *
  * A row is one live hypothesis of a selected item in a call of the model. An item's rows are adjacent, in rank order. A state is the
  * model's data for a hypothesis, such as its KV cache entry; `node` is its id. States are computed here, not on commit: candidates that
- * heuristics drop never get one.
- *
- * Sections: modifiers · rows. */
+ * heuristics drop never get one. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,4 @@
-/* Stores hypotheses, and hands out the ids (nodes) of their model states; declared in hyp_pool.h.
- *
- * Sections: memory · hyps · nodes. */
+/* Stores hypotheses, and hands out the ids (nodes) of their model states; declared in hyp_pool.h. */
 #include "hyp_pool.h"
 
 #define STATE_PARENT(id) (f->hyp[id].internal[HYP_STATE_PARENT])

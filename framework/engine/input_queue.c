@@ -1,6 +1,4 @@
-/* Implements the input queue, which is declared in input_queue.h.
- *
- * Sections: creation · waiting inputs · submitting · taking · leaving early · results. */
+/* Implements the input queue, which is declared in input_queue.h. */
 #include "input_queue.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* Keeps a run within its limits on model states (KV cache entries) and encoder memory.
  *
  * An input's size is known only after encoding. So the number of inputs to encode is estimated, and the last encoded batch may exceed the
- * limit.
- * Sections: the limit · admission. */
+ * limit. */
 #include <math.h>
 
 #include "engine_internal.h"

@@ -11,9 +11,7 @@
  *   "shrink"      all ended children popped; k children minus the outputs so far are popped, and an ended child's entry stays empty
  *   "one-step"    all ended children popped; k children are popped, and an ended child's entry stays empty for one timestep
  *
- * A search variant (search_variant.h), such as sampling, may choose the children; its list replaces the heap.
- *
- * Sections: memory · the heap · taking a child · merging items. */
+ * A search variant (search_variant.h), such as sampling, may choose the children; its list replaces the heap. */
 #include <math.h>
 
 #include "engine_internal.h"

@@ -1,6 +1,4 @@
-/* Bans or penalises actions that would repeat n-grams, and bans bad words; declared in modifiers.h.
- *
- * Sections: repetitions · bad words. */
+/* Bans or penalises actions that would repeat n-grams, and bans bad words; declared in modifiers.h. */
 #include "modifiers.h"
 
 #include <stdlib.h>

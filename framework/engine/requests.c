@@ -1,6 +1,4 @@
-/* Implements requests (settings of single inputs); declared in requests.h.
- *
- * Sections: options of the domain · settings and creation · requests. */
+/* Implements requests (settings of single inputs); declared in requests.h. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>

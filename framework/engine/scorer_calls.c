@@ -5,9 +5,7 @@
  * and must get the same modifiers.
  *
  * found() may request that an input is decoded again; the item then restarts from its encoded input. The new search depends only on the
- * input and the scorers' data for it, never on the schedule.
- *
- * Sections: scorers' states · the calls for rows · checking · inputs and outputs. */
+ * input and the scorers' data for it, never on the schedule. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

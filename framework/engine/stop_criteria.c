@@ -1,6 +1,4 @@
-/* Decides when a hypothesis may end or become an output, and when a search stops; declared in engine_internal.h.
- *
- * Sections: lengths · outputs · limits of a timestep · stopping. */
+/* Decides when a hypothesis may end or become an output, and when a search stops; declared in engine_internal.h. */
 #include <math.h>
 
 #include "engine_internal.h"

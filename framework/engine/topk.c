@@ -15,9 +15,7 @@
  * A row's result does not depend on other rows of the call. One limit, unless all actions are requested: a reward so large that rounding
  * makes scores equal can hide an action with a smaller id.
  *
- * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward.
- *
- * Sections: a row's rules · requests · sets · memory · checking · choosing · the call. */
+ * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward. */
 #include "topk.h"
 
 #include <float.h>

@@ -5,9 +5,7 @@
  *        caller's thread          workers    caller's thread
  *
  * A worker has a context, a model, an engine and a thread. Threads share only the queue, and the members of rill_workers that the queue's
- * lock protects. The caller's thread creates and destroys everything while no worker runs.
- *
- * Sections: opening · engines · workers' threads · reading · writing · a run · running · counters. */
+ * lock protects. The caller's thread creates and destroys everything while no worker runs. */
 #include "rill/workers.h"
 
 #include <signal.h>

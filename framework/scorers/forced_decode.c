@@ -4,9 +4,7 @@
  *   given:ids 5 7 2   the output is these actions; an end action is listed too
  *
  * A forced first action of the model precedes them. If the model gives an action probability 0, there is no output. To score an output
- * without an end action, callers set the item's length limit to its length.
- *
- * Sections: the scorer · the option source. */
+ * without an end action, callers set the item's length limit to its length. */
 #include "internal.h"
 #include "rill/search_config.h"
 #include "text_constraints.h"

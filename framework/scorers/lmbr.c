@@ -8,9 +8,7 @@
  * For each m the extensions of a row's last m - 1 actions are one range of the table (ngrams.h). The four ranges are merged, so the work is
  * proportional to the n-grams found.
  *
- * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second.
- *
- * Sections: evidence of inputs · arguments · scoring · the table. */
+ * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

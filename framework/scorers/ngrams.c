@@ -3,9 +3,7 @@
  * Lattices: a backward pass converts edge scores to conditional probabilities, whose product is a path's probability. A forward pass then
  * runs for each n-gram. It counts, per node, the probability of the paths that have matched the n-gram's first j actions and do not contain
  * the whole n-gram. The probability of the paths that complete the n-gram is its posterior. Edges lead to higher nodes, so nodes are
- * processed in numeric order. Edges of another phase than the n-gram's keep j.
- *
- * Sections: creation · occurrences · lattices · masses in a lattice · layout · posteriors · checking · lookup. */
+ * processed in numeric order. Edges of another phase than the n-gram's keep j. */
 #include "ngrams.h"
 
 #include <math.h>

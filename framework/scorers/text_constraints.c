@@ -4,9 +4,7 @@
  *   prefix:TEXT             outputs begin with the text
  *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: an action that would complete one is banned
  *   allow:TEXT[ ||| TEXT]   outputs consist of the actions of these texts, and of the end action
- * Without arguments a scorer does nothing until an input sets them. The texts follow a forced first action (rill_domain.first_action).
- *
- * Sections: reading phrases · instances · rows · prefix, ban and allow · constraint lines. */
+ * Without arguments a scorer does nothing until an input sets them. The texts follow a forced first action (rill_domain.first_action). */
 #include "text_constraints.h"
 
 #include <stdarg.h>

@@ -6,9 +6,7 @@
  * by level, in the file's order of nodes.
  *
  * The reader validates a file, so walking it needs no checks: children follow their parent within the file, and their actions ascend and
- * belong to the model. Files are little-endian.
- *
- * Sections: writing · reading · sharing · the scorer. */
+ * belong to the model. Files are little-endian. */
 #include <stdlib.h>
 #include <sys/stat.h>
 

@@ -9,9 +9,7 @@
  * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action or the result of a
  * user's function. With equal classes (rill_domain.classify) the same actions are legal.
  *
- * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first index.
- *
- * Sections: memory · keys · equivalence classes · the second scoring pass · the variant. */
+ * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first index. */
 #include "variants.h"
 
 /* Data of cube pruning in one timestep. */

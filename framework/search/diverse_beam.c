@@ -5,9 +5,7 @@
  * The best k choices of each hypothesis suffice: earlier groups chose fewer than k actions, and choices without a penalty keep their order.
  *
  * In the first timestep all groups choose from the empty hypothesis. Its children are in one heap, to which taken children return with
- * their penalty.
- *
- * Sections: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
+ * their penalty. */
 #include <stdlib.h>
 #include <string.h>
 

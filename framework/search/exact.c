@@ -13,9 +13,7 @@
  * Heuristics and scorers' limits only prune, so they do not apply.
  *
  * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and Byrne
- * 2019).
- *
- * Sections: the frontier · outputs · children · the batch · start and end. */
+ * 2019). */
 #include <math.h>
 
 #include "variants.h"

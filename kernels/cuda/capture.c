@@ -6,9 +6,7 @@
  * Copies between host and device are not captured. A graph that copies memory freed in the meantime fails or crashes, even if other memory
  * has the same address by then.
  *
- * Invariant: two runs of one key enqueue the same work.
- *
- * Sections: which runs · keys · captures. */
+ * Invariant: two runs of one key enqueue the same work. */
 #include "executor.h"
 
 #include <inttypes.h>

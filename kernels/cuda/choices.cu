@@ -7,9 +7,7 @@
  * the M-th and the (M + 1)-th log-probability are equal, the row is read again.
  *
  * Long rows are cut into parts, by V alone. If rows are few, each part has its own block, and a second kernel merges the parts, with the
- * same bits. For M >= BEST_MANY, radix selection finds the M-th largest key.
- *
- * Sections: keys · a warp's best · a block's best · results · kernels · large M · picks · launches. */
+ * same bits. For M >= BEST_MANY, radix selection finds the M-th largest key. */
 #include "collective.cuh"
 #include "symbols.cuh"
 

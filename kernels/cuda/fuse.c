@@ -5,9 +5,7 @@
  * adjacent.
  *
  * Swish, tanh, exact GELU and writes to scattered nodes are separate launches, because cuBLASLt has none of them. Graphs are straight-line
- * code, so a value read is the last one written.
- *
- * Sections: operands · rounding · products · all graphs. */
+ * code, so a value read is the last one written. */
 #include "executor.h"
 
 #include <string.h>

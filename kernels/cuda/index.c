@@ -1,9 +1,7 @@
 /* Indices of operands on the device: the operand's row for each row of an operation.
  *
  * Indices known to the host when a run starts are uploaded with its columns. An index of a column that the run writes is computed on the
- * device, when an operation first needs it.
- *
- * Sections: written indices · on the host · on the device. */
+ * device, when an operation first needs it. */
 #include "executor.h"
 
 /* --- written indices ---------------------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* Device memory of a session: table rows, symbols of vocabulary subsets, and pinned memory for uploads. Table rows
- * never move.
- * Sections: pinned memory · tables · subsets · opening and closing. */
+ * never move. */
 #include "executor.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* The CUDA module: a GPU as a device, and a network's weights on it.
  *
- * Weights are uploaded while the network is built, into memory that does not move. A finished network is const.
- * Sections: failures · the device · weights · the table. */
+ * Weights are uploaded while the network is built, into memory that does not move. A finished network is const. */
 #include "device_abi.h"
 #include "executor.h"
 #include "half.h"

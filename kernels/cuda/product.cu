@@ -3,9 +3,7 @@
  * cuBLAS is column-major: c^T [n, rows] = w [n, k] a^T, where row-major w is a k x n matrix, and a^T is k x rows.
  *
  * trials.cu chooses among cuBLASLt's algorithms without split-K or workspace: the order of sums is then the same for any number of rows.
- * With `fast`, cuBLASLt's heuristic chooses for each number of rows.
- *
- * Sections: cuBLASLt's descriptions · proposals · products. */
+ * With `fast`, cuBLASLt's heuristic chooses for each number of rows. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,7 @@
  *
  * A run that may be captured (capture.c) is laid out for rounded row counts, so that layouts recur.
  *
- * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads.
- * Sections: layout · columns · inputs of operations · device memory · the run. */
+ * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. */
 #include "executor.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Recurrent layer over sequences of different lengths. All sequences step together, longest first: each step processes a prefix of them,
- * without padding.
- * Sections: steps · enqueuing. */
+ * without padding. */
 #include "executor.h"
 
 #include <string.h>

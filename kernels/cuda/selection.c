@@ -1,6 +1,5 @@
 /* Choices: uploads requests, downloads top symbols and log-probabilities. Picks are actions whose log-probabilities are requested; the host
- * maps them to symbols.
- * Sections: sizes · requests · enqueuing · results. */
+ * maps them to symbols. */
 #include "executor.h"
 
 #include <math.h>

@@ -2,9 +2,7 @@
  *
  * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in their own stream. All other graphs decode. A decoding run
  * waits only for the updates of its slots. A slot update may reuse rows of dropped slots, so it waits for decoding runs without pending
- * results. Micro-batches with pending results never read such rows: a slot is dropped only after its results have arrived (domain.h).
- *
- * Sections: which graphs · opening and closing · outside runs · slots · order · results. */
+ * results. Micro-batches with pending results never read such rows: a slot is dropped only after its results have arrived (domain.h). */
 #include "executor.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* Adds operations to a graph, from the lists of rill/ops.h. All checks are made here; runs make none.
- * Sections: the lists · beginning · operands · row operations · products and scans · attention · choices. */
+/* Adds operations to a graph, from the lists of rill/ops.h. All checks are made here; runs make none. */
 #include <string.h>
 
 #include "backend.h"

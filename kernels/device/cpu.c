@@ -4,9 +4,7 @@
  * of the second-level cache if the weights fit there, else a few megabytes, since each block reads the weights again. If a run has too few
  * rows for one span per thread, the threads divide each operation.
  *
- * Invariant: the partition does not change any result.
- *
- * Sections: the device · weights · sessions · tables · partition · layout · spans · the run · the backend. */
+ * Invariant: the partition does not change any result. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* Choices on the CPU: top M of each row and log-probabilities of requested actions, from the logits of a model or an ensemble.
  *
- * Legal sets list actions. If an operation numbers its symbols differently, each row gets a renumbered copy of its set.
- *
- * Sections: groups · legal sets · picks · best symbols only · choices · ensembles · working memory. */
+ * Legal sets list actions. If an operation numbers its symbols differently, each row gets a renumbered copy of its set. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,4 @@
-/* Operations on a block of rows. Each calls a kernel, which reads and writes the operands in place.
- *
- * Sections: operands · products · attention · rows · scans · all of them. */
+/* Operations on a block of rows. Each calls a kernel, which reads and writes the operands in place. */
 #include <math.h>
 #include <string.h>
 

@@ -3,9 +3,7 @@
  * A module is a shared object beside this library's file, named after it and its version. It is loaded on demand, so the library does not
  * depend on CUDA.
  *
- * Invariant: a device is const once open; a module stays loaded.
- *
- * Sections: modules · the processor · other devices · opening. */
+ * Invariant: a device is const once open; a module stays loaded. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

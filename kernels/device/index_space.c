@@ -1,9 +1,7 @@
 /* Blocks: a block's rows in every index space, and the indices of its operands.
  *
  * An index space is a set of rows derived from the block's rows, such as the distinct values of a column. An index maps each row of an
- * operation to a row of an operand. Index spaces are computed when a block begins, an index at its first use.
- *
- * Sections: rows of the host · index spaces · the block · indices · paths and lists of keys. */
+ * operation to a row of an operand. Index spaces are computed when a block begins, an index at its first use. */
 #include "backend.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
 /* Networks: constants, matrices, tables and graphs, and the final check.
  *
  * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative
- * handles.
- * Sections: failures and growing arrays · opening · weights and tables · graphs · memory of tensors · the end. */
+ * handles. */
 #include "backend.h"
 
 #include <stdarg.h>

@@ -1,6 +1,4 @@
-/* Runs on any device: lengths measured from a run's arguments, and the layout of its buffers.
- *
- * Sections: offsets · order of sequences · columns · layout · the run. */
+/* Runs on any device: lengths measured from a run's arguments, and the layout of its buffers. */
 #include "backend.h"
 
 #include <string.h>

@@ -2,9 +2,7 @@
  * the ragged tables are a range.
  *
  * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call leaves slots
- * unchanged.
- *
- * Sections: ranges · opening and closing · rows · slots · subsets. */
+ * unchanged. */
 #include "backend.h"
 
 #include <string.h>

@@ -1,6 +1,4 @@
-/* rows.c (ref): activations and row operations, an element at a time; the table of plain C.
- *
- * Sections: activations · cells · rows · the table. */
+/* rows.c (ref): activations and row operations, an element at a time; the table of plain C. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -3,9 +3,7 @@
  * Up to QUERIES adjacent rows of one slot form a group, so that each key and value is loaded once for all of them.
  *
  * Invariant: a row's result does not depend on its group. A score is VL partial sums along the key, k ascending,
- * added by one fixed tree. A context element is one FMA chain, t ascending.
- *
- * Sections: dot products, additive scores, softmax, context, narrow heads, groups of rows. */
+ * added by one fixed tree. A context element is one FMA chain, t ascending. */
 #include <assert.h>
 #include <string.h>
 

@@ -7,9 +7,7 @@
  *
  * Invariant: the choice and order of the returned symbols depend only on logp (x - log_norm, one rounding) and the
  * id. The bound is compared as logp, since different x may round to equal logp. Candidates are collected in ascending
- * id, so a stable ranking breaks ties by smaller id.
- *
- * Sections: a piece, the normaliser, the bound, candidates, ranking, a row. */
+ * id, so a stable ranking breaks ties by smaller id. */
 #include <assert.h>
 #include <float.h>
 

@@ -9,9 +9,7 @@
  *   accumulate(s, row, w)  s plus the products of row and w, exactly
  *
  * Invariant: an element is start + float(sum) * (row scale * column scale), and the sum is exact. So without an
- * activation all instruction sets agree with plain C to the last bit.
- *
- * Sections: primitives, rows, sums, the tile, tiles of each shape, the call. */
+ * activation all instruction sets agree with plain C to the last bit. */
 #include <assert.h>
 
 #include "gemm.h"

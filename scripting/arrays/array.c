@@ -2,9 +2,7 @@
  *
  * Also finds masks that a script makes and never uses, for `rill check`: in Lua `a and b` of two masks is b, without an error.
  * array_check() marks a mask as used. A source line is reported only if some of its masks stayed unused in every call. Plain masks are not
- * watched, since a later call may use them.
- *
- * Sections: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
+ * watched, since a later call may use them. */
 #include "arrays.h"
 
 #include <inttypes.h>

@@ -1,9 +1,7 @@
 /* Operations on elements.
  *
  * Operands of any type are read as blocks of doubles, and results written from blocks of doubles. Operations with one to three operands are
- * rows of one table; one loop over blocks runs them. min, max and clamp ignore NaN, like C's fmin() and fmax(). // and % are Lua's.
- *
- * Sections: operands · reading · writing · assignment · operations · one block · all blocks · opening. */
+ * rows of one table; one loop over blocks runs them. min, max and clamp ignore NaN, like C's fmin() and fmax(). // and % are Lua's. */
 #include <math.h>
 #include <string.h>
 

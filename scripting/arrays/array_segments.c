@@ -3,9 +3,7 @@
  *
  * A reduction yields one value per segment. Sums run from left to right, so a segment's result does not depend on its neighbours.
  * Results for empty segments: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0, logsumexp -inf.
- * max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last; sorted input costs little more than reading it.
- *
- * Sections: segments · reductions · order · cumulative operations · positions · equal keys · order across segments · opening. */
+ * max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last; sorted input costs little more than reading it. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* Stores a run's configuration in a C struct, from the flat lists that read.lua and sweep.lua make.
  *
- * A configuration is a userdata, kept by the registry until the caller frees it. It keeps the Lua lists with its strings alive.
- *
- * Sections: storing · keys · reading · results of the script · searches · locating errors. */
+ * A configuration is a userdata, kept by the registry until the caller frees it. It keeps the Lua lists with its strings alive. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

@@ -7,9 +7,7 @@
  *   rill.ffi.array(type, values)         an array of a type that rill.array does not make
  *   rill.ffi.callback(signature, f)      a Lua function for C to call
  *
- * The sandbox cannot limit native code, so only trusted scripts get rill.ffi.
- *
- * Sections: libraries · binding · calling · fixing arguments · callbacks · arrays · opening. */
+ * The sandbox cannot limit native code, so only trusted scripts get rill.ffi. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -5,9 +5,7 @@
  *
  * table.concat, insert, move, remove, sort and unpack are replaced, to charge each access to an element. Without this a chain of tables
  * linked by __index would run no instruction that a hook could count. Results and messages are those of Lua 5.4;
- * tests/scripting/test_table_functions.c compares them.
- *
- * Sections: lists · arguments · texts · the wrapper · compiling · opening. */
+ * tests/scripting/test_table_functions.c compares them. */
 #include <limits.h>
 #include <string.h>
 

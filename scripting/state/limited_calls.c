@@ -3,9 +3,7 @@
  *   - pcall, xpcall and coroutines raise a caught error again if a limit of the call is exhausted.
  *   - A coroutine that a limit stopped runs no hooks, so its to-be-closed variables are not closed.
  *   - Finalizers run without hooks, so tables cannot have finalizers (__gc).
- *   - C functions that work long are charged for their work (call_costs.c).
- *
- * Sections: catching errors · coroutines · metatables · loading · opening. */
+ *   - C functions that work long are charged for their work (call_costs.c). */
 #include <string.h>
 
 #include "limits.h"

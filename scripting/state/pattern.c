@@ -4,9 +4,7 @@
  *   - each item has at most one open choice: the stack is allocated beforehand, and no pattern is "too complex";
  *   - backtracking runs all later items again, so captures need not be restored.
  *
- * Results and messages are those of Lua 5.4; tests/scripting/test_patterns.c compares them.
- *
- * Sections: work · matching · captures · arguments · find and match · gmatch · gsub. */
+ * Results and messages are those of Lua 5.4; tests/scripting/test_patterns.c compares them. */
 #include <string.h>
 
 #include "pattern.h"

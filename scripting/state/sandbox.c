@@ -4,9 +4,7 @@
  * could evade the limits.
  *
  * rill.names has a sorted list of names for each kind, for completion in editors. The lists come from the C tables in which rill looks
- * names up. A test compares docs/scripting.md with them.
- *
- * Sections: the standard library · strings and tables · names · output · missing names · rill. */
+ * names up. A test compares docs/scripting.md with them. */
 #include <math.h>
 #include <string.h>
 

@@ -9,9 +9,7 @@
  *
  * Each ALLOC_BYTES_PER_UNIT bytes count as one instruction. A refused request counts as a pass over all memory, because Lua then collects
  * garbage. Texts have a maximum length, because one instruction may compare, hash or parse a text. The stack of a Lua thread has a maximum
- * size, because calls in a chain of __call metamethods move its values without an instruction.
- *
- * Sections: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
+ * size, because calls in a chain of __call metamethods move its values without an instruction. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,4 @@
-/* Reads the tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions (tables.h).
- *
- * Sections: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
+/* Reads the tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions (tables.h). */
 #include "tables.h"
 
 #include <stdio.h>

@@ -1,9 +1,7 @@
 /* Models of Lua domains: open, close, model information, and file access.
  *
  * Model information (actions, max_length ...) is the second result of open(), else comes from the declaration. Scripts have no io:
- * options.read(NAME) returns the text of a file inside the model's directory.
- *
- * Sections: files · options · actions · model information · open and close. */
+ * options.read(NAME) returns the text of a file inside the model's directory. */
 #include <string.h>
 
 #include "rill/file.h"

@@ -4,9 +4,7 @@
  * action.
  *
  * Entering Lua is slow, so each engine call makes one protected Lua call, which loops over the rows. The loop finds its values at fixed
- * stack indexes.
- *
- * Sections: failures · actions · choices · encode · step · score · whole timesteps. */
+ * stack indexes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

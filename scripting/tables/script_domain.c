@@ -4,9 +4,7 @@
  * default in the engine stay NULL.
  *
  * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, which the
- * table of declared fields owns. open() gets their values in options.given.
- *
- * Sections: options · fields · declaration. */
+ * table of declared fields owns. open() gets their values in options.given. */
 #include <math.h>
 #include <string.h>
 

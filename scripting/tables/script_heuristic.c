@@ -1,9 +1,7 @@
 /* Heuristics written in Lua: rill.heuristic{}. Their argument `b` is a view of the engine's rill_candidates.
  *
  * The script is called once per timestep, for all items. The fields of `b` are arrays over the engine's memory. Nonzero values in keep and
- * stop become 1, as the engine requires; a negative width is an error.
- *
- * Sections: fields · methods · calls · declaring. */
+ * stop become 1, as the engine requires; a negative width is an error. */
 #include "tables.h"
 
 /* --- fields -------------------------------------------------------------------------------------------------------- */

@@ -1,9 +1,7 @@
 /* Schedulers and budget functions written in Lua: rill.scheduler{}, and functions for the option max-batch-hypotheses.
  * Their argument `f` is a view of the items in flight.
  *
- * The engine adapts a scheduler's result to its guarantees (scheduler.h). Here indexes are checked, and numbers for NaN.
- *
- * Sections: fields · results · failures · calls · budgets · declaring. */
+ * The engine adapts a scheduler's result to its guarantees (scheduler.h). Here indexes are checked, and numbers for NaN. */
 #include <math.h>
 #include <stdio.h>
 

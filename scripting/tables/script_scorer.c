@@ -5,9 +5,7 @@
  * arrays over rows or items.
  *
  * Also functions for the option cube_key: they get a view of all live hypotheses and return a number for each. Cube pruning treats
- * hypotheses with equal numbers as equivalent.
- *
- * Sections: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring · cube keys. */
+ * hypotheses with equal numbers as equivalent. */
 #include <math.h>
 #include <string.h>
 
