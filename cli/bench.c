@@ -1,8 +1,7 @@
 /* rill bench: compare search methods on the same input.
  *
- * Each method's first run is untimed: it warms up and measures quality. Methods with equal search settings must then give bit-identical
- * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods. Search options of the command line are defaults
- * that a method may ignore; a setting after a method's name (fixed:finish=top) must be usable. */
+ * A method's first run is untimed: it warms up and measures quality. Methods with equal search settings must then give bit-identical
+ * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods. */
 #include <math.h>
 #include <unistd.h>
 

@@ -1,10 +1,7 @@
 /* Read lines from a file, a pipe or a terminal, in the form that rill_run() needs.
  *
- * A line ends with "\n", "\r\n" or the end of the file. NUL bytes are errors, and a byte order mark is skipped. A file that shrinks while
- * it is read is an error after its last complete line.
- *
- * While the engine has work, the reader does not block but returns RILL_AGAIN. Otherwise it waits for data, and up to two milliseconds
- * for more, to fill a batch. Ctrl-C ends the wait like the end of the input. */
+ * A line ends with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader returns RILL_AGAIN
+ * instead of waiting. Otherwise it waits for data, and up to two milliseconds for more, to fill a batch. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 

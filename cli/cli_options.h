@@ -1,8 +1,7 @@
 /* Commands as tables, and a parser of their command lines.
  *
  * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--" before arguments with a dash. "_" equals "-"
- * in names. Names cannot be abbreviated: new options then change no meaning. --help prints all options and -h the main ones, without an
- * entry in a table. */
+ * in names. Names cannot be abbreviated, so that new options never change a meaning. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 

@@ -1,10 +1,7 @@
 /* A buffered writer of one file, and two formats of results: plain lines and Moses n-best lists.
  *
- * Streams (results, traces, tables) are written directly, so that readers can follow them. Reports are written to NAME.PROCESS.partial in
- * the same directory and renamed when closed; on an error the old file stays. Files that are not regular, belong to another user or have
- * several hard links are written in place.
- *
- * The first error ends all writing; cli_output_close() prints its message once. A closed pipe gives CLI_CLOSED without a message. */
+ * Results, traces and tables are written directly. Reports are written to a temporary file NAME.PROCESS.partial and renamed when closed,
+ * so that an error keeps the old file. The first error ends all writing; cli_output_close() prints its message once. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 

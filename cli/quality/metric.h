@@ -1,6 +1,6 @@
 /* Metrics: the quality of outputs compared with references.
- * A metric gives each output a tally: counts that are summed over inputs. A metric's value is a percentage, computed from one tally or
- * from a sum. A test set's value comes from the sum over first outputs, the oracle's from the sum over best outputs. */
+ * A metric gives each output a tally: counts that are summed over inputs. The metric's value is a percentage, computed from one tally or
+ * from a sum. */
 #ifndef CLI_METRIC_H
 #define CLI_METRIC_H
 

@@ -115,9 +115,8 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 /* A service: one served model. A thread decodes the inputs of all jobs in one endless run. Results come in order of completion, and
  * responses are cached.
  *
- * The run reads one input of each job in turn, and the engine takes few in advance: a small request does not wait for a large one.
- * Identical inputs in flight share a search, unless they are sampled. A cancelled job leaves the queue; searches that no other job shares
- * end before the next timestep.
+ * The run reads one input of each job in turn: a small request does not wait for a large one. Identical inputs in flight share a search,
+ * unless they are sampled. A cancelled job leaves the queue.
  *
  * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors before
  * the start are printed; later errors fail the jobs (service_failure()). */

@@ -1,10 +1,8 @@
 /* Adds a transformer's operations to the graphs that ../seq2seq builds.
  *
- * Self-attention reads the input's tokens in the encoder, and the nodes on the path to the root in the decoder. An SSRU or average
- * attention may replace the decoder's self-attention; it reads the parent's state. A block is post-norm, x = norm(x + block(x)), or
- * pre-norm, x = x + block(norm(x)).
- *
- * Rows of sinusoids and of mean_weights are computed on first use: a model may allow a million positions, of which few are used. */
+ * Self-attention reads the input's tokens in the encoder, and the nodes on the path to the root in the decoder. A block is post-norm, x
+ * = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Rows of sinusoids are computed on first use, because few of a million
+ * positions are used. */
 #include <math.h>
 
 #include "mt.h"

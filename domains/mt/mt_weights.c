@@ -1,12 +1,11 @@
-/* Loads a transformer's tensors, with the names and shapes of transformers, BART's or T5's. Tied embeddings may have any of their names.
- * Unknown tensors are errors.
+/* Loads a transformer's tensors, with the names and shapes of transformers, BART's or T5's. Unknown tensors are errors.
  *
- * The model's arena holds data for the model's lifetime, a second arena temporary data until a matrix is packed. Peak memory is thus the
- * packed model and its largest fp32 matrix. The output layer, often the largest, is packed first.
+ * A temporary arena holds data until a matrix is packed, so peak memory is the packed model and its largest fp32 matrix. The output layer,
+ * often the largest, is packed first.
  *
- * Relative position bias (Raffel et al. 2020, appendix; transformers' modeling_t5.py): half of a direction's buckets are exact distances,
- * the others logarithmic ranges up to the maximum distance; larger distances use the last bucket. Encoders use half of the buckets for each
- * direction; decoders use all for earlier positions. Buckets equal those of transformers, which computes the logarithm in fp32. */
+ * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. Half of a direction's buckets are exact
+ * distances, the others logarithmic ranges up to the maximum distance. Buckets equal those of transformers, which computes the logarithm
+ * in fp32. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,4 @@
-/* Sorts the children of `and` and `or` in a logical form, without recursion.
- *
- * One pass keeps a stack of open brackets, and each bracket's children as spans of tokens. When a bracket closes, its children are sorted
- * inside already. If its first token is `and` or `or`, they are sorted among each other. The bracket then becomes a child of the enclosing
- * one.
+/* Sorts the children of `and` and `or` in a logical form, innermost first, without recursion.
  *
  * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the token before the current one. */
 #include <stdlib.h>

@@ -1,11 +1,9 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
- * One pass replaces the longest match at each raw token: a mention by its placeholder, a rewrite by its words. Other tokens are stemmed. A
- * literally typed placeholder stays, and its number is skipped. Placeholders are numbered per type in order of first appearance; equal
- * constants share a number, as in the data sets.
+ * One pass replaces the longest match at each raw token: a mention by its placeholder, a rewrite by its words. Other tokens are stemmed.
+ * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
  *
- * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. The table of mentions is either
- * complete or empty. */
+ * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>

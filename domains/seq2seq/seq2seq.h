@@ -1,8 +1,8 @@
 /* seq2seq.h: the common part of all sequence-to-sequence models over subword tokens.
  *
- * An architecture is a table of functions, seq_arch: how to read a net's files, encode an input, compute a decoder state and its output. A
- * domain puts the functions below into its own table (rill/domain.h) and calls seq_open(). A model, one net or an ensemble, is const once
- * open, and any number of runners share it. A runner belongs to one thread and owns all mutable data.
+ * An architecture is a table of functions, seq_arch: read a net's files, encode an input, compute a decoder state and its output. A domain
+ * puts the functions below into its own table (rill/domain.h) and calls seq_open(). A model is const once open; a runner belongs to one
+ * thread and owns all mutable data.
  * Stability: internal to rill. */
 #ifndef RILL_SEQ2SEQ_H
 #define RILL_SEQ2SEQ_H

@@ -1,9 +1,7 @@
 /* Encodes inputs: splits texts into sentences, removes invisible characters, tokenizes, and runs the encoder.
  *
- * Texts are split because translation models are trained on sentences and short paragraphs, and often stop early on longer texts. A run
- * concatenates its inputs, without padding. A long input runs alone: if memory is short, no other input fails.
- *
- * Invariant: a failed input takes no part in later runs. */
+ * Texts are split because translation models often stop early on long ones. A run concatenates its inputs, without padding. A long input
+ * runs alone: if memory is short, no other input fails. */
 #include <string.h>
 
 #include "domain_base.h"

@@ -1,12 +1,7 @@
 /* The callbacks of the domain "shiftreduce" (rill/domain.h): models, runners, the parser's stack, scores, trees, names of actions.
  *
- * The stack: n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack. Every unfinished
- * hypothesis thus has a legal action, and a finished one has all words in one span.
- *
- * Scores of structure: rows with one legal action get logp 0, without the network. A label in an input's last timestep completes the tree.
- *
- * Trees: combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of creation, so children come
- * before their parent. No function is recursive.
+ * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack, so every unfinished
+ * hypothesis has a legal action. Spans are numbered in order of creation: children come before their parent.
  *
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for the nodes of the
  * largest reserve(). Slots below r->n_slots are initialised. */

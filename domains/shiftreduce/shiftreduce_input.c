@@ -1,9 +1,7 @@
 /* Reads a line as a tree, as tagged tokens or as text; finds the features of its words; computes each position's products.
  *
- * The option input-format sets the format; "auto" detects it (looks_like_tree(), is_tagged()). The encoder sums the embeddings of a word:
- * its own, its shape's, and those of its normal form's suffixes. The trainer follows the rules of docs/parsing.md byte by byte.
- *
- * Invariant: an input that fails is left out of the batch. */
+ * The encoder sums the embeddings of a word: its own, its shape's, and those of its normal form's suffixes. The trainer follows the same
+ * rules byte by byte (docs/parsing.md). Invariant: an input that fails is left out of the batch. */
 #include <string.h>
 
 #include "domain_base.h"

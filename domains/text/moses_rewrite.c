@@ -1,8 +1,7 @@
-/* Characters, their classes, and rewrite rules.
- *
- * Classes are those of sacremoses. Letters and numbers are in the basic plane only. A Chinese character or Hangul
- * syllable is neither, so it is a word. sacremoses uses Unicode 7's property Alphabetic, which libutf8proc lacks. Here the combining class
- * decides whether a mark belongs to a letter, wrongly for some marks outside Latin, Greek and Cyrillic. */
+/* Characters, their classes, and rewrite rules. Classes are those of sacremoses: letters and numbers of the basic plane, where a Chinese
+ * character or Hangul syllable is a word.
+ * sacremoses uses Unicode 7's property Alphabetic, which libutf8proc lacks. Here the combining class decides whether a mark belongs to a
+ * letter, wrongly for some marks outside Latin, Greek and Cyrillic. */
 #include <string.h>
 #include <utf8proc.h>
 

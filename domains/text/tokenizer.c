@@ -1,10 +1,7 @@
 /* A translation model's tokenizer: vocabularies, language tags, and a segmenter (SentencePiece, Moses with BPE, or a model family's).
  *
- * Source: transformers' tokenization_marian.py, which never calls its punctuation normaliser. Deviations: a language tag outside the
- * vocabulary is an error if the vocabulary has tags, else plain text; transformers makes it <unk>. A tag ends at the first "<<", in
- * transformers at the last.
- *
- * Inputs of model families (m2m_100, mbart, t5 ...) are first split at added tokens. */
+ * Source: transformers' tokenization_marian.py. Deviations: a language tag outside the vocabulary is an error if the vocabulary has
+ * tags, else plain text; transformers makes it <unk>. A tag ends at the first "<<", in transformers at the last. */
 #include "family.h"
 
 #include <string.h>

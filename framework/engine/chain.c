@@ -1,7 +1,7 @@
 /* Keeps the instances of a run's heuristics and scorers, and lets heuristics drop candidates; declared in chain.h.
  *
- * A heuristic is called once for all adjacent items that share an instance. With the setting `check` a new instance is also called for each
- * item alone. If the results differ, the heuristic depends on other items or on earlier calls, and the run fails. */
+ * A heuristic is called once for adjacent items that share an instance. With the setting `check` it is also called for each item alone,
+ * by a new instance; a different result fails the run. */
 #include <stddef.h>
 #include <string.h>
 

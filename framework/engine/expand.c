@@ -1,8 +1,7 @@
 /* Expands hypotheses: makes a row for each, has the domain compute its state, and collects its modifiers (bonuses, masks, limits).
  *
- * A row is one live hypothesis of a selected item in a call of the model. An item's rows are adjacent, in rank order. A state is the
- * model's data for a hypothesis, such as its KV cache entry; `node` is its id. States are computed here, not on commit: candidates that
- * heuristics drop never get one. */
+ * A row is one live hypothesis in a call of the model; an item's rows are adjacent, in rank order. States (such as KV cache entries) are
+ * computed here, not on commit: candidates that heuristics drop never get one. */
 #include <math.h>
 #include <string.h>
 

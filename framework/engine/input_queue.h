@@ -3,11 +3,9 @@
  *   submit -> queue -> engines -> reorder buffer -> next
  *
  * Without sorting the queue is first in, first out. With sorting a window of inputs fills, is sorted once, and is used up before the next
- * fills. A window is closed when it is full, or when an engine that may take from it is stepped. The order of admission therefore depends
- * only on the inputs and the windows. Texts are copied into reused buffers, so memory is proportional to the largest window.
+ * fills. A window is closed when it is full, or when an engine that may take from it is stepped.
  *
- * An engine holds an input from input_queue_pop() until input_queue_free(). When inputs are scarce, an engine takes no more than an equal
- * part.
+ * An engine holds an input from input_queue_pop() until input_queue_free().
  *
  * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*, and comes first. Once all engines have
  * finished their inputs, one engine gets the whole limit and decodes the exclusive inputs alone. Results never wait for free capacity, so

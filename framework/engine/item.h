@@ -1,9 +1,7 @@
 /* Declares items: the inputs that a run is decoding, each with its beam and its outputs, in a slot.
  *
- * A slot is the index of an item, and the id of its encoder memory in the domain. A slot is free, ready (encoded, waiting for admission) or
- * in flight, except while its input is being encoded.
- *
- * Data that each timestep reads for all items is in separate arrays; the item structs would miss the CPU cache. */
+ * A slot is the index of an item, and the id of its encoder memory in the domain. A slot is free, ready (encoded, waiting for admission)
+ * or in flight. Data that each timestep reads for all items is in separate arrays, for the CPU cache. */
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
 

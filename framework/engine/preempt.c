@@ -1,18 +1,15 @@
-/* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few.
+/* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few. Items are admitted while they are
+ * expected to fit. When they outgrow the limit:
  *
- * The number of states that an item will need is unknown. Items are admitted while they are expected to fit. When they outgrow the limit:
- *
- *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items that fit are expanded, and all
- *   others pause and keep their states.
+ *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items that fit are expanded; all
+ *      others pause and keep their states.
  *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, and they restart from their encoded
- *   inputs, before all waiting inputs.
+ *      inputs, before all waiting inputs.
  *   3. When the only item in flight does not fit, its input fails. If workers share the limit, the input first restarts in an engine that
- *   has the whole limit (input_queue.h).
+ *      has the whole limit (input_queue.h).
  *
- * Outputs do not change: an item's search, and its failure, depend on that item alone.
- *
- * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which
- * stays the oldest until it finishes, and whose length is bounded. */
+ * Outputs do not change: an item's search, and its failure, depend on that item alone. Every run terminates, because rule 2 always
+ * advances the oldest item, whose length is bounded. */
 #include <stdio.h>
 
 #include "engine_internal.h"

@@ -1,8 +1,5 @@
-/* Progress reports (rill_request.progress), timestep by timestep.
- *
- * The final part of a report is the common prefix of all hypotheses that may still become outputs. During a search this prefix only
- * grows. In exact search, or with a scorer that may restart the search (rill_scorer.found), it is empty. Repeated timesteps of a
- * preempted item are not reported. */
+/* Progress reports (rill_request.progress), timestep by timestep. The final part of a report is the common prefix of all hypotheses that
+ * may still become outputs; during a search it only grows. It is empty in exact search, and with a scorer that may restart the search. */
 #include "engine_internal.h"
 
 /* A hypothesis: the path from the root of the hypothesis tree to the node `hyp`. */

@@ -1,10 +1,7 @@
 /* Selects the items that a timestep expands: the scheduler (a plugin) orders them, and the budget limits the number of live hypotheses.
  *
- * Under a budget an item is taken whole or not at all; an item wider than the budget is taken alone. If a scheduler lists no item, items
- * are taken in order of admission, so that every timestep advances an item, and every run ends.
- *
- * With overdue_first (scheduler.h) an item passed over RUNNING_MAX_SKIPS times, or not expanded for RUNNING_MAX_ROUNDS rounds, goes
- * first. */
+ * An item is taken whole or not at all; an item wider than the budget is taken alone. If a scheduler lists no item, the oldest are
+ * taken, so every run ends. With overdue_first (scheduler.h), items passed over too often go first. */
 #include <string.h>
 
 #include "engine_internal.h"

@@ -1,11 +1,8 @@
 /* Calls a run's scorers: begin() when an input is encoded, score() for the rows of a timestep, found() for an item's outputs, done() when
  * the input leaves.
  *
- * score() is called once for adjacent rows whose items share an instance. With the setting `check` each item's rows are also scored alone,
- * and must get the same modifiers.
- *
- * found() may request that an input is decoded again; the item then restarts from its encoded input. The new search depends only on the
- * input and the scorers' data for it, never on the schedule. */
+ * score() is called once for adjacent rows whose items share an instance. With the setting `check` each item's rows are also scored
+ * alone, and must get the same modifiers. If found() requests a second search, the item restarts from its encoded input. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,7 @@
 /* Declares search variants: methods that change plain beam search for some inputs, such as sampling or cube pruning.
  *
- * A variant is a table of hooks, in a file of framework/search. A hook is called only if the timestep or the item has a variant, so plain
- * beam search pays one test per hook.
- *
- * A new variant is a file with its table, an entry in search/variants.c and in meson.build, and its settings. item.h and timestep.h hold a
- * pointer for each variant that keeps data.
- * A hook that is NULL does nothing. A hook that returns a negative status fails the run. */
+ * A variant is a table of hooks, in a file of framework/search and in the list search/variants.c. A hook is called only if the timestep
+ * or the item has the variant. A hook that is NULL does nothing; a negative status fails the run. */
 #ifndef RILL_SEARCH_VARIANT_H
 #define RILL_SEARCH_VARIANT_H
 

@@ -1,8 +1,8 @@
-/* Declares a timestep of the batched beam search: it extends each live hypothesis of the selected items by one action.
+/* Declares a timestep of the batched beam search: it extends each live hypothesis of the selected items by one action. A domain may split
+ * it into phases, each with its own step() and score().
  *
- * A domain may split a timestep into phases, each with its own step() and score(). Scratch memory is reused, and grows in groups of
- * arrays of one length. If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress do
- * not move. */
+ * Scratch memory is reused. If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in
+ * progress do not move. */
 #ifndef RILL_TIMESTEP_H
 #define RILL_TIMESTEP_H
 

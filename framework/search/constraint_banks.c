@@ -1,10 +1,8 @@
 /* Divides an item's beam into constraint banks: dynamic beam allocation (Post and Vilar 2018).
  *
- * A candidate's bank is the number of lexical constraints that it meets (rill_modifiers_divide_banks()). Candidates that meet more
- * constraints at lower scores are thus not crowded out.
- *
- * Each bank gets an equal part of the k entries, and the last bank also the remainder. Entries that a bank cannot fill go to the bank
- * before it, and from the first bank to the last. Ended hypotheses in the beam belong to the last bank. */
+ * A candidate's bank is the number of lexical constraints that it meets (rill_modifiers_divide_banks()). Each bank gets an equal part of
+ * the k entries, the last also the remainder, so low scores do not crowd out candidates that meet more. Entries that a bank cannot fill
+ * go to the bank before it, and from the first bank to the last. */
 #include <stdlib.h>
 
 #include "variants.h"

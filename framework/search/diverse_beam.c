@@ -1,11 +1,11 @@
-/* Implements diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each. In each phase the groups
- * choose in turn among the children of their own hypotheses. An action's score falls by `diversity` each time an earlier group chose it in
- * this timestep. Path scores and the order of outputs exclude this penalty. The entry of an ended hypothesis stays empty.
+/* Implements diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
  *
- * The best k choices of each hypothesis suffice: earlier groups chose fewer than k actions, and choices without a penalty keep their order.
+ * In each phase the groups choose in turn among the children of their own hypotheses. An action's score falls by `diversity` each time an
+ * earlier group chose it in this timestep; path scores exclude this penalty. In the first timestep all groups choose from the empty
+ * hypothesis.
  *
- * In the first timestep all groups choose from the empty hypothesis. Its children are in one heap, to which taken children return with
- * their penalty. */
+ * The best k choices of each hypothesis suffice: earlier groups chose fewer than k actions, and choices without a penalty keep their
+ * order. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,10 @@
 /* Captures runs as CUDA graphs and replays them, which takes the host less time than launching each kernel.
  *
  * A captured graph contains addresses and sizes, so only runs with the same memory layout can replay it. Layouts recur because row counts
- * are rounded; kernels read the actual count on the device. Encoder runs are not captured: their input lengths hardly ever recur.
+ * are rounded; kernels read the actual count on the device. Encoder runs are not captured, because their lengths hardly ever recur.
  *
- * Copies between host and device are not captured. A graph that copies memory freed in the meantime fails or crashes, even if other memory
- * has the same address by then.
- *
- * Invariant: two runs of one key enqueue the same work. */
+ * Copies are not captured either: once their memory is freed, a replay fails or crashes. Invariant: two runs of one key enqueue the same
+ * work. */
 #include "executor.h"
 
 #include <inttypes.h>

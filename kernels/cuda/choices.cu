@@ -1,10 +1,10 @@
 /* choices.cu: the top M symbols of rows, and log-probabilities of requested symbols.
  *
- * A 64-bit key orders the symbols of a row: by value, then by smaller symbol. Each warp keeps its best keys in registers. Larger keys wait
- * in shared memory until 32 of them are sorted and merged. A lower bound from the row's first step keeps most keys out.
+ * A 64-bit key orders the symbols of a row: by value, then by smaller symbol. Each warp keeps its best keys in registers; a lower bound
+ * keeps most other keys out.
  *
- * log_norm is known only at the end, and different logits x may round to the same log-probability. So the top M + 1 are found by x. Only if
- * the M-th and the (M + 1)-th log-probability are equal, the row is read again.
+ * log_norm is known only at the end, and different logits x may round to the same log-probability. So the top M + 1 are found by x, and a
+ * row is read again if the last two are equal.
  *
  * Long rows are cut into parts, by V alone. If rows are few, each part has its own block, and a second kernel merges the parts, with the
  * same bits. For M >= BEST_MANY, radix selection finds the M-th largest key. */

@@ -1,8 +1,8 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in their own stream. All other graphs decode. A decoding run
- * waits only for the updates of its slots. A slot update may reuse rows of dropped slots, so it waits for decoding runs without pending
- * results. Micro-batches with pending results never read such rows: a slot is dropped only after its results have arrived (domain.h). */
+ * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in their own stream; all other graphs decode. A decoding run
+ * waits for the updates of its slots. A slot update waits for decoding runs without pending results, because it may reuse rows of
+ * dropped slots. */
 #include "executor.h"
 
 #include <string.h>

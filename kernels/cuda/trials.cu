@@ -1,8 +1,8 @@
 /* trials.cu: the choice of a matrix's algorithms, and rill's own GEMM kernel, for matrices without a suitable algorithm.
  *
- * A row's bits must not depend on the number of rows beside it, which cuBLASLt does not promise. So when a matrix is opened, each algorithm
- * is tried on this GPU with many numbers of rows. An algorithm is used only if every row has the bits of the largest run. A matrix has an
- * algorithm for each of three ranges of row counts, all with the same bits. If none passes, rill's own kernel multiplies. */
+ * A row's bits must not depend on the number of rows beside it, which cuBLASLt does not promise. So when a matrix is opened, algorithms
+ * are tried on this GPU with many numbers of rows. An algorithm is used only if every row has the bits of the largest run. If none
+ * passes, rill's own kernel multiplies. */
 #include <stdlib.h>
 #include <string.h>
 

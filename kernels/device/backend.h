@@ -1,13 +1,10 @@
 /* backend.h: the functions that a device implements, and the data that it gets: networks with their graphs, sessions with their slots, and
  * the rows of a run.
  *
- * The library builds and checks networks, and manages slots, vocabulary subsets and profiles for all devices. A backend owns the memory of
- * weights and tables, and runs graphs; its own data is in the `data` members. Of the other members it writes only what its functions'
- * comments say. Backends are the CPU (cpu.h) and modules such as CUDA.
+ * The library builds and checks networks, and manages slots, vocabulary subsets and profiles. A backend owns the memory of weights and
+ * tables, and runs graphs; its own data is in the `data` members. Backends are the CPU (cpu.h) and modules such as CUDA.
  *
  * An operand of an operation is a tensor, table or constant, and an `index`: for each row of the operation, the row to read or write.
- * Indices are numbered per graph, without duplicates.
- *
  * Handles count from 1: handle h is element h - 1 of its array. Index spaces are the exception: 0 is RILL_ROWS. */
 #ifndef RILL_DEVICE_BACKEND_H
 #define RILL_DEVICE_BACKEND_H

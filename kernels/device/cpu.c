@@ -1,8 +1,8 @@
 /* The CPU as a device: weights, rows of tables, and the partition of a run's rows.
  *
- * A span is a range of rows that one thread computes, block by block, each block through all operations. A block's tensors take about half
- * of the second-level cache if the weights fit there, else a few megabytes, since each block reads the weights again. If a run has too few
- * rows for one span per thread, the threads divide each operation.
+ * A span is a range of rows that one thread computes, block by block. A block's tensors take about half of the second-level cache if the
+ * weights fit there, else a few megabytes, because each block reads the weights again. If a run has too few rows, the threads divide each
+ * operation instead.
  *
  * Invariant: the partition does not change any result. */
 #include <stdio.h>

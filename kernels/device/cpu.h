@@ -1,8 +1,7 @@
 /* cpu.h: the CPU as a device. Private to it.
  *
  * Threads of the pool claim spans of a run's rows, and compute a span's blocks one after another. All blocks share one layout of scratch
- * memory. Each thread has one scratch; a span uses the first free one.
- *
+ * memory.
  * Invariant: a row's results depend on that row alone, not on the spans and blocks. */
 #ifndef RILL_DEVICE_CPU_H
 #define RILL_DEVICE_CPU_H

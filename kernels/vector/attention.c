@@ -1,9 +1,7 @@
 /* attention.c (vector): multi-head attention: scores of a slot's keys, softmax, then the weighted sum of its values.
  *
- * Up to QUERIES adjacent rows of one slot form a group, so that each key and value is loaded once for all of them.
- *
- * Invariant: a row's result does not depend on its group. A score is VL partial sums along the key, k ascending,
- * added by one fixed tree. A context element is one FMA chain, t ascending. */
+ * Up to QUERIES adjacent rows of one slot form a group, so that each key and value is loaded once for all. Invariant: a row's result
+ * does not depend on its group: scores are VL partial sums added by one fixed tree, and context elements one FMA chain. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* Runs read.lua and sweep.lua, and implements the C functions that they call.
  *
- * A script's state compiles them at first use. They get the table `own` and copies of Lua's libraries from before the script ran;
- * scripts can reach neither. Functions in `own` raise only for lack of memory and exhausted limits, because a position in this code
- * would mean nothing to users. */
+ * They get the table `own` and copies of Lua's libraries from before the script ran; scripts can reach neither. Functions in `own` raise
+ * only for lack of memory and exhausted limits: a position in this code would mean nothing to users. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 -- Checks the table that a script returned and converts it to flat lists, which run_config.c stores in a C struct.
--- own.keys() lists the keys that the table may have, own.settings() those of `options`. Keys are visited in the order of these lists,
--- because Lua's own order changes from run to run. Errors are raised as {key, why}; config_lua.c adds the position.
+-- Keys are visited in the order of own.keys() and own.settings(), because Lua's own order changes from run to run. Errors are raised as
+-- {key, why}; config_lua.c adds the position.
 -- A script cannot affect how its table is read: globals are copies made before the script ran, and the script's tables are read only
 -- through next, rawget and rawlen.
 local own = ...

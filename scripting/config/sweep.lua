@@ -1,7 +1,6 @@
 -- Parameter grids: rill.sweep{ delta = {0.5, 1.5}, M = {3, 5} }, and how a grid point changes a configuration.
--- rill.sweep checks a grid and returns an opaque object for {names = {...}, values = {{...}, ...}, edit = function or nil}. A point is a
--- table of parameter names and values. It is applied to a copy of the script's table, which is then read like any configuration. read.lua
--- states the rules for this code.
+-- A point is a table of parameter names and values. It is applied to a copy of the script's table, which is then read like any
+-- configuration. read.lua states the rules for this code.
 local own = ...
 local format, gsub = string.format, string.gsub
 local MOST_AXES <const>, MOST_POINTS <const>, COPY_DEPTH <const> = 16, 1000000, 3

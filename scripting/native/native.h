@@ -1,10 +1,10 @@
 /* native.h: rill.ffi, functions of shared objects.
  *
- * Ownership: libraries are closed after the script's Lua state, so code is never unmapped while Lua or an engine refers to it. Functions
- * and registered plugins are userdata. The registry keeps those that C refers to until the script ends.
+ * Libraries are closed after the script's Lua state, so code is never unmapped while Lua or an engine refers to it. The registry keeps
+ * functions and plugins that C refers to until the script ends.
  *
- * Values are passed as native_value. libffi reads an argument with its type's size, but writes small results as a whole register. So all
- * integers are stored in i64, and native_integer() uses only the type's low bytes. This requires a little-endian machine. */
+ * libffi reads an argument with its type's size, but writes small results as a whole register. So native_value stores all integers in
+ * i64, and native_integer() uses the type's low bytes. This requires a little-endian machine. */
 #ifndef RILL_SCRIPTING_NATIVE_H
 #define RILL_SCRIPTING_NATIVE_H
 

@@ -1,10 +1,8 @@
-/* What scripts can access: an allow-list of the standard library, and the table `rill`. Also checks strings that scripts pass to C.
- *
- * All other library names are removed, so functions of a newer Lua stay unavailable until reviewed. limited_calls.c replaces functions that
- * could evade the limits.
+/* What scripts can access: an allow-list of the standard library, and the table `rill`. All other library names are removed, so functions
+ * of a newer Lua stay unavailable until reviewed.
  *
  * rill.names has a sorted list of names for each kind, for completion in editors. The lists come from the C tables in which rill looks
- * names up. A test compares docs/scripting.md with them. */
+ * names up. */
 #include <math.h>
 #include <string.h>
 

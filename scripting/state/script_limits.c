@@ -1,9 +1,8 @@
 /* The limits of a call into a script: instructions and CPU seconds.
  *
- * A hook counts instructions. When they are used up, script->is_exhausted is set until the outermost script_call() returns. Until then the
- * hook raises after every instruction, and so does every function of limited_calls.c that could catch the error.
- *
- * Seconds limit work that the instruction count misses. They are the thread's CPU time, so a busy machine stops no script. */
+ * A hook counts instructions. When they are used up, the hook raises after every instruction until the outermost script_call() returns,
+ * and so do functions that could catch the error. Seconds limit work that the count misses; they are the thread's CPU time, so a busy
+ * machine stops no script. */
 #include <string.h>
 #include <time.h>
 

@@ -1,10 +1,10 @@
 /* tables.h: Lua functions as plugins of the engine.
  *
- * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} store references to a table's functions in a script_table, and return an
- * object for configurations. publish() registers the plugin. The plugin's struct must be the first member of the script_table, because
- * callbacks cast it. A script_instance holds the value that the script's `create` returned for one engine.
+ * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} store references to functions in a script_table, and return an object for
+ * configurations. The plugin's struct must be the first member of the script_table, because callbacks cast it. A script_instance holds the
+ * value that the script's `create` returned for one engine.
  *
- * Ownership: script_tables belong to their script and are freed with it. Instances belong to the caller of create(). */
+ * Ownership: script_tables belong to their script, instances to the caller of create(). */
 #ifndef RILL_SCRIPTING_TABLES_H
 #define RILL_SCRIPTING_TABLES_H
 
