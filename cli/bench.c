@@ -308,7 +308,7 @@ static double quality(const bench *b, const bench_method *m, int oracle)
     return b->test_set.has_references ? cli_quality(b->test_set.metric.kind, &m->counts, oracle) : 0;
 }
 
-/* Print a letter for the method's outputs, in order of methods. Equal outputs have equal letters. */
+/* Print a letter that identifies the method's outputs: methods with equal outputs have the same letter. */
 static void print_outputs_letter(const bench *b, const bench_method *m)
 {
     char letter = 'a';

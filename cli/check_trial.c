@@ -73,7 +73,7 @@ static rill_status share_scorer(cli_check_instance *instance, rill_context *ctx,
 
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx)
 {
-    /* the first built-in ones stand in until share_heuristic() and share_scorer() replace them */
+    /* placeholders, the first built-in ones, until share_heuristic() and share_scorer() replace them */
     instance->heuristic = *rill_heuristic_at(ctx, 0);
     instance->scorer = *rill_scorer_at(ctx, 0);
     instance->heuristic.name = instance->scorer.name = CLI_CHECK_INSTANCE;
@@ -155,7 +155,7 @@ static int same(cli_check_trial *t, const cli_check_record *other, const char *h
     return 0;
 }
 
-/* Decode, and compare with the reference. how: the run, for messages; NULL: its schedule. */
+/* Decode, and compare with the reference. how: the run's name in messages; NULL: its schedule. */
 static int run_and_compare(cli_check_trial *t, const rill_engine_setup *setup, const char *how, const char *reason)
 {
     char schedule[128];

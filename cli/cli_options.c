@@ -222,7 +222,7 @@ static int parse_letters(parser *p, int *arg_index)
     const char *word = p->argv[*arg_index] + 1;
     size_t length = strcspn(word, "=");
     int code = CLI_OK;
-    /* "-method x" would be -m with the value "ethod": report it as a misspelt --method. */
+    /* "-method x" parses as -m with the value "ethod": report it as a misspelt --method. */
     if (length > 1 && p->helped && find(p, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
     for (; *word && code == CLI_OK; word++) {

@@ -59,7 +59,7 @@ typedef struct cli_option_rows {
     cli_option *table[CLI_ROW_GROUPS]; /* options of each group, [n + 1] rows including the end of the table */
     int n[CLI_ROW_GROUPS];
     cli_take_fn take; /* function that receives the values of all these options */
-    /* name of a setting that gets no row here, since the command has its own option for it; NULL: none */
+    /* name of a setting without a row here, because the command has its own option; NULL: none */
     const char *hidden;
 } cli_option_rows;
 
@@ -107,7 +107,7 @@ typedef struct cli_command {
 extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidence, cli_info, cli_list, cli_run,
     cli_score, cli_serve, cli_trace_command, cli_trie, cli_tune;
 
-/* Refuse a domain's option that has the name of an option of the command, since it could not be set. CLI_OK or CLI_FAILED. */
+/* Refuse a domain's option with the name of an option of the command: it could not be set. CLI_OK or CLI_FAILED. */
 int cli_option_rows_check(const cli_command *command, const cli_option_rows *rows);
 
 /* Parse argv[1..argc).

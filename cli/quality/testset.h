@@ -12,7 +12,7 @@ typedef struct cli_testset {
     int has_references;
 } cli_testset;
 
-/* Check that there are inputs, and as many references if there are any. RILL_OK · RILL_ERR_INPUT */
+/* Check that there are inputs, and equally many references if a file of references was loaded. RILL_OK · RILL_ERR_INPUT */
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx);
 /* Choose the metric and open it for the references, if any. Warns if they are in token form without `tokenized`. Returns as
  * cli_metric_open(). */

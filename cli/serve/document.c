@@ -171,7 +171,7 @@ static int find_output(const char *in, size_t n, size_t from, const char *what, 
     return found;
 }
 
-/* Mark in an offset that the tag was placed by its text, not in proportion. */
+/* Flag in tag_offsets: the tag was placed by its text, not in proportion. */
 #define FIXED_OFFSET (~(SIZE_MAX >> 1))
 
 /* A sentence of the joined document: its output, or its source text if it has no output. */

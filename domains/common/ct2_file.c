@@ -262,7 +262,7 @@ static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
     return RILL_OK;
 }
 
-/* CTranslate2's rule for 16-bit matrices that have no scale of their own. */
+/* Set CTranslate2's fixed scale for a 16-bit matrix without one. */
 static void set_missing_scales(rill_tensor_file *t, size_t variables)
 {
     static const float SCALE_OF_16_BITS = 1000;

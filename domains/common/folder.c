@@ -129,7 +129,7 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
     return RILL_OK;
 }
 
-/* Options that exclude each other are an error. Options that exclude the user's are dropped later. */
+/* Fail if options of config.json exclude each other. Options that contradict the user's are dropped later. */
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;

@@ -10,7 +10,7 @@
 #include "mt.h"
 #include "tokenizer.h"
 
-/* MT_SCALED_OUTPUT in a family's row: the configuration decides (read_output_scale()). */
+/* MT_SCALED_OUTPUT in a family's row is a default: read_output_scale() reads the configuration. */
 #define T5_FLAGS (MT_PRE_NORM | MT_FINAL_NORM | MT_RMS_NORM | MT_NO_BIAS | MT_TIED_BY_FILE)
 
 static const mt_family mt_families[] = {
@@ -370,7 +370,8 @@ static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
     static const char *const known_keys[] = {"domain",          "example",         "options",
                                              "alignment_layer", "alignment_heads", "positions"};
     const int32_t layers = (int32_t)net->decoder.n_layers, heads = (int32_t)net->decoder.n_heads;
-    const int has_positions = net->settings.family->layout != MT_LAYOUT_T5; /* T5 has relative position bias only */
+    const int has_positions = net->settings.family->layout !=
+                              MT_LAYOUT_T5; /* T5 has no position embedding, only relative position bias */
     rill_config_warn_unknown(config, "rill", known_keys, sizeof known_keys / sizeof *known_keys - !has_positions);
     TRY(rill_config_size_or(config, "rill.alignment_layer", 0, layers - 1, (size_t)layers - 1,
                             &net->settings.alignment_layer));

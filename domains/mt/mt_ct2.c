@@ -158,7 +158,7 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
     return ct2_fail(r, block, "queries_scale", "expected %g, as in the first layer", c->attention_scale);
 }
 
-/* All layers must have the same values. 0 buckets: no relative position bias. */
+/* Read the relative position bias, equal in all layers. 0 buckets: there is none. */
 static rill_status read_relative(const ct2_model *r, const char *block, stack_settings *c, int first)
 {
     double reach;
@@ -203,7 +203,7 @@ static rill_status read_norms(const ct2_model *r, const char *side, stack_settin
     return RILL_OK;
 }
 
-/* Layer -1 is the last; 0 heads means all heads. */
+/* Read which heads make alignments: layer -1 is the last, 0 heads are all heads. */
 static rill_status read_alignment_heads(const ct2_model *r)
 {
     mt_settings *set = &r->net->settings;
@@ -227,7 +227,7 @@ static rill_status read_ignored(const ct2_model *r, const char *side)
     return expect_number(r, side, "multi_query_attention", 0);
 }
 
-/* The number of heads of a model without num_heads; NAN: it needs one. */
+/* Returns the number of heads of a model without the variable num_heads; NAN: the variable is required. */
 static double implied_heads(const ct2_model *r)
 {
     if (r->tensors->ct2_revision >= FIRST_WITH_HEADS) return NAN;

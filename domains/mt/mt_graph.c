@@ -290,7 +290,7 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* A graph for alignments (align_only) stores nothing and ends after the alignment layer's cross-attention. */
+/* With align_only the graph stores nothing, and ends after the cross-attention that makes alignments. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;
@@ -352,7 +352,7 @@ void mt_make_tables(mt_net *net)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Positions from .. to - 1. For an odd width Marian has one sine more, FSMT a column of zeros. */
+/* Compute the sinusoids of positions from .. to - 1. For an odd width Marian has one sine more, FSMT a column of zeros. */
 static void compute_sinusoids(const mt_net *net, size_t from, size_t to, float *row)
 {
     const int fsmt = net->settings.position_kind == MT_POSITIONS_FSMT;

@@ -468,7 +468,7 @@ static void add_embeddings(const loader *l)
                                                    (size_t)l->net->seq.source_vocab_size, width);
 }
 
-/* Call after load_embeddings(): the output layer may be tied to the decoder's embedding. */
+/* Load the output layer, after load_embeddings(): it may be tied to the decoder's embedding. */
 static rill_status load_output(loader *l)
 {
     mt_net *net = l->net;

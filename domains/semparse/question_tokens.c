@@ -46,7 +46,7 @@ static int char_in(uint32_t code, const char32_t *list)
     return *list != 0;
 }
 
-/* Return the normal form of a code point that is no white space. */
+/* Return the normal form of a character (no white space): lower case, plain quotes and dashes. */
 static uint32_t normal_character(uint32_t c)
 {
     if (char_in(c, U"‘’‚‛′´`")) return '\'';
@@ -108,8 +108,7 @@ size_t rill__drop_character(char *data, size_t length, char c)
     return kept;
 }
 
-/* Append the token raw_bytes[offset .. offset + length), which came from `span` bytes at `offset` before characters
- * were dropped. */
+/* Append the token raw_bytes[offset .. offset + length). span: its bytes before characters were dropped. */
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;

@@ -337,7 +337,7 @@ rill_status engine_admit(rill_engine *e)
         }
     }
     if (admitted > 0) {
-        /* needed only if all admitted items were encoded earlier, because encoding does this too */
+        /* has an effect only if all admitted items were encoded earlier; encoding does the same */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;

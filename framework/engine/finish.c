@@ -30,7 +30,7 @@ static void free_item(rill_engine *e, int32_t slot)
     items_clear(&e->items, &e->hyps, slot);
     memory_limit_remove_input(e, slot);
     engine_free_slot(e, slot);
-    e->items.item[slot].request = NULL; /* loops over a timestep's items check for NULL */
+    e->items.item[slot].request = NULL; /* other loops over a timestep's items then see NULL */
 }
 
 void engine_free_item(rill_engine *e, int32_t slot)

@@ -30,7 +30,7 @@ static rill_status finish_with_found(rill_engine *e)
 {
     const int32_t slot = e->running.slot[e->running.n - 1];
     const rill_status status = engine_finish_item(e, slot);
-    if (status < 0) return status; /* the run has failed; destroying the engine frees the item */
+    if (status < 0) return status; /* the run has failed: rill_engine_destroy() frees the item */
     running_remove(&e->running, &e->items, e->running.n - 1);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;

@@ -68,7 +68,7 @@ static void keep_states(scorer_states *s, const chain *c, const chain_link *link
         memcpy(node_state(s, c, link, rows->node[first + i]), s->row_states + (size_t)i * bytes, bytes);
 }
 
-/* For the setting `check`. Returns 1 if the second call's states equal the stored states, else 0. */
+/* For the setting `check`: returns 1 if the second call wrote the same states as the first, else 0. */
 static int same_states(const scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                        int32_t first, int32_t n)
 {
@@ -143,7 +143,7 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     const rill_scorer *table = link->scorer;
     const chain_instance *instance = row_instance(e, t, i, first);
     const int checking = b == &e->check_modifiers;
-    /* for the setting `check` a fresh instance is called, unless the scorer keeps data about inputs */
+    /* the setting `check` calls a new instance, unless the scorer keeps data about inputs */
     const int is_fresh = checking && table->begin == NULL;
     rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
     void *self = instance->self;
@@ -322,7 +322,7 @@ static int is_within_max_bonus(const chain *c, const item *it, const row_rules *
     const double total = engine_max_bonus(c, it, &total_end);
     const double slack = 1e-5, reward = (double)r->reward, end = (double)r->end_reward,
                  action = total + slack * (1 + fabs(total)), last = total_end + slack * (1 + fabs(total_end));
-    /* Whether each action may have a modifier of its own. Else some action certainly gets only the row's reward. */
+    /* Returns 1 if each action may have its own modifier; otherwise some action gets only the row's reward. */
     const int names_all = info->has_end_action + r->additions.n + r->bans.n >= info->actions || r->allowed.n > 0;
     if (reward > action && !names_all) return 0;
     if (info->has_end_action && end > last) return 0;

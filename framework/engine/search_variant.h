@@ -12,7 +12,7 @@ enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {
     const char *name;
-    /* Returns 1 if an item with these settings has the variant, else 0. NULL: has_modifiers decides instead. */
+    /* Returns 1 if these settings select the variant for an item, else 0. NULL: has_modifiers decides. */
     int (*has_settings)(const rill_settings *s);
     /* Returns 1 if the scorers' modifiers of the timestep's rows require the variant in this phase, else 0. */
     int (*has_modifiers)(const modifier_table *rules);

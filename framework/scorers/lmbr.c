@@ -293,7 +293,7 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
     return RILL_OK;
 }
 
-/* Returns theta_0 plus all positive thetas, since a posterior is at most 1. 1e-5 covers rounding. */
+/* Returns an upper bound on the bonus: theta_0 plus all positive thetas, because posteriors are at most 1. 1e-5 covers rounding. */
 static double max_bonus(const void *self, double *end)
 {
     const lmbr *l = self;

@@ -59,8 +59,7 @@ struct softmax_sums {
     float max, sum;
 };
 
-/* Two partial softmaxes, merged; by_a and by_b scale their sums of values. Without fmaf, all kernels merge with the
- * same bits. */
+/* Two partial softmaxes, merged; by_a and by_b scale their sums of values. No fmaf here: then all kernels merge with the same bits. */
 struct merge_result {
     softmax_sums all;
     float by_a, by_b;

@@ -167,7 +167,7 @@ template <int N> __device__ static inline void best_merge_pending(best_kept<N> &
     kept.floor = best_key_value(last);
 }
 
-/* Set the floor before a warp's first symbols are added, so that few are sorted. */
+/* Set the lower bound of a warp's keys before its first symbols are added, so that few are sorted. */
 template <int N>
 __device__ static inline void best_raise_floor(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less,

@@ -35,7 +35,7 @@ typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] launch of each operation */
     size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
     size_t n_ops, n_buffers; /* elements of `op` and of `rounded_bytes` */
-    int is_fill; /* 1: an encoder, whose runs update slots ahead of the graphs that decode (streams.c) */
+    int is_fill;             /* 1: an encoder, whose runs update slots ahead of the graphs that decode (streams.c) */
 } cuda_fused_graph;
 
 /* The CUDA data of a network (rill_network.data): weights on the device, uploaded in order while the network is built. */
@@ -103,7 +103,7 @@ typedef struct cuda_session {
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] memory of each graph's run, for each micro-batch */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
     cuda_capture capture[CUDA_MAX_CAPTURES];
-    uint64_t n_keyed; /* runs that may be captured, so far: the clock of cuda_capture.last_used */
+    uint64_t n_keyed; /* number of runs so far that may be captured: the clock of cuda_capture.last_used */
     rill_graph_runs runs;
     int64_t *key; /* numbers that identify the current run (capture.c) */
     size_t key_capacity;

@@ -506,7 +506,7 @@ static float max_legal_logit(const scan *s)
 
 static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *ids, float *logp)
 {
-    if (!(norm > -INFINITY)) return 0; /* NaN: an invalid row; -infinity: every x is -infinity */
+    if (!(norm > -INFINITY)) return 0; /* log_norm is NaN: the row is invalid; -infinity: every x is -infinity */
     candidates c;
     c.count = 0;
     const vf low = v_max(v_set1(kth_lower_bound(r, s, best) - norm), v_set1(-FLT_MAX));

@@ -127,7 +127,7 @@ typedef struct rill_rows {
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
     const int32_t *depth; /* number of timesteps that the item has completed; 0 for a first node */
-    int32_t group; /* the micro-batch, 0 or 1: one of two timesteps that may run concurrently, see collect() */
+    int32_t group;        /* the micro-batch, 0 or 1: one of two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
 /* What a score call shall return: the best choices (next actions) of each row, and the log-probabilities of particular actions, called

@@ -74,7 +74,7 @@ typedef struct rill_settings {
     int64_t memory;
     int32_t like;      /* rill_like: use another decoder's defaults for unset settings; 0 = none */
     int32_t keep;      /* rill_keep: which outputs to keep once an item has stop_after outputs */
-    int32_t stop;      /* rill_stop: when an item with stop_after outputs stops */
+    int32_t stop;      /* rill_stop: the rule by which an item stops once it has stop_after outputs */
     int32_t at_limit;  /* rill_at_limit: what happens to live candidates at the length limit */
     int32_t count_end; /* 1: the length in the penalties counts the end action */
     /* A: outputs have at most A * (the input's size) + max_length actions; 0 = max_length alone limits them */
