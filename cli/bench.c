@@ -1,12 +1,7 @@
 /* rill bench: compare search methods on the same input.
  *
- * Each method's first run is untimed: it warms up and measures quality. Methods with equal search settings must then give bit-identical
- * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods.
- *
- * Search options of the command line are defaults that a method may ignore. A setting after a method's name (fixed:finish=top) must be
- * usable.
- *
- * Sections: runs · comparing · preparing · the command. */
+ * A method's first run is untimed: it warms up and measures quality. Methods with equal search settings must then give bit-identical
+ * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods. */
 #include <math.h>
 #include <unistd.h>
 
@@ -287,8 +282,8 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Divide the method's timesteps by two lower bounds that follow from the budget; 0 without a budget. *any: bound of all schedulers;
- * *least_advanced: bound of schedulers that expand the inputs with the fewest timesteps. */
+/* Divide the method's timesteps by two lower bounds that follow from the budget; 0 without a budget. *any: the bound for all schedulers;
+ * *least_advanced: for schedulers that expand the inputs with the fewest timesteps. */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;
@@ -313,7 +308,7 @@ static double quality(const bench *b, const bench_method *m, int oracle)
     return b->test_set.has_references ? cli_quality(b->test_set.metric.kind, &m->counts, oracle) : 0;
 }
 
-/* Print a letter for the method's outputs, in order of methods. Equal outputs have equal letters. */
+/* Print a letter that identifies the method's outputs: methods with equal outputs have the same letter. */
 static void print_outputs_letter(const bench *b, const bench_method *m)
 {
     char letter = 'a';

@@ -1,9 +1,7 @@
 /* rill trace: convert a trace to one self-contained HTML file with charts.
  *
- * For a long run the page has only the first TIMESTEPS timesteps and at most CANDIDATES candidates, and says so. The trace is read
- * twice: to count its events, then to copy them.
- *
- * Sections: pages of charts · the command's state · options · counting · copying · the page · the command. */
+ * For a long run the page has only the first TIMESTEPS timesteps and at most CANDIDATES candidates, and says so. The trace is read twice:
+ * to count its events, then to copy them. */
 #include "trace.h"
 
 #include <strings.h>

@@ -1,9 +1,7 @@
 /* rill check: test plugins with tiny random runs, whose results must be equal to the bit.
  *
  * Domains run under every method, batch size and budget, with several workers and threads. Heuristics, scorers and schedulers run on a
- * random problem or on the model of -m.
- *
- * Sections: options · models · one plugin item · all plugin items · the command. */
+ * random problem or on the model of -m. */
 
 #include "check.h"
 
@@ -123,7 +121,7 @@ static int choose_inputs(check *c)
     return cli_check_inputs_make(&c->generated_inputs, c->session.ctx, c->session.model, (uint64_t)c->seed);
 }
 
-/* Number of rounds. A round on the random problem takes 1 to 2 ms, so more rounds are affordable than on a model. */
+/* Number of rounds; more on the random problem, where a round takes only 1 to 2 ms, than on a model. */
 static int n_rounds(const check *c, int on_model)
 {
     enum { ON_PROBLEMS = 20, ON_MODEL = 3 };
@@ -150,7 +148,7 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
 }
 
 /* Find errors of a domain that comparing runs cannot show. Returns 1 if there are none, 0 if trial.why describes one, -1 if the run
- * failed. After -1 the caller still compares runs, for a better message. */
+ * failed; the caller then still compares runs, for a better message. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);

@@ -12,7 +12,7 @@ typedef struct cli_check_inputs {
     int made_up;                  /* 1: the inputs were generated; 0: they were read from a file */
 } cli_check_inputs;
 
-/* Read the first lines of a file, repeated up to CLI_CHECK_INPUTS so that effects of other inputs show. CLI_OK or an exit code after a
+/* Read the first lines of a file, repeated up to CLI_CHECK_INPUTS so that inputs can affect each other. CLI_OK or an exit code after a
  * message. */
 int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path);
 /* Generate inputs from names of the model's actions, with and without spaces; English words replace missing names. CLI_OK or CLI_FAILED
@@ -58,7 +58,7 @@ int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, 
 /* --- the random problem ------------------------------------------------------------------------------------------------ */
 
 /* A random problem without a model, to test heuristics, scorers and schedulers. Legal actions and scores are hashes of input, previous
- * actions and seed. Scores are multiples of 1/16: many ties. */
+ * actions and seed. Scores are multiples of 1/16, for many ties. */
 
 /* The domain's name. Its argument is the seed, a number. */
 #define CLI_CHECK_PROBLEM "rill-check"
@@ -113,8 +113,8 @@ typedef struct cli_check_trial {
     int runs;  /* number of runs so far */
     int begun; /* creating the tested plugin item succeeded at least once */
     char why[CLI_CHECK_WHY];
-    /* The reference run, which decodes one input at a time: its settings and its results. It is kept for cli_check_rerun(); the caller
-     * frees `reference`. */
+    /* The settings and results of the reference run, which decodes one input at a time; kept for cli_check_rerun(). The caller frees
+     * `reference`. */
     rill_engine_setup setup;
     rill_chain_entry entry, pruning;
     char pruning_arguments[16];
@@ -131,7 +131,7 @@ int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason)
 
 /* --- repeated scoring of states ---------------------------------------------------------------------------------------- */
 
-/* A wrapper domain that scores each state three times: twice in a row, and after its children were computed. Finds damaged parent
+/* A wrapper domain that scores each state three times: twice in a row, and after its children were computed. It finds damaged parent
  * states, and probabilities instead of log-probabilities. */
 
 /* The name of the wrapping domain. */
@@ -152,8 +152,8 @@ typedef struct cli_check_rescore {
 /* Register the wrapping domain. `rescoring` must outlive the context. */
 rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_context *ctx);
 
-/* Decode the inputs one at a time with the wrapping domain. Reopens the session's model, which stays wrapped.
- *   1: no error found · 0: see `rescoring->why` · -1: the run failed, with the error in the session's context */
+/* Decode the inputs one at a time with the wrapper domain. Reopens the session's model, which stays wrapped.
+ * 1: no error found · 0: see `rescoring->why` · -1: the run failed, with the error in the session's context */
 int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, const rill_domain *real,
                           const cli_check_inputs *inputs);
 

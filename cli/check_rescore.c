@@ -1,6 +1,4 @@
-/* Repeated scoring of states; see check.h. Each repeated call has one row, so that other rows cannot explain a difference.
- *
- * Sections: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
+/* Repeated scoring of states; see check.h. Each repeated call has one row, so that other rows cannot explain a difference. */
 #include "check.h"
 
 #include <math.h>
@@ -300,8 +298,8 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
     return status;
 }
 
-/* Report choices that look like probabilities. Forced choices of log-probability 0 also lie between 0 and 1, so at least one row must
- * sum to 1. */
+/* Report choices that look like probabilities: all between 0 and 1, and at least one row sums to 1. Forced choices of log-probability 0
+ * also lie between 0 and 1. */
 static void inspect_all_choices(cli_check_rescore *a)
 {
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;

@@ -1,6 +1,4 @@
-/* Runs of `rill check`; see check.h.
- *
- * Sections: inputs · one run · comparing · the random problem. */
+/* Runs of `rill check`; see check.h. */
 #include "check.h"
 
 #include "cli_input.h"

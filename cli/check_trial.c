@@ -1,10 +1,7 @@
 /* Rounds of `rill check`; see check.h.
  *
- * The reference run decodes one input at a time. It is repeated unchanged, then with a used plugin instance: a difference means hidden
- * state. Other batch sizes, budgets and methods follow, and the setting `check`. Methods that prune must agree; a method that does not
- * prune is compared only with itself.
- *
- * Sections: a shared instance · settings · runs · tests. */
+ * The reference run decodes one input at a time. Repetitions find hidden state; then come other batch sizes, budgets and methods.
+ * Methods that prune must agree; a method without pruning is compared only with itself. */
 #include "check.h"
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};
@@ -76,7 +73,7 @@ static rill_status share_scorer(cli_check_instance *instance, rill_context *ctx,
 
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx)
 {
-    /* the first built-in ones stand in until share_heuristic() and share_scorer() replace them */
+    /* placeholders, the first built-in ones, until share_heuristic() and share_scorer() replace them */
     instance->heuristic = *rill_heuristic_at(ctx, 0);
     instance->scorer = *rill_scorer_at(ctx, 0);
     instance->heuristic.name = instance->scorer.name = CLI_CHECK_INSTANCE;
@@ -158,7 +155,7 @@ static int same(cli_check_trial *t, const cli_check_record *other, const char *h
     return 0;
 }
 
-/* Decode, and compare with the reference. how: the run, for messages; NULL: its schedule. */
+/* Decode, and compare with the reference. how: the run's name in messages; NULL: its schedule. */
 static int run_and_compare(cli_check_trial *t, const rill_engine_setup *setup, const char *how, const char *reason)
 {
     char schedule[128];

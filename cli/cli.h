@@ -1,4 +1,5 @@
-/* Declarations for all files of the command, with the C headers that nearly every file uses.
+/* Declarations for all files of the command, with the C headers that nearly every file uses. The command uses only public headers of
+ * librill, librill-script and jansson.
  *
  * The command uses the public headers of librill and librill-script, jansson, and a few headers of ../domains/common and ../domains/text.
  * A failing function prints its message before it returns the exit code, so callers write `if ((code = step()) != CLI_OK) goto done;`. */
@@ -54,10 +55,8 @@ int cli_parse_size(const char *option, const char *text, int64_t min, int64_t ma
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
 
-/* Escape control characters in outside text before a terminal shows it.
- *
- * Tab and newline stay; other control characters become "\x1b", C1 controls in UTF-8 "\u009b", their single bytes "\x9b". Standard error
- * is always escaped, results and tables only on a terminal. */
+/* Escape control characters in outside text before a terminal shows it. Tab and newline stay; other control characters become "\x1b", C1
+ * controls in UTF-8 "\u009b", their single bytes "\x9b". Standard error is always escaped, results and tables only on a terminal. */
 
 enum { CLI_TERMINAL_CHUNK = 256 };
 
@@ -74,9 +73,8 @@ int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf
 
 /* --- the progress line ------------------------------------------------------------------------------------------------- */
 
-/* A progress line on a terminal: inputs done, fraction, inputs per second, time left.
- *
- * The fraction is that of a regular file's bytes read, corrected for unfinished inputs. At most ten drawings a second. */
+/* A progress line on a terminal: inputs done, fraction, inputs per second, time left; drawn at most ten times a second. The fraction is
+ * the part of a regular file read so far, corrected for unfinished inputs. */
 
 typedef struct cli_progress {
     int is_on;
@@ -130,20 +128,20 @@ int cli_file_same(const char *a, const char *b);
 
 /* Refuse output files that are also an input or another output under any name, and two outputs on standard output. A file may be read
  * twice, and a device written twice. Call before opening any file for writing.
- *   CLI_OK, or CLI_FAILED after a message */
+ * CLI_OK, or CLI_FAILED after a message */
 int cli_files_check(const cli_file *files);
 
 /* --- interruption ------------------------------------------------------------------------------------------------------ */
 
-/* Graceful interruption by SIGINT, SIGTERM or SIGHUP. The first signal lets the command write finished results. A second of the same
- * kind, or the first without cli_interrupt_catch(), ends the process, as SIGQUIT and SIGXCPU do. Unfinished files are always deleted. */
+/* Graceful interruption by SIGINT, SIGTERM or SIGHUP. The first signal lets the command write finished results. A second one of the same
+ * kind ends the process, as do a first without cli_interrupt_catch(), SIGQUIT and SIGXCPU. Unfinished files are always deleted. */
 
 struct rill_workers;
 
 void cli_interrupt_catch(void);
 /* Register (is: 1) or unregister (0) a file to delete if a signal ends the process. The path must outlive the registration. */
 void cli_interrupt_set_unfinished(const char *path, int is);
-/* Note whether an incomplete line is on the terminal (is: 1: yes; 0: no); a fatal signal then prints a line end. */
+/* Note whether an incomplete line is on the terminal (1 or 0); a fatal signal then prints a line end. */
 void cli_interrupt_set_line_drawn(int is);
 /* Name the workers whose run a signal stops; NULL: none. The workers must stay open until the next call of this function. */
 void cli_interrupt_set_workers(struct rill_workers *workers);

@@ -1,6 +1,4 @@
-/* Line reader: one growing buffer, read(2) and ppoll(2); see cli_input.h.
- *
- * Sections: whole files · several files, or a part of them · n-best lists. */
+/* Line reader: one growing buffer, read(2) and ppoll(2); see cli_input.h. */
 #include "cli_input.h"
 
 #include <ctype.h>
@@ -368,7 +366,7 @@ int cli_input_files_open(cli_input_files *s, rill_context *ctx, const char *cons
     s->begin_byte = part_end(s->size, shard->part - 1, shard->n_parts);
     s->end_byte = part_end(s->size, shard->part, shard->n_parts);
     code = seek_part(s);
-    s->size = s->end_byte - s->begin_byte; /* approximate: a line that crosses a limit belongs to one shard */
+    s->size = s->end_byte - s->begin_byte; /* approximate, because a line that crosses a limit belongs to one shard */
     return code;
 }
 

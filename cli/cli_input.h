@@ -1,9 +1,7 @@
 /* Read lines from a file, a pipe or a terminal, in the form that rill_run() needs.
  *
- * A line ends with "\n", "\r\n" or the end of the file. NUL bytes are errors, and a byte order mark is skipped. A file that shrinks
- * while it is read is an error after its last complete line. While the engine has work, the reader does not block but returns
- * RILL_AGAIN. Otherwise it waits for data, and up to two milliseconds for more, to fill a batch. Ctrl-C ends the wait like the end of
- * the input. */
+ * A line ends with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader returns RILL_AGAIN
+ * instead of waiting. Otherwise it waits for data, and up to two milliseconds for more, to fill a batch. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -55,10 +53,9 @@ int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ct
 
 /* --- several files, or a part of them ---------------------------------------------------------------------------------- */
 
-/* Input of a run: the lines of files in order, or one shard of them.
- *
- * Shard I of N has the lines whose first byte lies in the I-th of N equal ranges of bytes. The shards' outputs joined in order are the
- * output of the whole. Line numbers and ids refer to the whole input. Shards need regular files. */
+/* Input of a run: the lines of files in order, or one shard of them. Shard I of N has the lines whose first byte is in the I-th of N
+ * equal ranges of bytes. Outputs of the shards, joined in order, are the output of the whole. Line numbers and ids refer to the whole
+ * input. Shards need regular files. */
 
 typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */

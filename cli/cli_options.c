@@ -122,8 +122,8 @@ static int is_option(const char *word)
     return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
 }
 
-/* Whether an option's value is missing. A value may begin with a dash, as "-1". After --n-best and --normalize, which need no value in
- * Marian, any option means a missing value. */
+/* Whether an option's value is missing. A value may begin with a dash, as "-1". --n-best and --normalize need no value in Marian, so
+ * there an option instead of a value means that the value is missing. */
 static int is_value_missing(const cli_option *option, const char *next)
 {
     const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
@@ -176,7 +176,7 @@ static int store_value(void *member, const cli_option *option, const char *value
     return CLI_OK;
 }
 
-/* Handle an option. A second, different value is an error unless the option is repeatable, since one of the values would be lost. */
+/* Handle an option. A second, different value is an error unless the option is repeatable: one of the values would be lost. */
 static int take_option(parser *p, const cli_option *option, const char *value)
 {
     int i = 0;
@@ -222,7 +222,7 @@ static int parse_letters(parser *p, int *arg_index)
     const char *word = p->argv[*arg_index] + 1;
     size_t length = strcspn(word, "=");
     int code = CLI_OK;
-    /* "-method x" would be -m with the value "ethod": report it as a misspelt --method. */
+    /* "-method x" parses as -m with the value "ethod": report it as a misspelt --method. */
     if (length > 1 && p->helped && find(p, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
     for (; *word && code == CLI_OK; word++) {
@@ -448,8 +448,8 @@ static char row_letter(const rill_option *row)
     return 0;
 }
 
-/* Append an option and the final row of the table. `domain`: the domain that has the option, or NULL. If another domain has the name
- * already, its row stays. */
+/* Append an option and the table's final row. domain: the domain of the option, or NULL. If another domain's option has this name, its
+ * row stays. */
 static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option *row, const char *domain)
 {
     cli_option *table = rows->table[group];

@@ -1,8 +1,7 @@
 /* Commands as tables, and a parser of their command lines.
  *
  * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--" before arguments with a dash. "_" equals "-"
- * in names. Names are not abbreviated, so that new options change no meaning. --help prints all options and -h the main ones, without an
- * entry in a table. */
+ * in names. Names cannot be abbreviated, so that new options never change a meaning. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -47,8 +46,8 @@ typedef struct cli_option {
 
 int cli_option_is_switch(const cli_option *option);
 
-/* Options from the library's tables (rill/option.h): options of domains, search settings, heuristics, scorers and schedulers, and outputs.
- * Every command with a search offers them. */
+/* Options from the library's tables (rill/option.h), for every command with a search: options of domains, search settings, heuristics,
+ * scorers and schedulers, and outputs. */
 typedef enum cli_row_group {
     CLI_ROWS_DOMAINS = 1,
     CLI_ROWS_SEARCH,
@@ -61,7 +60,7 @@ typedef struct cli_option_rows {
     cli_option *table[CLI_ROW_GROUPS]; /* options of each group, [n + 1] rows including the end of the table */
     int n[CLI_ROW_GROUPS];
     cli_take_fn take; /* function that receives the values of all these options */
-    /* name of a setting that gets no row here, since the command has its own option for it; NULL: none */
+    /* name of a setting without a row here, because the command has its own option; NULL: none */
     const char *hidden;
 } cli_option_rows;
 

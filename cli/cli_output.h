@@ -1,10 +1,7 @@
 /* A buffered writer of one file, and two formats of results: plain lines and Moses n-best lists.
  *
- * Streams (results, traces, tables) are written directly, so that readers can follow them. Reports are written to NAME.PROCESS.partial
- * in the same directory and renamed when closed; on an error the old file stays. Files that are not regular, belong to another user or
- * have several hard links are written in place.
- *
- * The first error ends all writing; cli_output_close() prints its message once. A closed pipe gives no message, but CLI_CLOSED. */
+ * Results, traces and tables are written directly. Reports are written to a temporary file NAME.PROCESS.partial and renamed when closed,
+ * so that an error keeps the old file. The first error ends all writing; cli_output_close() prints its message once. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -84,7 +81,7 @@ void cli_output_result(cli_output *output, const cli_form *form, const rill_resu
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 
-/* Set the form except its format, and request extra fields: the search config's setup then points into the form. CLI_OK or CLI_FAILED
+/* Set the form except its format, and request extra fields. The search config's setup then points into the form. CLI_OK or CLI_FAILED
  * after a message. */
 int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config);
 

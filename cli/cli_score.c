@@ -1,9 +1,7 @@
 /* rill score: compute the log-probabilities of given outputs.
  *
  * Each output is decoded with a beam of one and a scorer that allows only its path (forced_decode.c). Scores equal those of `rill
- * decode` to the bit.
- *
- * Sections: pairs · the command's state · options · reader and writer of the run · preparing · the command. */
+ * decode` to the bit. */
 
 #include "cli_input.h"
 #include "cli_output.h"

@@ -2,9 +2,7 @@
  * search function.
  *
  * Quality is the metric of the dev set's first or best outputs (oracle). Cost is the number of expanded candidates, equal on every
- * machine.
- *
- * Sections: tables · sweeps · trials · output · preparing · the command. */
+ * machine. */
 #include <math.h>
 
 #include "trace.h"
@@ -98,7 +96,7 @@ static void write_row(const table *t, cli_output *output, const cli_point *point
     cli_output_write(output, "\n", 1);
 }
 
-/* Start a table of trials. of_grid: size the columns for 1: all values of the grid, 0: the configurations evaluated so far. */
+/* Start a table of trials. of_grid: 1 sizes the columns for all values of the grid, 0 for the configurations evaluated so far. */
 static void start_table(table *t, const cli_trials *trials, int of_grid)
 {
     *t = (table){.metric = trials->set.kind,

@@ -1,9 +1,7 @@
 /* rill decode: decode input lines. Also rill run, which takes a run file.
  *
- * Options, files and model are checked first and the output is created last, so that a mistake destroys no old result. A failed input is
- * reported and does not end the run.
- *
- * Sections: options · reader and writer of the run · preparing · running · the command. */
+ * Options, files and model are checked first, and the output is created last: a mistake destroys no old result. A failed input is reported
+ * and does not end the run. */
 #include <unistd.h>
 
 #include "record.h"

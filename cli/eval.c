@@ -1,9 +1,7 @@
 /* rill eval: measure the quality of outputs.
  *
- * The first non-empty line decides the format: plain lines in order, "ID<TAB>OUTPUT", or Moses n-best lists. Ids count references from
- * 0. An id's first n-best line is the output; all take part in the oracle. An absent or empty line is a missing output.
- *
- * Sections: reading hypotheses · reporting · the command. */
+ * The first non-empty line decides the format: plain lines in order, "ID<TAB>OUTPUT", or Moses n-best lists. Ids count references from 0.
+ * An id's first n-best line is the output; all take part in the oracle. An absent or empty line is a missing output. */
 
 #include "cli_input.h"
 #include "trial.h"

@@ -1,9 +1,5 @@
-/* Graceful interruption; see cli.h.
- *
- * The handler runs only in the main thread, whose data it uses. Threads of rill block all signals; a thread of another library forwards
- * them.
- *
- * The handler also writes a byte to a pipe that every wait polls. Otherwise a signal just before a wait would not end it. */
+/* Graceful interruption; see cli.h. The signal handler runs only in the main thread, whose data it uses. It also writes a byte to a pipe
+ * that every wait polls, because a signal just before a wait would not end it. */
 #include "cli.h"
 
 #include <errno.h>

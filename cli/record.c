@@ -1,7 +1,5 @@
 /* Inputs in TSV rows and JSON objects; see record.h. A result's members are inserted before the input's closing brace, so numbers keep
- * their digits.
- *
- * Sections: storing · parsing · rows · objects · constraints. */
+ * their digits. */
 #include "record.h"
 
 #include <errno.h>

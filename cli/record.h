@@ -1,5 +1,5 @@
-/* Structured input lines: tab-separated rows, or JSON objects. The line is stored until its result becomes new columns or members at its
- * end; the stored text is unchanged. */
+/* Structured input lines: tab-separated rows, or JSON objects. The line is stored unchanged; the result becomes new columns or members
+ * at its end. */
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
 
@@ -48,8 +48,8 @@ rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, co
  *   RILL_OK · RILL_ERR_INPUT, the text is the message · RILL_ERR_MEMORY */
 rill_status cli_records_take(cli_records *records, rill_status status, rill_request *request);
 
-/* Return a member of the result's input object that is probably a misplaced option, once per run; NULL: none. *why: the reason, static
- * memory. */
+/* Return a member of the result's input object that is probably a misplaced option, once per run; NULL: none. *why: the reason, in
+ * static memory. */
 const char *cli_records_suspect_key(const rill_result *result, const char **why);
 
 /* Write a result with the rest of its line, and free the stored line. Numbered formats begin rows with the number. */

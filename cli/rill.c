@@ -109,8 +109,8 @@ static int help_about(int argc, char **argv)
     return run(command, 2, arguments);
 }
 
-/* Open closed standard streams on /dev/null, so that no later file gets their numbers. The wrong direction makes reading or writing fail
- * visibly. */
+/* Open closed standard streams on /dev/null, so that no later file gets their numbers. Input is opened for writing and output for
+ * reading: using them fails visibly. */
 static int open_standard_streams(void)
 {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};

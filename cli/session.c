@@ -333,7 +333,7 @@ static const char *find_device(const cli_session *session)
     return name;
 }
 
-/* Number of workers. By default 1, or one per processor if the input is large and nothing prevents it. 0: one per device other than the
+/* Number of workers. Default: 1, or one per processor if the input is large and nothing prevents it. 0: one per device other than the
  * CPU. May resolve the device `auto` and store it in the session. */
 static int count_workers(cli_session *session, const rill_domain *domain)
 {

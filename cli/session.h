@@ -81,8 +81,8 @@ void cli_session_end(cli_session *session);
 
 /* --- workers ----------------------------------------------------------------------------------------------------------- */
 
-/* Create the workers' engines. Each worker's context loads the scripts and the run file again, because a Lua state belongs to one
- * thread. Each engine has its own copy of the run file's options. */
+/* Create the workers' engines. A Lua state belongs to one thread, so each worker's context loads the scripts and the run file again, and
+ * each engine has its own copy of the run file's options. */
 
 /* Call rill_workers_begin() with the search config's setup. Settings may differ from the config, functions may not. NULL: no functions
  * of a script.
@@ -93,10 +93,8 @@ rill_status cli_workers_begin(cli_session *session, const rill_search_config *se
 /* --- run files --------------------------------------------------------------------------------------------------------- */
 
 /* Run files: runs described in Lua, for --config FILE.lua or as the argument of `rill run` and `rill tune`.
- *
- * Search options rank between the command line and the model's defaults; lists of heuristics or scorers are replaced as a whole. A run
- * file must be valid alone. Options that do not fit the command line's method are ignored with a warning. Other values are defaults.
- *
+ * Search options rank between the command line and the model's defaults; lists of heuristics or scorers are replaced as a whole. A run file
+ * must be valid alone. Options that do not fit the command line's method are ignored with a warning. Other values are defaults.
  * A run file may be untrusted: native plugins and files to write need the user's permission, files to read do not. */
 
 typedef struct cli_runfile {

@@ -1,6 +1,4 @@
-/* Splitting inputs into sentences; see split_sentences.h.
- *
- * Sections: lines · reading · joining · writing. */
+/* Splitting inputs into sentences; see split_sentences.h. */
 #include "split_sentences.h"
 
 #include "utf8.h"
@@ -238,7 +236,7 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
         space = is_space;
         begun |= !is_space;
     }
-    /* If the input has no space between the sentences, the output gets one only after an ASCII character, not after a Chinese full
+    /* Without a space between the sentences in the input, the output gets one only after an ASCII character, not after a Chinese full
      * stop. */
     const int ascii = out->length > 0 && (unsigned char)out->data[out->length - 1] < 0x80;
     const int wanted = space || (begin == end && ascii);

@@ -1,10 +1,11 @@
 /* Decode long inputs sentence by sentence: a reader splits lines and a writer joins results, around those of the command.
  *
- * "auto" splits inputs that are longer than the model is made for (rill_model_split()), because translation models drop the end. Outputs
- * are joined with the text between the sentences, under the line's id. Output i joins each sentence's output i, or its last. Scores are
- * sums; the score that orders outputs is computed from sums. A failed sentence fails the line. Inputs stay whole if ids, alignments,
- * scorers or constraints need whole outputs. Suspiciously short outputs are counted: below a third of an input of at least 100
- * characters, where a character of a compact script counts as three. */
+ * "auto" splits inputs that are longer than the model is made for (rill_model_split()), because translation models drop the end. Output i
+ * joins each sentence's output i, or its last, with the text between sentences. Scores are sums. A failed sentence fails the line. Inputs
+ * stay whole if ids, alignments, scorers or constraints need whole outputs.
+ *
+ * Suspiciously short outputs are counted: below a third of an input of at least 100 characters. A character of a compact script counts
+ * as three. */
 #ifndef CLI_SPLIT_SENTENCES_H
 #define CLI_SPLIT_SENTENCES_H
 

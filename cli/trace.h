@@ -1,5 +1,4 @@
 /* --trace: record the events of a run, one JSON object per line, for tools/figures.py and `rill trace`.
- *
  * The first line describes the run. With trees, the trace also has all candidates, the texts of inputs and outputs, and the names of
  * actions. A lock keeps the lines of different threads whole. */
 #ifndef CLI_TRACE_H

@@ -1,6 +1,4 @@
-/* Loading and decoding test sets, and evaluating configurations with them; see trial.h.
- *
- * Sections: files · decoding · evaluation. */
+/* Loading and decoding test sets, and evaluating configurations with them; see trial.h. */
 #include "trial.h"
 
 #include <unistd.h>
@@ -223,8 +221,8 @@ static int fail_point(const cli_trials *t, const cli_point *point)
     return cli_fail("%s: %s: %s", t->runfile->path, label, rill_error(t->session->ctx));
 }
 
-/* Create the search config of a configuration. Refuses a configuration that is invalid or that the command line overrides, since its row
- * would mislead. */
+/* Create the search config of a configuration. Refuses an invalid one, and one that the command line overrides, because its row would
+ * mislead. */
 static int make_search(cli_trials *t, const rill_script_config *config, cli_point *point, rill_option_source **source,
                        rill_search_config **search_config)
 {

@@ -1,6 +1,5 @@
-/* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`.
- *
- * Each decode creates an engine on a model that stays open, so only the first grows the model's memory. */
+/* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`. Each decode creates an
+ * engine; the model stays open, so its memory grows only once. */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
@@ -42,9 +41,9 @@ typedef struct cli_trials {
     int shows_progress; /* 1: show the current configuration on standard error */
 } cli_trials;
 
-/* Decode the test set with a configuration and append it to trials->points. Contradictory options are stored as a reason without
- * decoding. The first valid configuration is preceded by an untimed run, to grow memory.
- *   CLI_OK, or CLI_FAILED after a message that names the configuration */
+/* Decode the test set with a configuration and append it to trials->points. Contradictory options are stored as a reason without decoding.
+ * Before the first valid configuration an untimed run grows memory.
+ * CLI_OK, or CLI_FAILED after a message that names the configuration */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
 

@@ -46,19 +46,18 @@ extern "C" {
 
 /* ---- threads -------------------------------------------------------------------------------------------- */
 
-/* A thread pool in caller-owned memory, whose threads claim chunks of a job.
+/* A thread pool in caller-owned memory. A job is cut into chunks 0..chunks-1, which the calling thread and the workers claim; one job runs
+ * at a time. The call returns when every chunk is done, and never waits for a worker that woke too late.
+ * Workers spin for a bounded time after a job, then sleep.
  *
- * One job at a time is cut into chunks 0..chunks-1, which the calling thread and the workers claim. The call returns
- * when every chunk is done, and never waits for a worker that woke too late to claim a chunk. Workers spin for a
- * bounded time after a job, then sleep.
+ * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish. A NULL pool is legal
+ * everywhere: everything runs on the calling thread.
  *
- * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish. A NULL
- * pool is legal everywhere and runs everything on the calling thread. A chunk's result may not depend on its thread
- * or on the number of threads. */
+ * A chunk's result may not depend on its thread or on the number of threads. */
 typedef struct rill_pool rill_pool;
 
-/* The work of one chunk, called once for every number in [0, chunks), from any of the pool's threads, concurrently.
- * `arg` is that of rill_pool_run(). It must return normally and may not call rill_pool_run on the same pool. */
+/* The work of one chunk, called once for each number in [0, chunks), concurrently from the pool's threads. arg: that of rill_pool_run().
+ * Must return normally, without calling rill_pool_run on the same pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
 /* Return the bytes that rill_pool_init() needs for a pool of `threads` threads, including the caller. 0 threads count as 1. Never fails;
@@ -78,8 +77,8 @@ void rill_pool_finish(rill_pool *pool);
 /* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* Return a number of chunks that the pool's threads share evenly: the largest multiple of their number that is
- * <= `chunks`, or `chunks` itself if that is less than their number. */
+/* Return a number of chunks that the pool's threads share evenly: `chunks` rounded down to a multiple of their number, or `chunks`
+ * itself if smaller than that. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
 /* Run fn(arg, i) once for each i in [0, chunks) and return when all are done; 0 <= chunks < 2^32. The caller's writes
@@ -102,8 +101,8 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_AVX512_BF16 ((rill_isa_mask)1 << 6)
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
-/* Set *mask to the instruction set `name`, one of those of rill_isa_name(), and all instruction sets that it
- * requires, for rill_kernels_init(). Returns 0, or -1 for an unknown name. Any thread. */
+/* Set *mask, for rill_kernels_init(), to the instruction set of this name (rill_isa_name()) and all that it requires. Returns 0, or -1
+ * for an unknown name. Any thread. */
 int rill_isa_by_name(const char *name, rill_isa_mask *mask);
 
 /* Return the name of instruction set i, counted from 0 ("ref"), as a static string; NULL past the last one. */
@@ -186,8 +185,8 @@ typedef struct rill_gemm {
      * same ld */
     rill_operand c;
     void *scratch; /* rill_gemm_scratch_size() bytes, aligned to 64; may be NULL if that is 0 */
-    /* U8S8 and BF16 weights: 1: scratch still holds all rows of A, at most RILL_GEMM_QUANT_ROWS, as an earlier call
-     * quantised or rounded them for the same type and K; 0: this call does */
+    /* U8S8 and BF16 weights. 1: scratch still holds all rows of A, at most RILL_GEMM_QUANT_ROWS, quantised or rounded by an earlier call
+     * for the same type and K; 0: this call does it */
     int reuse_quantised;
 } rill_gemm;
 
@@ -214,9 +213,8 @@ typedef union rill_op {
 #undef RILL_ENTRY
 } rill_op;
 
-/* One call of a row operation of rill/ops.h. Every element of an output is written. An output may overlap an input
- * only where the operation's operands allow it. A call may read and write one table if no row reads what another row
- * writes. */
+/* One call of a row operation of rill/ops.h. Every element of an output is written. An output may overlap an input only where the
+ * operation's operands allow it. Input and output may be rows of one table, if no row reads a row that another writes. */
 enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
 typedef struct rill_row_call {
     size_t rows, width; /* R, number of rows of the call; H, width of a row */
@@ -225,9 +223,8 @@ typedef struct rill_row_call {
     const rill_op *op;
     /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
     rill_operand x[RILL_ROW_OPERANDS];
-    /* EMBED only. NULL: the operand `rows` is the embedding table. Otherwise the table is these packed fp32 weights
-     * (N = P, K = H), and only the index of `rows` is read: an embedding tied to the output layer needs no copy.
-     * Slower, same bits */
+    /* EMBED only. NULL: the operand `rows` is the embedding table. Else these packed fp32 weights (N = P, K = H) are the table, and of
+     * `rows` only the index is read. A tied output layer then needs no copy; slower, same bits */
     const rill_weights *packed;
 } rill_row_call;
 
@@ -345,8 +342,8 @@ typedef struct rill_peak_loop {
     float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
-/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`:
- * exact int8; bf16 where the GEMM multiplies bf16, else fp32. */
+/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`: exact int8, bf16 if
+ * the GEMM multiplies in bf16, else fp32. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights);
 
 /* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */

@@ -1,6 +1,4 @@
-/* pack.c: packs N x K weights into the blocks that the GEMM kernels read. internal.h describes the layouts.
- *
- * Sections: sizes, fp32, bf16, int8, dispatch. */
+/* pack.c: packs N x K weights into the blocks that the GEMM kernels read. internal.h describes the layouts. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

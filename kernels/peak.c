@@ -1,6 +1,4 @@
-/* peak.c: loops that measure peak throughput. Each loop has enough accumulators to hide the latency of an addition.
- *
- * Sections: vectors, plain C, choice of a loop, timing. */
+/* peak.c: loops that measure peak throughput. Each loop has enough accumulators to hide the latency of an addition. */
 #include "kernels.h"
 
 #include <string.h>
@@ -13,8 +11,8 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 /* Unroll STEP over all accumulators with constant indices, so that the compiler keeps them in registers. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
-/* Define the function `name` for the instruction sets `sets`. It repeats STEP(i), which updates the `wide` vector
- * a[i] from x and y. The asm hides x, so that the compiler cannot remove work. */
+/* Define the function `name` for the instruction sets `sets`: a loop of STEP(i), which updates the `wide` vector a[i] from x and y. The
+ * asm hides x from the optimiser. */
 #define PEAK_LOOP(name, sets, wide, type, vx, vy, STEP)                  \
     __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
     {                                                                    \
@@ -151,7 +149,7 @@ double rill_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Returns the rate of the fastest of SAMPLES short samples: other processes can slow a sample down but never speed it up. */
+/* Returns the rate of the fastest of SAMPLES short samples: other processes only ever slow a sample down. */
 double rill_peak_loop_rate(rill_peak_loop *loop, double seconds)
 {
     enum { SAMPLES = 16 };

@@ -1,16 +1,12 @@
 /* pool.c: the thread pool, whose threads claim chunks of a job, and the partition of a call into chunks.
  *
- * One 64-bit word holds the job's generation (high half) and the number of unclaimed chunks (low half). A thread
- * claims a chunk by a compare-and-swap that decrements the low half.
+ * One 64-bit word holds the job's generation (high half) and the number of unclaimed chunks (low half). A thread claims a chunk by a
+ * compare-and-swap that decrements the low half. Invariant: the job's fields (fn, arg, chunks) change only while the low half is 0 and
+ * every claimed chunk is done. A thread reads the fields after the word and before the swap; if the swap succeeds, the fields belong to
+ * that word.
  *
- * Invariant: the job's fields (fn, arg, chunks) change only while the low half is 0 and every claimed chunk is done.
- * A thread reads the fields between the word and the swap. If the swap succeeds, the fields belong to the word.
- *
- * A worker adds itself to `sleepers`, rereads the word, then sleeps on `epoch`. A caller publishes the word, then
- * reads `sleepers`. All four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done`
- * in the same way.
- *
- * Sections: waiting, claiming, the worker, public functions, chunks. */
+ * A worker adds itself to `sleepers`, rereads the word, then sleeps on `epoch`. A caller publishes the word, then reads `sleepers`. All
+ * four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done` in the same way. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* declares syscall() */
 #endif
@@ -98,7 +94,7 @@ static int claim_all(rill_pool *pool)
     }
 }
 
-/* Wait until every chunk is done. All chunks are claimed by now, so each unfinished one has a thread that runs it. */
+/* Wait until every chunk is done. All are claimed by now, so each unfinished chunk has a running thread. */
 static void wait_done(rill_pool *pool, uint32_t chunks)
 {
     const double until = rill_clock() + SPIN_SECONDS;
@@ -235,8 +231,8 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
 
 /* ---- chunks ---------------------------------------------------------------------------------------------- */
 
-/* Waking a worker costs more than a short call saves. So a call shorter than SERIAL_NS runs on the calling thread,
- * and no chunk is shorter than CHUNK_NS. Other threads run the chunks that a descheduled thread does not claim. */
+/* A call shorter than SERIAL_NS runs on the calling thread, because waking a worker costs more than it saves. No chunk is shorter than
+ * CHUNK_NS. Other threads claim the chunks that a descheduled thread leaves. */
 #define SERIAL_NS 5000.0
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4

@@ -48,18 +48,16 @@ int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int
 rill_status rillpy_modify(rill_modifiers *modifiers, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
                           const float *value);
 
-/* The table of the scorer "python-prefix". Its argument in a request is a list of action ids, "5 7 2": outputs must begin with these
- * actions, which count in the length and not in the score. Without an argument it has no effect. */
+/* The table of the scorer "python-prefix": outputs must begin with the actions in a request's argument, a list of ids, "5 7 2". These
+ * count in the length, not in the score. Without an argument it has no effect. */
 const rill_scorer *rillpy_prefix(void);
 
 /* The table of the scorer "python-bias". Its argument in a request is "SHARE ACTION:BIAS ACTION:BIAS ...". While a hypothesis is a
- * prefix of these actions, SHARE is added to the scores of all choices, and BIAS to the score of the next action. Without an argument
- * it has no effect. */
+ * prefix of these actions, the scores of all choices gain SHARE, and the next action BIAS. Without an argument it has no effect. */
 const rill_scorer *rillpy_bias(void);
 
-/* The table of the scorer "python-ban". Its argument is "ACTION ACTION | ACTION ...": outputs contain none of these sequences of actions.
- * If the argument begins with "|", an output's first action may be any, because another scorer forces it. Without an argument it has no
- * effect. */
+/* The table of the scorer "python-ban": outputs contain none of the sequences in its argument, "ACTION ACTION | ACTION ...". If the
+ * argument begins with "|", any first action is allowed, because another scorer forces it. Without an argument it has no effect. */
 const rill_scorer *rillpy_ban(void);
 
 /* Append the names of n actions to `out`, and write the number of bytes of each to length [n]. An action without a name gets its id.

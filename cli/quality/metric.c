@@ -1,6 +1,4 @@
-/* The list of metrics, their common functions, and exact match; see metric.h.
- *
- * Sections: finding · judging · reports · exact match. */
+/* The list of metrics, their common functions, and exact match; see metric.h. */
 #include "metric.h"
 
 #include <inttypes.h>
@@ -100,9 +98,8 @@ void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, jso
 
 /* --- exact match ------------------------------------------------------------------------------------------------------- */
 
-/* Exact match: whether an output equals its reference byte for byte in the domain's canonical form.
- *
- * A text without canonical form is compared with runs of spaces reduced to one. */
+/* Exact match: whether an output equals its reference byte for byte in the domain's canonical form; without such a form, with runs of
+ * spaces reduced to one. */
 enum { RIGHT, INPUTS }; /* indexes in the tally: number of correct outputs, number of inputs */
 
 typedef struct exact {

@@ -1,7 +1,6 @@
 /* Metrics: the quality of outputs compared with references.
- *
- * A metric gives each output a tally: counts that are summed over inputs. Its value is a percentage, computed from one tally or from a
- * sum. A test set's value comes from the sum over first outputs, the oracle's from the sum over best outputs. */
+ * A metric gives each output a tally: counts that are summed over inputs. The metric's value is a percentage, computed from one tally or
+ * from a sum. */
 #ifndef CLI_METRIC_H
 #define CLI_METRIC_H
 
@@ -109,7 +108,7 @@ typedef struct cli_verdict {
 int cli_verdict_add(cli_verdict *verdict, cli_metric *metric, int64_t i, const char *text, size_t length);
 void cli_counts_add(cli_counts *counts, const cli_verdict *verdict);
 
-/* Return the quality of a test set in percent. oracle: 0: of the first outputs; 1: of the best output of each input. */
+/* Return the quality of a test set in percent: of the first outputs, or with oracle 1 of each input's best output. */
 double cli_quality(const cli_metric_kind *kind, const cli_counts *counts, int oracle);
 
 /* Set the members "metric", the value under the metric's name, "oracle", and the members of the kind's report. */

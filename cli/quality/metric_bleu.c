@@ -1,10 +1,8 @@
 /* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, equal to sacreBLEU's default (Post, WMT 2018):
  * nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
  *
- * The tokenizer applies the four substitutions of mteval-v13a.pl in order, left to right without overlaps. They can work on bytes,
- * because all characters that get spaces are ASCII.
- *
- * Sections: tokenizing · counting · the value · reports. */
+ * The tokenizer applies the four substitutions of mteval-v13a.pl in order, left to right without overlaps. It works on bytes, because only
+ * ASCII characters get spaces. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -207,7 +205,7 @@ static int compare_gram_places(const void *a, const void *b, void *order)
     return compare_grams(*(const int32_t *const *)a, *(const int32_t *const *)b, *(const int *)order);
 }
 
-/* Count the n-grams that an output shares with its reference. Each counts as often as it occurs in the text in which it is rarer. */
+/* Count the n-grams that an output shares with its reference. Counts are clipped: the smaller count of the two texts. */
 static int64_t count_matches(bleu *own, size_t n_output, size_t n_reference, int order)
 {
     if (n_output < (size_t)order || n_reference < (size_t)order) return 0;
@@ -274,8 +272,8 @@ static int precisions(const cli_tally *t, double precision[ORDERS])
     return order;
 }
 
-/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1: only orders that fit the text, as sentence BLEU; 0:
- * all orders. */
+/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1 for only the orders that fit the text, as sentence
+ * BLEU; 0 for all. */
 static double bleu_percent(const cli_tally *t, int effective)
 {
     double precision[ORDERS], sum = 0;

@@ -8,9 +8,7 @@
  *   - a missing output, or one that is not a tree, has no constituents
  *   - a reference that has only punctuation is excluded
  * EVALB uses each tree's own punctuation tags. Here the reference's apply to both, so wrong tags gain nothing. docs/parsing.md lists all
- * differences.
- *
- * Sections: constituents · one output · reports · the table. */
+ * differences. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-/* Test sets and their evaluation; see testset.h.
- *
- * Sections: lines · configurations · Pareto front · JSON. */
+/* Test sets and their evaluation; see testset.h. */
 #include "testset.h"
 
 #include <ctype.h>

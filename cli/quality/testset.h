@@ -12,7 +12,7 @@ typedef struct cli_testset {
     int has_references;
 } cli_testset;
 
-/* Check that there are inputs, and as many references if there are any. RILL_OK · RILL_ERR_INPUT */
+/* Check that there are inputs, and equally many references if a file of references was loaded. RILL_OK · RILL_ERR_INPUT */
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx);
 /* Choose the metric and open it for the references, if any. Warns if they are in token form without `tokenized`. Returns as
  * cli_metric_open(). */
@@ -80,8 +80,8 @@ void cli_points_remove_last(cli_points *points);
 /* Whether any configuration was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the Pareto front: configurations than which no other is better in quality or cost and at least equal in the other. Equal
- * configurations are all marked. Returns the number of marked ones. */
+/* Mark the Pareto front: configurations to which no other is superior (better in quality or cost, and at least equal in the other).
+ * Equal configurations are all marked. Returns the number of marked ones. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
 /* List the front by ascending cost, without duplicates. Returns the number of entries.
  *   front: [marked] index of each; n_equal: [marked] number of later configurations equal to it */

@@ -1,6 +1,4 @@
-/* The lists of pieces of documents, whole-word search, and joining the decoded texts; see document.h.
- *
- * Sections: pieces · words · joining. */
+/* The lists of pieces of documents, whole-word search, and joining the decoded texts; see document.h. */
 #include "document.h"
 
 #include <utf8proc.h>
@@ -173,7 +171,7 @@ static int find_output(const char *in, size_t n, size_t from, const char *what, 
     return found;
 }
 
-/* Mark in an offset that the tag was placed by its text, not in proportion. */
+/* Flag in tag_offsets: the tag was placed by its text, not in proportion. */
 #define FIXED_OFFSET (~(SIZE_MAX >> 1))
 
 /* A sentence of the joined document: its output, or its source text if it has no output. */
@@ -202,7 +200,7 @@ static void place_by_text(const document *d, joined_sentence *s, const char *con
     free(folded);
 }
 
-/* Place the tags that place_by_text() did not place, in proportion to their place in the source. The order of tags does not change. */
+/* Place the tags that place_by_text() did not place, in proportion to their place in the source. Tags keep their order. */
 static void place_by_proportion(const document *d, joined_sentence *s)
 {
     const double source_length = (double)d->piece[s->first_piece - 1].length;
@@ -215,8 +213,8 @@ static void place_by_proportion(const document *d, joined_sentence *s)
         *offset = words_edge(s->text, s->n, (size_t)((double)tag->offset / source_length * (double)s->n + 0.5),
                              !tag->is_opening && !tag->is_standalone);
     }
-    /* Keep the order of the tags: backwards, lower each offset to the next tag placed by its text; then forwards, raise each to the tag
-     * before. */
+    /* Keep the order of the tags: backwards, lower each offset to that of the next tag placed by its text; then forwards, raise each to
+     * the tag before. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;

@@ -1,9 +1,8 @@
-/* Documents: texts that are split into sentences, decoded, and joined. A text that is decoded alone is a *part*: a sentence, or the text
- * of an inline tag. Threads: one at a time for each document.
+/* Documents: texts that are split into sentences, decoded, and joined. A document is plain text or simple HTML. Threads: one at a time for
+ * each document.
  *
- * A document is plain text or simple HTML. Text between sentences is kept byte by byte. Tags within a sentence move to the translation
- * of their text, which is decoded separately and searched in the sentence's output. If it is not found, the tag is placed in proportion.
- * Each tag occurs once, in the original order. */
+ * A *part* is a text that is decoded alone: a sentence, or the text of an inline tag. Text between sentences is kept byte by byte. A tag
+ * moves to the translation of its text within its sentence's output; if that is not found, to the proportional place. */
 #ifndef CLI_SERVE_DOCUMENT_H
 #define CLI_SERVE_DOCUMENT_H
 

@@ -1,9 +1,6 @@
-/* Splitting of texts, and of pages with simple HTML markup, into lists of pieces; see document.h.
- *
- * This is no full HTML parser: it separates text from tags, comments and entities, and inline elements from blocks. Unknown elements are
- * blocks; block markup is kept byte by byte. Source of the names: html.spec.whatwg.org, 4.4 to 4.8 and 13.2.5.
- *
- * Sections: sentences · entities · tags · paragraphs · pages · splitting. */
+/* Splitting of texts, and of pages with simple HTML markup, into lists of pieces; see document.h. It separates text from tags, comments
+ * and entities, and inline elements from blocks; unknown elements are blocks. Names are those of html.spec.whatwg.org, 4.4 to 4.8 and
+ * 13.2.5. */
 #include "document.h"
 
 #include <strings.h>

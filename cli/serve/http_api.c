@@ -1,6 +1,4 @@
-/* The paths of the HTTP API; see http_api.h.
- *
- * Sections: decode · traces · the page · models and health · the description · routes. */
+/* The paths of the HTTP API; see http_api.h. */
 #include "http_api.h"
 
 #include <math.h>
@@ -19,8 +17,8 @@ static int read_decode(api_request *r)
     return 1;
 }
 
-/* Return the HTTP status of the response. A failed input decides only if it is single. 503: an input was not decoded; the client can try
- * another server. */
+/* Return the HTTP status of the response. A failed input decides it only if it is the only input. 503: an input was not decoded, and the
+ * client can try another server. */
 static unsigned http_status(const api_request *r)
 {
     const rill_status status = r->is_single && !r->document ? r->job->input[0].status : RILL_OK;

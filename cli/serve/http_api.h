@@ -1,7 +1,5 @@
-/* The HTTP API: request bodies become jobs, and jobs become response bodies. Threads: the server's thread. No function here uses
- * sockets.
- *
- * A route's `begin` parses the request and responds or creates a job; its `end` responds when the job is done. */
+/* The HTTP API: request bodies become jobs, and jobs become response bodies. Threads: the server's thread. No function here uses sockets.
+ * A route's `begin` parses the request, and responds or creates a job. Its `end` responds when the job is done. */
 #ifndef CLI_SERVE_API_H
 #define CLI_SERVE_API_H
 
@@ -92,8 +90,8 @@ job *request_make_job(api_request *r, const json_t *inputs);
 /* Submit the request's job. Returns 1, or 0 after a refusal. */
 int request_submit(api_request *r);
 
-/* Parse constraints into the job's inputs. "constraints": a line as in rill/constraints.h, or a list, a line or null per input.
- * "glossary", {TERM: TEXT}: TERM in an input requires TEXT in its outputs. */
+/* Parse constraints into the job's inputs. "constraints": a line as in rill/constraints.h, or a list with a line or null per input.
+ * "glossary", {TERM: TEXT}: outputs must contain TEXT if the input contains TERM. */
 int request_read_constraints(api_request *r);
 
 /* Requests whose inputs are documents (document.h): the parts of all documents are the inputs of one job, and the response joins them. */
@@ -110,17 +108,14 @@ json_t *request_document_results(const api_request *r, size_t i);
 
 /* --- routes elsewhere -------------------------------------------------------------------------------------------------- */
 
-/* Decode a job again to record a trace as `rill decode --trace --trace-trees` does. One trace at a time per service.
- *
- * The search equals the original one. A separate thread and engine run it while the service continues. At its end all inputs are done
- * and job->trace is set.
- *   RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
+/* Decode a job again to record a trace as `rill decode --trace --trace-trees` does, one trace at a time per service. The search equals the
+ * original one, on a separate thread and engine. At its end all inputs are done and job->trace is set.
+ * RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
 rill_status request_trace_start(service *s, job *j);
 
 /* LibreTranslate's API for translation: POST /translate and GET /languages. POST /detect is refused. Source: libretranslate.com/docs,
  * version 1.6.
- *
- * Model "de-en" translates "de" to "en"; a multilingual model serves all its pairs. Two models are chained if none serves a pair. Source
+ * Model "de-en" translates "de" to "en"; a multilingual model serves all its pairs. If no model serves a pair, two are chained. Source
  * "auto" works only if a single source is possible. */
 int libre_begin_translate(api_request *r);
 int libre_end_translate(api_request *r);

@@ -1,6 +1,4 @@
-/* Forms; see http_server.h.
- *
- * Sections: fields · the query · application/x-www-form-urlencoded · multipart/form-data. */
+/* Forms; see http_server.h. */
 #include "http_server.h"
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */

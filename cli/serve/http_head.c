@@ -1,6 +1,4 @@
-/* Checks of request heads; see http_server.h.
- *
- * Sections: fields · framing · source. */
+/* Checks of request heads; see http_server.h. */
 #include "http_server.h"
 
 #include <arpa/inet.h>

@@ -2,9 +2,7 @@
  *
  * An exchange is one request and its response. It lives from the request's head until the response is sent or the connection closed. The
  * thread that finishes the job resumes the suspended connection under the job's lock, so never too early. Lock order: watch, service,
- * job.
- *
- * Sections: responses · waiting · streams · requests · libmicrohttpd callbacks · starting and stopping. */
+ * job. */
 #include "http_server.h"
 
 #include <errno.h>
@@ -16,8 +14,8 @@
  * responses. */
 enum { SPARE_CONNECTIONS = 16 };
 
-/* Maximum size of a request's head in bytes. libmicrohttpd reserves twice as much, so only much larger heads get its own error page
- * instead of JSON. */
+/* Maximum size of a request's head in bytes. libmicrohttpd reserves twice as much; only beyond that a client gets its error page instead
+ * of JSON. */
 enum { MAX_HEAD_BYTES = 32 << 10 };
 
 struct server {
@@ -250,7 +248,7 @@ static int check_route(exchange *x, const char *method, const char *path, const 
     return 0;
 }
 
-/* The maximum size of the request's body. It is lower while the request has shown no API key, since anybody can send such bodies. */
+/* The maximum size of the request's body; lower for a request without API key, because anybody can send such bodies. */
 static int64_t max_body_bytes(const exchange *x)
 {
     enum { KEYLESS_BYTES = 128 << 10 };
@@ -265,7 +263,7 @@ static int refuse_large(exchange *x)
                       x->lacks_key ? " without the API key in the head or the query" : "");
 }
 
-/* Check the type of a body. curl labels any body as a form, so a form may be JSON. From browsers it may not: any page can send forms. */
+/* Check the type of a body. A form may be JSON, because curl labels any body as a form, but not from browsers: any page can send forms. */
 static int check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -405,7 +403,7 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     return x;
 }
 
-/* Whether the client sends a body without waiting for "100 Continue". To most of these clients, an early response looks like a broken
+/* Whether the client sends a body without waiting for "100 Continue". For most such clients an early response looks like a broken
  * connection. */
 static int sends_body(struct MHD_Connection *connection)
 {

@@ -27,10 +27,9 @@ void server_close(server *s); /* NULL is allowed */
 
 /* --- heads of requests ------------------------------------------------------------------------------------------------- */
 
-/* Checks of request heads before parsing: whether the request's end is unambiguous, and whether a web page may send it.
- *
- * Pages of other origins are refused unless allowed. Over loopback, the Host header must name this machine, against pages whose domain
- * resolves to 127.0.0.1 (DNS rebinding). */
+/* Checks of request heads before parsing: whether the request's end is unambiguous, and whether a web page may send it. Pages of other
+ * origins are refused unless allowed. Over loopback the Host header must name this machine, against DNS rebinding (pages whose domain
+ * resolves to 127.0.0.1). */
 
 /* Whether the request's end is unambiguous (RFC 9112, 3.2, 5.1, 6.1 and 6.3). 0: refused; close the connection, against request
  * smuggling. */
@@ -57,9 +56,8 @@ int form_add_multipart(json_t *form, struct MHD_Connection *connection, const ch
 /* --- watching connections ---------------------------------------------------------------------------------------------- */
 
 /* Detect disconnected clients and slow requests, which libmicrohttpd does not. Any thread.
- *
- * A thread cancels the request of a client that closes its connection or sending side while it waits. It shuts down connections whose
- * request is late. */
+ * A watching thread cancels the request of a client that closes its connection or sending side while it waits, and shuts down
+ * connections whose request is late. */
 
 typedef struct watch watch;
 
@@ -75,13 +73,13 @@ void watch_close(watch *w); /* NULL is allowed */
  * socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
-/* If max_connections are open, shut one down: from the address with most connections, with the longest wait. Never `fd`, nor a
- * connection with a request in work. Returns 0 if `fd` is still too many. */
+/* If max_connections are open, shut down the one that has waited longest, from the address with most connections; never `fd` or one with
+ * a request in work. Returns 0 if `fd` is still too many. */
 int watch_limit(watch *w, int fd, int max_connections);
 /* Note that the response of a connection is being sent: `gone` is not called for it any more. */
 void watch_answering(watch *w, int fd);
-/* Call gone(what) if the client disconnects, until watch_stop_wait(). After watch_stop_wait() has returned, no call of `gone` for it
- * is running or will follow. */
+/* Call gone(what) if the client disconnects, until watch_stop_wait(). After that has returned, no call of `gone` is running or will
+ * follow. */
 void watch_wait(watch *w, int fd, void *what);
 void watch_stop_wait(watch *w, int fd);
 

@@ -1,6 +1,4 @@
-/* Jobs; see serve.h.
- *
- * Sections: creating and freeing · events · results. */
+/* Jobs; see serve.h. */
 #include "serve.h"
 
 /* --- creating and freeing ----------------------------------------------------------------------------------------- */

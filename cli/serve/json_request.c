@@ -1,6 +1,4 @@
-/* Requests: what they ask, and refusals; see http_api.h.
- *
- * Sections: responses · parsing requests · documents. */
+/* Requests: what they ask, and refusals; see http_api.h. */
 #include "http_api.h"
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */

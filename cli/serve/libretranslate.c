@@ -1,6 +1,4 @@
-/* The LibreTranslate API; see http_api.h.
- *
- * Sections: errors · names of languages · language codes · language pairs · translate · languages. */
+/* The LibreTranslate API; see http_api.h. */
 #include "http_api.h"
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
@@ -98,8 +96,8 @@ static int serves_pair(const service *s, const char *from, const char *to, api_l
     return named->from != NULL;
 }
 
-/* Return the first model that translates `from` to `to`. *n: number of pairs for this target; without `from`, a multilingual model
- * counts as two. */
+/* Return the first model that translates `from` to `to`. *n: number of pairs with this target; a multilingual model counts as two
+ * without `from`. */
 static service *find_direct(const models *a, const char *from, const char *to, api_languages *named, int *n)
 {
     service *found = NULL;
@@ -192,8 +190,8 @@ static int is_own_fault(rill_status status)
     return status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS;
 }
 
-/* Return the failed sentence that fails the request: one not due to its text, or the first if all failed. NULL: failed sentences keep
- * their source text. */
+/* Return the failed sentence that fails the request: one that failed for another reason than its text, or the first if all failed. NULL:
+ * failed sentences keep their source text. */
 static const job_input *find_failure(const api_request *r)
 {
     const job_input *input = r->job->input, *first = NULL;
@@ -297,8 +295,8 @@ int libre_detect(api_request *r)
                       "the server does not detect languages: send the source language to POST /translate");
 }
 
-/* Add target languages to those of a language in `all`, {CODE: {TARGET: true}}. A multilingual model's languages share one object: it
- * may have 40,000 pairs. */
+/* Add target languages to those of a language in `all`, {CODE: {TARGET: true}}. Languages of a multilingual model share one object,
+ * because it may have 40,000 pairs. */
 static void add_targets(json_t *all, const char *code, json_t *targets)
 {
     json_t *present = json_object_get(all, code), *own = present ? json_copy(present) : json_incref(targets);

@@ -1,9 +1,5 @@
-/* The queue of a service: waiting jobs, running searches, and the cache; see serve.h.
- *
- * An input is looked up when submitted and when it leaves the queue. It gets a cached response, joins a running search, or starts one.
- * It never waits for a queued search.
- *
- * Sections: keys · searches · the queue · cancellation · reader of the run · writer of the run. */
+/* The queue of a service: waiting jobs, running searches, and the cache; see serve.h. An input that leaves the queue gets a cached
+ * response, joins a running search, or starts one. It never waits for a queued search. */
 #include <math.h>
 
 #include "cli_input.h"

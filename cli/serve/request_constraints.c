@@ -1,6 +1,4 @@
-/* Constraints and glossaries of requests; see http_api.h.
- *
- * Sections: constraints · glossaries. */
+/* Constraints and glossaries of requests; see http_api.h. */
 #include "http_api.h"
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */
@@ -43,7 +41,7 @@ static int read_constraints(api_request *r, const json_t *value)
 
 /* --- glossaries --------------------------------------------------------------------------------------------------- */
 
-/* Limits of a glossary: the server's thread searches each term in each input. Measured: a tenth of a second, two with adversarial texts. */
+/* Limits of a glossary, because the server's thread searches each term in each input: a tenth of a second, two with adversarial texts. */
 enum { MAX_TERMS = 1000, MAX_TERM_BYTES = 200 };
 #define MAX_SEARCHED_BYTES ((size_t)100 << 20)
 

@@ -1,6 +1,4 @@
-/* rill serve: serve models over HTTP. Each model is opened with the command line, of whose models only this one is kept.
- *
- * Sections: options · models · API key · reloading · the command. */
+/* rill serve: serve models over HTTP. The command line may name several models; each is opened with it as if it were the only one. */
 #include <poll.h>
 #include <unistd.h>
 

@@ -26,8 +26,8 @@ typedef struct serve_options {
 
 /* --- the cache --------------------------------------------------------------------------------------------------------- */
 
-/* Cache of responses, with the least recently used dropped first. The key is everything that a result depends on, so a cached response
- * is exact. The limit in bytes includes keys and bookkeeping. Threads: one at a time. */
+/* Cache of responses; the least recently used are dropped first. The key is everything that a result depends on, so a cached response is
+ * exact. The limit in bytes includes keys and bookkeeping. Threads: one at a time. */
 
 typedef struct cache cache;
 
@@ -46,10 +46,8 @@ size_t cache_n_bytes(const cache *c);
 /* --- jobs -------------------------------------------------------------------------------------------------------------- */
 
 /* A job: the inputs of a request, their settings and their results.
- *
  * A stream sends server-sent events (html.spec.whatwg.org, section 9.2): `final`, the certain beginning of an output; `draft`, the best
  * hypothesis; `result`; `end`. A slow client gets fewer `final` and `draft` events; each includes the earlier text.
- *
  * Ownership: the connection and the service each hold a reference; the last frees the job. The job's lock protects the counts, the
  * events and `notify`. Threads: see each function. */
 
@@ -114,14 +112,14 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* --- services ---------------------------------------------------------------------------------------------------------- */
 
-/* A service: one served model. A thread decodes the inputs of all jobs in one endless run.
+/* A service: one served model. A thread decodes the inputs of all jobs in one endless run. Results come in order of completion, and
+ * responses are cached.
  *
- * The run reads one input of each job in turn, and the engine holds few inputs in advance. So a small request does not wait for a large
- * one. Results come in order of completion. Responses are cached. Identical inputs in flight share a search, unless they are sampled. A
- * cancelled job leaves the queue; its unshared searches end before the next timestep.
+ * The run reads one input of each job in turn: a small request does not wait for a large one. Identical inputs in flight share a search,
+ * unless they are sampled. A cancelled job leaves the queue.
  *
  * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors before
- * the start are printed; later errors fail the jobs, see service_failure(). */
+ * the start are printed; later errors fail the jobs (service_failure()). */
 
 typedef struct service service;
 

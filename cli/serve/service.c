@@ -1,6 +1,4 @@
-/* Services: opening a model, its thread, and settings of requests; see serve.h. queue.c handles jobs.
- *
- * Sections: opening · starting and closing · requests. */
+/* Services: opening a model, its thread, and settings of requests; see serve.h. queue.c handles jobs. */
 #include "serve.h"
 
 #include <math.h>

@@ -116,7 +116,7 @@
     svg.addEventListener("pointerleave", () => { line.textContent = "\u00a0"; });
   }
 
-  /* A figure as a file of SVG for a paper: title, legend and pictures where they stand, in the colours of a light page. */
+  /* Returns a figure as an SVG file for a paper: title, legend and pictures in place, in the colours of a light page. */
   function svgOf(box) {
     const page = box.closest(".rill-view"), ground = box.getBoundingClientRect(), out = make(null, "svg", {});
     let width = ground.width, height = 0;

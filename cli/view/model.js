@@ -106,7 +106,7 @@ window.rillView = rillView;
     return fate < 0 ? FATES[fate] : "dropped by " + (this.links[fate] || "heuristic " + (fate + 1));
   };
 
-  /* Means over inputs by how many timesteps these had before: [{depth, n, before, merged, after, dropped: [links], rest}] */
+  /* Means over inputs at each depth (number of earlier timesteps): [{depth, n, before, merged, after, dropped: [links], rest}] */
   Model.prototype.byDepth = function (worker) {
     const table = new Map();
     for (const item of this.items.values()) {

@@ -1,8 +1,7 @@
 /* Typed access to a model's config.json.
  *
  * Invariant: `root` is an object without duplicate members, at any depth. Only this file, folder.c, safetensors.c
- * and ../text use jansson.
- * Sections: opening · finding · describing · getters. */
+ * and ../text use jansson. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

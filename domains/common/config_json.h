@@ -1,13 +1,12 @@
-/* config_json.h: typed access to a model's config.json.
+/* config_json.h: typed access to a model's config.json. Open or parse, call getters, close. A key is a path of member names: "hidden_size",
+ * "rill.domain".
  *
- * Open or parse, call getters, close.
- * A key is a path of member names: "hidden_size", "rill.domain". Unknown members are ignored, because other programs
- * share the file. In "rill" they cause a warning (rill_config_warn_unknown()). Duplicate members are an error. A
- * null member counts as absent.
- * Errors name file, key and what was expected; syntax errors name the line.
- * Memory: jansson allocates the document with malloc(); the rest comes from the context.
- * One thread at a time.
- * Stability: internal to rill. */
+ * Unknown members are ignored, because other programs share the file; in "rill" they cause a warning (rill_config_warn_unknown()).
+ * Duplicate members are an error. A null member counts as absent. Errors name the file, the key and the expected value; syntax errors name
+ * the line.
+ *
+ * Memory: jansson allocates the document with malloc(); the rest comes from the context. One thread at a time. Stability: internal to
+ * rill. */
 #ifndef RILL_COMMON_CONFIG_JSON_H
 #define RILL_COMMON_CONFIG_JSON_H
 

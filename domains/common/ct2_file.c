@@ -9,13 +9,11 @@
  *   alias     its name, the name of its variable
  * Before version 4 the element size (1) and the number of elements (4) stand for type and bytes. Before version 3
  * there are no aliases, and version 1 has no specification. Revision 1 has OpenNMT-tf's tensor names.
- * An integer weight NAME has fp32 scales NAME_scale, one per row or one for all: weight = integer / scale. A 16-bit
- * matrix without scales has scale 1000.
+ * An integer weight NAME has fp32 scales NAME_scale, one per row or one for all: weight = integer / scale. A 16-bit matrix without scales
+ * has the scale 1000.
  *
  * Invariant: an entry's bytes lie inside the file and match its shape and type. Names are unique, and the last alias
- * ends the file.
- * Sections: walking through the file · names of revision 1 · variables · aliases · scales · the file ·
- * specification. */
+ * ends the file. */
 #include "tensor_file.h"
 
 #include <math.h>
@@ -242,7 +240,7 @@ static rill_status check_unique_names(const rill_tensor_file *t)
 
 static const char SCALE_SUFFIX[] = "_scale";
 
-/* If entry i is the scale of an integer weight, record its place in the weight's entry, and mark entry i as read. */
+/* If entry i is the scale of an integer weight, record its place in the weight's entry; entry i then counts as read. */
 static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
 {
     char name[MAX_NAME_BYTES];
@@ -264,7 +262,7 @@ static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
     return RILL_OK;
 }
 
-/* CTranslate2's rule for 16-bit matrices that have no scale of their own. */
+/* Set CTranslate2's fixed scale for a 16-bit matrix without one. */
 static void set_missing_scales(rill_tensor_file *t, size_t variables)
 {
     static const float SCALE_OF_16_BITS = 1000;

@@ -45,7 +45,7 @@ typedef struct rill_embedded_file {
 
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 
-/* The header of a block. It fills a cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
+/* The header of a block. It fills a cache line: the data after it stays aligned to 64 bytes. */
 typedef struct rill_arena_block {
     struct rill_arena_block *prev;
     struct rill_arena_block *next;
@@ -68,9 +68,9 @@ rill_status rill_arena_copy(rill_arena *arena, const char *bytes, size_t length,
 /* Free all blocks. The arena is then empty and can be used again. */
 void rill_arena_clear(rill_arena *arena);
 
-/* Make a growable array hold `count` elements. The array is a pointer, NULL at first, and may move; its content is
- * kept. Its block header has the capacity; the caller counts the elements. `what` names the array in errors.
- *   RILL_OK · RILL_ERR_MEMORY */
+/* Make a growable array hold `count` elements. The array is a pointer, NULL at first, and may move; its content is kept. Its block header
+ * has the capacity; the caller counts the elements.
+ * `what` names the array in errors. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_t size, const char *what);
 #define GROW(arena, array, count, what)                                      \
     ((array) != NULL && (count) <= rill_arena_bytes(array) / sizeof *(array) \
@@ -121,8 +121,8 @@ rill_status rill_options_network(rill_context *ctx, const char *domain, const ri
 rill_domain_info rill_network_info(const rill_device *device, const rill_network *network, char *description,
                                    size_t size);
 
-/* Members of a rill_domain table, for domains whose runner is a struct that begins with a rill_session pointer
- * (rill/device.h). A runner is the state of one decoding thread. */
+/* Members of a rill_domain table for domains whose runner struct begins with a rill_session pointer (rill/device.h). A runner is the
+ * state of one decoding thread. */
 #define RILL_RUNNER_CALLBACKS                                                                             \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .drop = rill_runner_drop,        \
     .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits, \
@@ -168,8 +168,7 @@ static inline uint64_t rill_little_endian(const void *bytes, size_t n)
     return value;
 }
 
-/* Returns the number of elements. Opening has checked that the file holds them, so the file's size bounds an
- * allocation of as many. */
+/* Returns the number of elements. Opening has checked that the file holds them, so allocating as many is safe. */
 static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
 {
     size_t count = 1;
@@ -177,10 +176,9 @@ static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
     return count;
 }
 
-/* Read the tensor `name` as fp32 into a new block of the arena. Its shape must be [rows, columns], or [rows] if
- * columns is 0. The size is checked before allocation: absurd sizes in config.json give an error that names the
- * tensor.
- *   RILL_OK · RILL_ERR_FORMAT (as rill_tensor_file_read()) · RILL_ERR_MEMORY */
+/* Read the tensor `name` as fp32 into a new block of the arena. Its shape must be [rows, columns], or [rows] if columns is 0. The size is
+ * checked before allocation, so an absurd size in config.json is an error that names the tensor.
+ * RILL_OK · RILL_ERR_FORMAT (as rill_tensor_file_read()) · RILL_ERR_MEMORY */
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out);
 
@@ -190,9 +188,9 @@ rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char 
 rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
                                    float *out);
 
-/* Fail if a tensor was not read: the file belongs to another model than config.json describes. `is_optional` returns 1
- * for a tensor that may stay unread; NULL: none may.
- *   RILL_OK · RILL_ERR_FORMAT */
+/* Fail if a tensor was not read: the file is not the model that config.json describes. is_optional: returns 1 for a tensor that may stay
+ * unread; NULL: none may.
+ * RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
 /* --- rows of hypotheses ------------------------------------------------------------------------------------------- */

@@ -1,7 +1,5 @@
 /* Reads the object "rill" of a model's config.json (rill/folder.h), and recognises other programs' model directories
- * by file names.
- *
- * Sections: options · domain · other programs' formats · the directory. */
+ * by file names. */
 #include "rill/folder.h"
 
 #include <dirent.h>
@@ -131,7 +129,7 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
     return RILL_OK;
 }
 
-/* Options that exclude each other are an error. Options that exclude the user's are dropped later. */
+/* Fail if options of config.json exclude each other. Options that contradict the user's are dropped later. */
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
@@ -272,8 +270,8 @@ static int find_matching_file(const char *directory, const char *pattern, char *
     return found;
 }
 
-/* A directory matches a row if it has a file for `pattern` and, unless NULL, one for `beside`. The first match
- * counts. {folder} and {file} stand for paths. */
+/* A directory matches a row if it has a file for `pattern` and, unless NULL, one for `beside`. The first match counts. Advice: {folder}
+ * and {file} stand for paths. */
 static const struct {
     const char *pattern, *beside, *advice;
 } foreign_files[] = {
@@ -347,8 +345,8 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* Without search options in config.json, the domain derives them from its own files. Fails with RILL_ERR_IO or
- * RILL_ERR_MEMORY, because other options would change outputs without notice. Other errors are ignored. */
+/* Without search options in config.json, the domain derives them from its own files. RILL_ERR_IO and RILL_ERR_MEMORY are returned: other
+ * options would change outputs without notice. Other errors are ignored. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);

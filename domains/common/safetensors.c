@@ -1,14 +1,9 @@
-/* Opens model files of all formats, and reads safetensors headers, strictly: of one file, or of several with an
- * index.
+/* Opens model files of all formats, and reads safetensors headers strictly: of one file, or of several with transformers' index
+ * (save_pretrained()).
  *
- * Invariant: the tensors of a file cover its data section without gap or overlap, and their bytes match shape and
- * type. Names point into the header's JSON document, which therefore stays in memory.
- * The index is that of transformers' save_pretrained(): "weight_map" maps tensor names to files in the index's
- * directory. "metadata" is ignored: several programs write a wrong total size.
- * Invariant: index and files agree. Errors name the missing file or tensor.
- *
- * Sections: header entries · layout of the data · the header · all parts · shards · comparing index and files · the
- * index · opening and closing. */
+ * Invariant: the tensors of a file cover its data section without gap or overlap, and their bytes match shape and type. Names point into
+ * the header's JSON document, which therefore stays in memory. "metadata" of an index is ignored, because several programs write a wrong
+ * total size. */
 #include "tensor_file.h"
 
 #include <fnmatch.h>

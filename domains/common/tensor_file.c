@@ -1,7 +1,6 @@
 /* Finds tensors of model files by name and reads them, in all formats.
  *
- * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part.
- * Sections: element types · parts · order · finding · views · reading · weights of a model. */
+ * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part. */
 #include "tensor_file.h"
 
 #include <math.h>

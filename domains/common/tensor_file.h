@@ -1,11 +1,7 @@
-/* tensor_file.h: the structs of rill/safetensors.h, shared by the readers of safetensors and of CTranslate2's
- * model.bin.
+/* tensor_file.h: the structs of rill/safetensors.h, shared by the readers of safetensors and of CTranslate2's model.bin.
  *
- * A part is one file of a model. The reader of a format turns a part's header into entries. After opening, an
- * entry's bytes lie inside its part and match its shape and type.
- * tensor_file.c finds and reads tensors. safetensors.c opens files and reads safetensors; ct2_file.c reads
- * model.bin.
- * Stability: internal to rill. */
+ * A part is one file of a model. A format's reader turns a part's header into entries. After opening, an entry's bytes lie inside its
+ * part and match its shape and type. Stability: internal to rill. */
 #ifndef RILL_COMMON_TENSOR_FILE_H
 #define RILL_COMMON_TENSOR_FILE_H
 

@@ -1,15 +1,16 @@
 /* mt.h: machine translation with encoder-decoder transformers and recurrent models, as the domain "mt".
  *
- * A model is an unchanged Hugging Face or CTranslate2 directory. E.g. type "marian" (OPUS-MT) has config.json,
- * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, target_vocab.json
- * (optional), source.spm and target.spm. docs/mt.md lists types and files, and which settings are errors.
- * Input: one sentence per line; with options.tokenized, subword tokens separated by spaces. A line that is not
- * UTF-8, or has more tokens than the model has positions, fails alone. Output: text, or tokens separated by spaces.
- * State: a new state reads the states of all its ancestors (RILL_STATE_PATH). Results are bit-identical for every
- * batch, schedule and number of threads.
- * Stability: internal to rill.
+ * A model is an unchanged Hugging Face or CTranslate2 directory. Type "marian" (OPUS-MT), for example, has config.json,
+ * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, target_vocab.json (optional), source.spm and
+ * target.spm. docs/mt.md lists types, files, and settings that are errors.
  *
- * The rest of this header is private to the domain: transformers and recurrent models as nets of ../seq2seq. */
+ * Input: one sentence per line; with options.tokenized, subword tokens separated by spaces. A line that is not UTF-8, or has more tokens
+ * than the model has positions, fails alone. Output: text, or tokens separated by spaces.
+ *
+ * State: a new state reads the states of all its ancestors (RILL_STATE_PATH).
+ * Results are bit-identical for every batch, schedule and number of threads.
+ * Stability: internal to rill. The rest of this header is private to the domain: transformers and recurrent models as nets of
+ * ../seq2seq. */
 #ifndef RILL_MT_H
 #define RILL_MT_H
 
@@ -70,8 +71,8 @@ typedef struct mt_feed_forward {
     mt_norm norm;
 } mt_feed_forward;
 
-/* Weights of an SSRU or average attention, for a decoder layer without self-attention. D: model width; I: inner
- * width of average attention's feed-forward block. */
+/* Weights of an SSRU or average attention, which replaces a decoder layer's self-attention. D: model width; I: inner width of average
+ * attention's feed-forward block. */
 typedef struct mt_recurrence {
     mt_linear gates;                 /* SSRU: 3D x D: forget gate, negated candidate, candidate */
     mt_linear ffn_fc1, ffn_fc2;      /* average attention: I x D and D x I; RILL_NONE: no feed-forward block */
@@ -105,8 +106,8 @@ typedef struct mt_stack {
 /* The naming scheme of tensors in the file and of keys in config.json: BART's, or T5's. */
 typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
 
-/* The position embedding. If computed, position p has the sines of D/2 angles, then their cosines: angle j is p /
- * 10000^(j / d), for j from 0 to D/2 - 1. d depends on the kind. */
+/* The position embedding. If computed, position p has the sines of the angles p / 10000^(j / d), j from 0 to D/2 - 1, then their
+ * cosines. d depends on the kind. */
 typedef enum mt_position_kind {
     MT_POSITIONS_HF,     /* computed as in Hugging Face's transformers for Marian models: d = D/2 */
     MT_POSITIONS_MARIAN, /* computed as in marian-decoder: d = D/2 - 1 */

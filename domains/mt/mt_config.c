@@ -1,9 +1,7 @@
-/* Reads config.json of a translation model: sizes and options.
+/* Reads config.json of a translation model: sizes and options. Keys and defaults are those of transformers' configuration and modeling
+ * files.
  *
- * Source of keys and defaults: transformers' configuration and modeling files of each type. A key that changes the
- * arithmetic is supported or an error. Keys of dropout, training and sampling are ignored.
- * Sections: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · entry
- * point. */
+ * A key that changes the arithmetic is supported or an error. Keys of dropout, training and sampling are ignored. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +9,7 @@
 #include "config_json.h"
 #include "mt.h"
 
-/* MT_SCALED_OUTPUT in a family's row: the configuration decides (read_output_scale()). */
+/* MT_SCALED_OUTPUT in a family's row is a default: read_output_scale() reads the configuration. */
 #define T5_FLAGS (MT_PRE_NORM | MT_FINAL_NORM | MT_RMS_NORM | MT_NO_BIAS | MT_TIED_BY_FILE)
 
 static const mt_family mt_families[] = {
@@ -34,8 +32,8 @@ static const mt_family mt_families[] = {
     {0},
 };
 
-/* transformers does not limit computed or relative positions. Time is quadratic in the input length, so rill allows
- * POSITIONS_FACTOR times the configured number. */
+/* Limits on positions, because time is quadratic in the input length: POSITIONS_FACTOR times the configured number. transformers does
+ * not limit computed or relative positions. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
@@ -228,8 +226,7 @@ static rill_status read_feed_forward(mt_net *net, const rill_config *config)
     return read_activation(config, key, name + (is_gated ? sizeof gated - 1 : 0), &net->settings.activation);
 }
 
-/* T5 and UMT5 scale the input of the output layer by D^-0.5, unless tie_word_embeddings is false, as in T5 1.1. mT5 never
- * does. */
+/* Read the scale of the output layer's input: D^-0.5 for T5 and UMT5, unless tie_word_embeddings is false (T5 1.1). mT5 has none. */
 static rill_status read_output_scale(mt_net *net, const rill_config *config)
 {
     int tied, scaled;
@@ -372,7 +369,8 @@ static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
     static const char *const known_keys[] = {"domain",          "example",         "options",
                                              "alignment_layer", "alignment_heads", "positions"};
     const int32_t layers = (int32_t)net->decoder.n_layers, heads = (int32_t)net->decoder.n_heads;
-    const int has_positions = net->settings.family->layout != MT_LAYOUT_T5; /* T5 has relative position bias only */
+    const int has_positions = net->settings.family->layout !=
+                              MT_LAYOUT_T5; /* T5 has no position embedding, only relative position bias */
     rill_config_warn_unknown(config, "rill", known_keys, sizeof known_keys / sizeof *known_keys - !has_positions);
     TRY(rill_config_size_or(config, "rill.alignment_layer", 0, layers - 1, (size_t)layers - 1,
                             &net->settings.alignment_layer));

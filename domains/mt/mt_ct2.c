@@ -1,8 +1,7 @@
 /* CTranslate2 model directories: a transformer's settings from model.bin's variables.
  *
- * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for names, CTranslate2's layers for defaults.
- * An unsupported scalar variable is an error.
- * Sections: numbers · encoder or decoder · encoder and decoder · the directory. */
+ * Names are those of ctranslate2/specs/transformer_spec.py and attention_spec.py, defaults those of CTranslate2's layers. An unsupported
+ * scalar variable is an error. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +12,7 @@
 
 static const char MODEL_FILE[] = "model.bin";
 
-/* Properties of all models of this format. All other settings come from variables of model.bin, and encoder and decoder
- * may differ only in sizes. */
+/* Properties of all models of this format. Everything else comes from variables of model.bin; encoder and decoder differ only in sizes. */
 static const mt_family ct2_family = {.model_type = "ctranslate2",
                                      .title = "CTranslate2 folder's",
                                      .layout = MT_LAYOUT_BART,
@@ -150,7 +148,7 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
     return CT2_FAIL(r, block, "queries_scale", "expected %g, as in the first layer", c->attention_scale);
 }
 
-/* All layers must have the same values. 0 buckets: no relative position bias. */
+/* Read the relative position bias, equal in all layers. 0 buckets: there is none. */
 static rill_status read_relative(const ct2_model *r, const char *block, stack_settings *c, int first)
 {
     double reach;
@@ -195,7 +193,7 @@ static rill_status read_norms(const ct2_model *r, const char *side, stack_settin
     return RILL_OK;
 }
 
-/* Layer -1 is the last; 0 heads means all heads. */
+/* Read which heads make alignments: layer -1 is the last, 0 heads are all heads. */
 static rill_status read_alignment_heads(const ct2_model *r)
 {
     mt_settings *set = &r->net->settings;
@@ -219,7 +217,7 @@ static rill_status read_ignored(const ct2_model *r, const char *side)
     return expect_number(r, side, "multi_query_attention", 0);
 }
 
-/* The number of heads of a model without num_heads; NAN: it needs one. */
+/* Returns the number of heads of a model without the variable num_heads; NAN: the variable is required. */
 static double implied_heads(const ct2_model *r)
 {
     if (r->tensors->ct2_revision >= FIRST_WITH_HEADS) return NAN;
@@ -302,8 +300,8 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
                     "expected one over the root of the width after a last norm, found %g", scale);
 }
 
-/* If the decoder starts from a zero vector, a start token with a zero row follows the other target tokens. It is
- * outside the softmax and never output. */
+/* If the decoder starts from a zero vector, the start token has a zero row after the other target tokens. The softmax excludes it, so it
+ * is never output. */
 static rill_status read_tables(const ct2_model *r)
 {
     seq_net *s = &r->net->seq;

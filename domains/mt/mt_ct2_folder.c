@@ -1,8 +1,7 @@
 /* The files around CTranslate2's model.bin: special tokens, vocabularies and tokenizer.
  *
  * Source: CTranslate2's models/sequence_to_sequence.cc for the special tokens that model.bin stores before version
- * 6.
- * Sections: the configuration · special tokens · config.json's other keys · the tokenizer. */
+ * 6. */
 #include <math.h>
 #include <string.h>
 
@@ -155,7 +154,7 @@ typedef struct ct2_folder {
     rill_tokenizer_files *files;
 } ct2_folder;
 
-/* Set *out to a copy, in the model's memory, of the token that config.json has at `key`; NULL if the key is absent. */
+/* Copy the token that config.json has at `key` to the model's memory; NULL if the key is absent. */
 static rill_status copy_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
 {
     const char *token;
@@ -164,8 +163,7 @@ static rill_status copy_token(const seq_net *s, const rill_config *config, const
     return token != NULL ? rill_arena_copy(&s->model->arena, token, strlen(token), key, out) : RILL_OK;
 }
 
-/* Returns 1 if outputs start with the begin token, as in models of OpenNMT and EOLE. Text input of other models gets
- * eos. */
+/* Returns 1 if outputs start with the begin token, as in models of OpenNMT and EOLE. Only other models get eos after text input. */
 static int starts_with_bos(const rill_config *config)
 {
     const char *start = NULL, *bos = NULL;
@@ -174,8 +172,8 @@ static int starts_with_bos(const rill_config *config)
     return start != NULL && bos != NULL && strcmp(start, bos) == 0;
 }
 
-/* Tokenized input gets only the special tokens that add_source_bos and add_source_eos name. Text input also gets
- * eos, unless outputs start with the begin token. */
+/* Tokenized input gets the special tokens that add_source_bos and add_source_eos name. Text input also gets eos, unless outputs start
+ * with the begin token. */
 static rill_status read_config(void *user, const rill_config *config)
 {
     const ct2_folder *f = user;
@@ -219,8 +217,8 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
     if (text->target == NULL) text->target = "target_vocabulary.json";
 }
 
-/* Returns 1 if the first byte is that of a SentencePiece model, the tag of a protocol buffer. BPE codes are text and
- * may have the same file name. */
+/* Returns 1 if the first byte is that of a SentencePiece model (a protocol buffer's tag). BPE codes are text, perhaps under the same
+ * file name. */
 static int is_spm(rill_context *ctx, const char *directory, const char *name)
 {
     SCOPED(rill_text_clear) rill_text path = {.ctx = ctx};

@@ -1,8 +1,7 @@
 /* Maps CTranslate2's tensor names to transformers' names.
  *
  * CTranslate2 concatenates matrices with the same input, e.g. query, key and value. Each matrix becomes a view of
- * rows under transformers' name. Error messages name the tensor of model.bin.
- * Sections: parts of layers · tables · entry point. */
+ * rows under transformers' name. Error messages name the tensor of model.bin. */
 #include <stdio.h>
 #include <string.h>
 

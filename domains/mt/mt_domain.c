@@ -1,5 +1,5 @@
-/* The machine translation domain: its table of functions, and the choice of a model's architecture. ../seq2seq has the
- * code that all sequence-to-sequence models share. */
+/* The machine translation domain: its table of functions, and the choice of a model's architecture. Code shared by all
+ * sequence-to-sequence models is in ../seq2seq. */
 #include <string.h>
 
 #include "config_json.h"

@@ -2,12 +2,8 @@
  *
  * Sources: NoBadWordsLogitsProcessor and SuppressTokensLogitsProcessor in transformers'
  * generation/logits_process.py; generation/configuration_utils.py and utils.py.
- * Bad words: a sequence of tokens bans its last token where the output so far, with the start token, ends in the
- * others.
- * Lengths: transformers counts the start token, except in min_new_tokens and max_new_tokens, and a forced eos. rill
- * counts neither.
- * Sections: bad words · special tokens · search settings · unsupported settings · decoding like transformers ·
- * defaults. */
+ * Bad words: a sequence of tokens bans its last token where the output so far, with the start token, ends in the others. Lengths:
+ * transformers counts a forced eos and the start token (the latter not in min_new_tokens and max_new_tokens); rill counts neither. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -215,8 +211,8 @@ typedef struct settings_writer {
     rill_text *out;
 } settings_writer;
 
-/* Maximum number of actions before a forced eos. Without a length in the file, transformers generates 20 tokens, or
- * fewer if the model has fewer positions. */
+/* Maximum number of actions before a forced eos. Without a length in the file it is 20, as in transformers, or fewer if the model has
+ * fewer positions. */
 static int32_t max_actions(const settings_writer *to, const hf_generation *m, const rill_config *config)
 {
     enum { DEFAULT_TOKENS = 20 };

@@ -1,11 +1,8 @@
 /* Adds a transformer's operations to the graphs that ../seq2seq builds.
  *
- * Self-attention reads the tokens of the same input in the encoder, and the nodes on the path to the root in the
- * decoder. An SSRU or average attention replaces the decoder's self-attention and reads the parent's state.
- * A block is post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)).
- * Rows of sinusoids and of mean_weights are computed on first use: a model may allow a million positions, of which
- * few are used.
- * Sections: operations · blocks · recurrent blocks · encode · step and alignments · tables · positions. */
+ * Self-attention reads the input's tokens in the encoder, and the nodes on the path to the root in the decoder. A block is post-norm, x
+ * = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Rows of sinusoids are computed on first use, because few of a million
+ * positions are used. */
 #include <math.h>
 
 #include "mt.h"
@@ -250,8 +247,8 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Cross-attention keys and values do not depend on the hypothesis. The encoder computes them once per input token
- * and stores them in the input's slot. */
+/* Cross-attention keys and values, which do not depend on the hypothesis. The encoder computes them once per input token, into the
+ * input's slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
 {
     const rill_attend own = {.own_units = 1, .keys = rill_view_value(p->key_value)};
@@ -293,7 +290,7 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* A graph for alignments (align_only) stores nothing and ends after the alignment layer's cross-attention. */
+/* With align_only the graph stores nothing, and ends after the cross-attention that makes alignments. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;
@@ -355,7 +352,7 @@ void mt_make_tables(mt_net *net)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Positions from .. to - 1. For an odd width Marian has one sine more, FSMT a column of zeros. */
+/* Compute the sinusoids of positions from .. to - 1. For an odd width Marian has one sine more, FSMT a column of zeros. */
 static void compute_sinusoids(const mt_net *net, size_t from, size_t to, float *row)
 {
     const int fsmt = net->settings.position_kind == MT_POSITIONS_FSMT;

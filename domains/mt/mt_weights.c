@@ -1,18 +1,11 @@
-/* Loads a transformer's tensors.
+/* Loads a transformer's tensors, with the names and shapes of transformers, BART's or T5's. Unknown tensors are errors.
  *
- * Tensors have the names and shapes of transformers, BART's or T5's. Tied embeddings may have any of their names.
- * Unknown tensors are errors.
- * The model's arena holds data for the model's lifetime. A second arena holds temporary data until a matrix is
- * packed, so peak memory is the packed model and its largest fp32 matrix. The output layer, often the largest, is
- * packed first.
+ * A temporary arena holds data until a matrix is packed, so peak memory is the packed model and its largest fp32 matrix. The output layer,
+ * often the largest, is packed first.
  *
- * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. Half of a direction's
- * buckets are exact distances. The others are logarithmic ranges up to the maximum distance; larger distances use
- * the last bucket. Encoders use half of the buckets for each direction; decoders use all for earlier positions.
- * Invariant: buckets equal those of transformers, which computes the logarithm in fp32.
- *
- * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · entry
- * point. */
+ * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. Half of a direction's buckets are exact
+ * distances, the others logarithmic ranges up to the maximum distance. Buckets equal those of transformers, which computes the logarithm
+ * in fp32. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,8 +61,7 @@ typedef struct loader {
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
 
-/* Returns 1 if the projections have biases. Where biases are optional, the bias of one projection in the file
- * suffices: the others get zeros. */
+/* Returns 1 if the projections have biases. If biases are optional, one projection's bias in the file suffices; the others are zeros. */
 static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
 {
     char full[FULL_NAME_BYTES];
@@ -351,9 +343,8 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     return RILL_OK;
 }
 
-/* Choose the tensors of the embeddings and the output layer by config.json. For untied tables transformers 5 also
- * stores an unused `shared`. Old FSMT files have no output layer: it is the decoder's embedding, whatever
- * config.json says. */
+/* Choose the tensors of the embeddings and the output layer by config.json. transformers 5 also stores `shared` for untied tables, where
+ * it is unused. Old FSMT files have no output layer: it is the decoder's embedding, whatever config.json says. */
 static rill_status resolve_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;
@@ -455,7 +446,7 @@ static void add_embeddings(const loader *l)
                                                    (size_t)l->net->seq.source_vocab_size, width);
 }
 
-/* Call after load_embeddings(): the output layer may be tied to the decoder's embedding. */
+/* Load the output layer, after load_embeddings(): it may be tied to the decoder's embedding. */
 static rill_status load_output(loader *l)
 {
     mt_net *net = l->net;

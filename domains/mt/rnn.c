@@ -1,10 +1,7 @@
 /* Recurrent translation models: configuration, weights and graphs.
  *
- * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix.
- * The model's arena holds data for the model's lifetime. A second arena holds temporary data and is cleared after
- * each matrix.
- * Sections: configuration · matrices · encoder · decoder · embeddings and output · weights · encode · step and
- * alignments. */
+ * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. The model's arena
+ * holds data for the model's lifetime, a second arena temporary data, cleared after each matrix. */
 #include <stdio.h>
 #include <string.h>
 
@@ -170,8 +167,8 @@ static rill_status load_encoder(loader *l)
 
 /* --- decoder ------------------------------------------------------------------------------------------------------ */
 
-/* The attention query is in the same matrix as this GRU's recurrent gates. The candidate's bias is added before the
- * reset gate multiplies. */
+/* Load the second GRU. Its recurrent gates share a matrix with the attention query. The candidate's bias is added before the reset gate
+ * multiplies. */
 static rill_status load_second_gru(loader *l)
 {
     rnn_net *net = l->net;

@@ -16,8 +16,7 @@
  * The tables that the reader fills and questions probe:
  *   words  a vocabulary: the number of each word
  *   trie   a vocabulary of the pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
- *   types  an array short enough for linear search
- * Sections: trie, types, helpers, paths of the trie, entries, patterns, directives, lines, reading a file, closing. */
+ *   types  an array short enough for linear search */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* The lexicon of a semantic-parsing model: maps a typed question to the tokens the model was trained on.
+/* The lexicon of a semantic-parsing model: maps a typed question to the tokens that the model was trained on.
  *
- * A lexicon is read from the model's lexicon.tsv (format: docs/lexicon.md). It is then const, and any number of rill_question objects
- * (question.h) may share it, in any threads. Close questions before their lexicon.
+ * It is read from the model's lexicon.tsv (format: docs/lexicon.md). It is then const, and any number of rill_question objects (question.h)
+ * may share it, in any threads. Close questions before their lexicon.
  * The second part of this header is for question*.c.
  * Stability: private header of the semparse domain; the file format is versioned by its `@format` line. */
 #ifndef RILL_SEMPARSE_LEXICON_H
@@ -27,11 +27,10 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 
 /* --- data of a lexicon -------------------------------------------------------------------------------------------- */
 
-/* A surface is the words of a name in a question ("new york"), a constant what stands for it in logical forms ("new_york:s"). A mention
- * is an occurrence in a question; a placeholder ("s0") replaces it. A rewrite ("@rewrite" in the file) replaces words by other words.
- *
- * Surfaces and the words that rewrites replace share one trie over word numbers, so the longest match costs one probe per token. Rules
- * and preferences are patterns tried in file order.
+/* A surface is the words of a name in a question ("new york"), a constant what stands for it in logical forms ("new_york:s"). A mention is
+ * a name's occurrence in a question; a placeholder ("s0") replaces it. A rewrite ("@rewrite" in the file) replaces words by other words.
+ * One trie over word numbers holds the surfaces and the words that rewrites replace: the longest match costs one probe per token. Rules and
+ * preferences are patterns, tried in file order.
  * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
 
 enum {
@@ -90,11 +89,11 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A surface may have several types. A preference reads it as `type` where the words before and after it match the pattern's contexts.
- * The pattern's body is empty; the name stands in its place. */
+/* A surface may have several types. A preference reads it as `type` where the surrounding words match the pattern's contexts. The
+ * pattern's body is empty; the name stands in its place. */
 
-/* What may replace words of a question: a name's placeholder, or other words. The trie leads to the first candidate. Candidates of the
- * same words are a linked list, in the order of the file. */
+/* A replacement for words of a question: a name's placeholder, or a rewrite's words. The trie leads to the first candidate. Candidates
+ * of the same words are a linked list, in file order. */
 typedef struct rill__candidate {
     /* index of the name's type; RILL__NONE: a rewrite */
     int32_t type;

@@ -1,11 +1,9 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
  * One pass replaces the longest match at each raw token: a mention by its placeholder, a rewrite by its words. Other tokens are stemmed.
- * A placeholder typed literally stays, and its number is skipped. Placeholders are numbered per type in order of first appearance; equal
- * constants share a number, as in the data sets.
- * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. The table of mentions is either
- * complete or empty.
- * Sections: output, mentions, placeholders, replacement, opening and closing. */
+ * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
+ *
+ * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>
@@ -89,7 +87,8 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
 
-/* Return the type of a literally typed placeholder, and its *number, or RILL__NONE. A word of the lexicon is none: "do8" is an aircraft. */
+/* Return the type of a literally typed placeholder, and its *number; RILL__NONE for other tokens. Words of the lexicon are none: "do8"
+ * is an aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
 {
     if (raw->word != RILL__NONE) return RILL__NONE;

@@ -4,11 +4,10 @@
  * Readers of numbers return the number of tokens of the longest reading, or 0.
  * Invariant: values stay below 10^15, so sums and products of readings cannot overflow int64_t.
  *
- * At equal length a rule wins over a surface, and an earlier rule over a later rule. Of a surface's candidates, the first wins whose
- * type a preference asks for, else the first that needs no preference. If there is none, a shorter surface is tried.
+ * At equal length a rule wins over a surface, and an earlier rule over a later one. Of a surface's candidates the first with a preferred
+ * type wins, else the first that needs no preference. Without any, a shorter surface is tried.
  * A pattern's right context is compared with raw tokens, its left context with the output so far (items).
- * Matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the rules.
- * Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left, candidates, the match. */
+ * Matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the rules. */
 #include <string.h>
 
 #include "question.h"
@@ -257,8 +256,8 @@ typedef struct rule_match {
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and the likelier as the value: p.m. in the lexicon's afternoon range.
- * `full`: a full hour in three digits or more ("200") is a 24-hour time. */
+/* Capture a clock time without am or pm: both 24-hour readings, and the likelier as the value (p.m. in the lexicon's afternoon range).
+ * full: 1 for a full hour in three digits or more ("200"), which is a 24-hour time. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;

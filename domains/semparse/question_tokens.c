@@ -8,8 +8,7 @@
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
  * Invariant: normalising and splitting never lengthen the line, so one buffer of its length is enough.
  *
- * A quoted token is a name. A capitalised token is a name, except at a sentence start, in lines without small letters, and the word I.
- * Sections: normalising, tokens, chunks, capitals, sentences, quotes, names. */
+ * A quoted token is a name. A capitalised token is a name, except at a sentence start, in lines without small letters, and the word I. */
 #include <string.h>
 #include <uchar.h>
 #include <utf8proc.h>
@@ -44,7 +43,7 @@ static int char_in(uint32_t code, const char32_t *list)
     return *list != 0;
 }
 
-/* Return the normal form of a code point that is no white space. */
+/* Return the normal form of a character (no white space): lower case, plain quotes and dashes. */
 static uint32_t normal_character(uint32_t c)
 {
     if (char_in(c, U"‘’‚‛′´`")) return '\'';
@@ -55,8 +54,8 @@ static uint32_t normal_character(uint32_t c)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* Return the number of a word in the lexicon, or RILL__NONE. Longer texts are not looked up: a chunk of many brackets must not take
- * quadratic time. */
+/* Return the number of a word in the lexicon, or RILL__NONE. Texts longer than any word are not looked up: a chunk of many brackets
+ * would take quadratic time. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
@@ -78,8 +77,8 @@ static uint32_t base_letter(uint32_t c)
     return (uint32_t)letters[c - 0xe0];
 }
 
-/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's length. The model may
- * know other words with diacritics. */
+/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's length. Other words
+ * stay, because the model may know them. */
 static size_t drop_diacritics(const rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset, bare[RILL__MAX_WORD_BYTES];
@@ -106,8 +105,7 @@ size_t rill__drop_character(char *data, size_t length, char c)
     return kept;
 }
 
-/* Append the token raw_bytes[offset .. offset + length), which came from `span` bytes at `offset` before characters
- * were dropped. */
+/* Append the token raw_bytes[offset .. offset + length). span: its bytes before characters were dropped. */
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;

@@ -1,18 +1,17 @@
 /* semparse.h: questions to logical forms, as a rill domain.
  *
- * Model: attention sequence-to-sequence of Dong and Lapata (2016). A one-layer LSTM encodes the question in reverse. A second LSTM
- * decodes the logical form token by token with attention to the encoder outputs. A model directory holds
- *   config.json         sizes and settings
- *   model.safetensors   weights, F32, F16 or BF16; computed in fp32
- *   source.vocab, target.vocab   one token per line, the first three <s>, </s>, <unk>
- *   lexicon.tsv         optional: maps typed text to the tokens the model was trained on (lexicon.h)
+ * Model: attention sequence-to-sequence of Dong and Lapata (2016). A one-layer LSTM encodes the question in reverse. A second LSTM decodes
+ * the logical form token by token, with attention to the encoder outputs. A model directory holds
+ *   config.json                 sizes and settings
+ *   model.safetensors           weights, F32, F16 or BF16; computed in fp32
+ *   source.vocab, target.vocab  one token per line, the first three <s>, </s>, <unk>
+ *   lexicon.tsv                 optional: maps typed text to the tokens the model was trained on (lexicon.h)
  *
- * Input: one question per line, raw text or, with options.tokenized, tokens separated by spaces. Invalid UTF-8 and questions of more
- * than max_input_length tokens fail without affecting others. Names in raw text that the model does not know give a warning and are
- * listed in the output field "unknown".
+ * Input: one question per line, raw text or, with options.tokenized, tokens separated by spaces. Invalid UTF-8, or more than
+ * max_input_length tokens, fails this input alone. Unknown names in raw text give a warning, and are listed in the output field "unknown".
  * Output: tokens of the logical form separated by spaces, with constants instead of placeholders.
- * State: a new state reads only its parent's state (RILL_STATE_PARENT). Results are bit-identical for every batch, schedule and number
- * of threads.
+ * State: a new state reads only its parent's state (RILL_STATE_PARENT).
+ * Results are bit-identical for every batch, schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "semparse". The rest of this header is private to the domain. */
 #ifndef RILL_SEMPARSE_H
 #define RILL_SEMPARSE_H
@@ -62,8 +61,8 @@ typedef struct semparse_weights {
     rill_constant output_bias;
 } semparse_weights;
 
-/* A state's row holds h, then c: both are read together, and the rows of a beam are scattered in memory. ld is H rounded up, so that h,
- * c and m are aligned to cache lines. */
+/* A state's row holds h, then c: rows of a beam are scattered in memory, and both are read together. ld is H rounded up, to align h, c
+ * and m to cache lines. */
 typedef struct semparse_tables {
     rill_table state;         /* [nodes, 2 ld] decoder states */
     rill_table encoder_state; /* [slots, 2 ld] the encoder's last state */

@@ -2,9 +2,7 @@
  *
  * The encoder reads <s>, the question's words from last to first, </s>.
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below r->n_slots are initialised.
- * An input that fails is left out of the batch, and its slot stays free.
- *
- * Sections: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions · the table. */
+ * An input that fails is left out of the batch, and its slot stays free. */
 #include <string.h>
 
 #include "semparse.h"
@@ -123,7 +121,7 @@ static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, s
     return RILL_OK;
 }
 
-/* Store the placeholders that the question in `slot` does not mention, for scoring to mask; none if tokenized. A literally typed
+/* Store the placeholders that the question in `slot` does not mention, to be masked in scoring; none if tokenized. A literally typed
  * placeholder counts as mentioned. */
 static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
                                    size_t count)
@@ -189,8 +187,7 @@ static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int
     return RILL_OK;
 }
 
-/* Store one input's word ids from r->token_ids[used] on. *length: 0 if empty or invalid. An invalid input is marked as failed; others
- * continue. */
+/* Store one input's word ids from r->token_ids[used] on. *length: 0 if empty or invalid. An invalid input fails alone. */
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;
@@ -305,7 +302,7 @@ static rill_status field(void *self, const char *name, const rill_hypothesis *hy
     return rill_text_append(out, names->length > 0 ? names->data : "", names->length);
 }
 
-/* Return the number of words separated by spaces. The lexicon may join or split words; for sorting by length this is precise enough. */
+/* Return the number of words separated by spaces: precise enough for sorting, although the lexicon may join or split words. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self;
@@ -362,7 +359,7 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for semantic parsers. Measured on ATIS:
+/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for semantic parsers. On ATIS they take
  * fewer expansions than beam 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {

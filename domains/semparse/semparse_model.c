@@ -6,9 +6,7 @@
  * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
  *
  * Invariant: s->arena owns all data of the model's lifetime, and the network borrows from it. A second arena holds temporaries. It is
- * cleared before semparse_load() returns, so peak memory is the model in the device's form plus its largest tensors as fp32.
- *
- * Sections: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs · entry point. */
+ * cleared before semparse_load() returns, so peak memory is the model in the device's form plus its largest tensors as fp32. */
 #include <math.h>
 #include <stdio.h>
 
@@ -147,8 +145,8 @@ static int has_placeholders(const semparse *s)
     return 0;
 }
 
-/* Load the lexicon, if any. Without it nothing replaces names by placeholders, so warn if the vocabularies have placeholders and inputs
- * are raw text. */
+/* Load the lexicon, if any. Without one, warn if the vocabularies have placeholders and inputs are raw text: nothing replaces names
+ * then. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;

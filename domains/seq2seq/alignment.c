@@ -1,10 +1,7 @@
-/* Alignments: how much each action of an output attends to each token of its input.
+/* Alignments: how much each action of an output attends to each token of its input, in marian-decoder's formats.
  *
- * The weights are cross-attention in the state from which the action was chosen: of a head trained for alignment, else the mean over the
- * heads of the last decoder layer. Decoding stores no alignments: an output is run through the decoder once more, over its KV cache. An
- * ensemble uses its first model. The output formats are marian-decoder's.
- *
- * Sections: formats · attention of an output · writing · the field. */
+ * The weights are the cross-attention of a head trained for alignment, else the mean over the heads of the last decoder layer. Decoding
+ * stores no alignments: an output runs through the decoder once more, over its KV cache. */
 #include <string.h>
 
 #include "seq2seq.h"

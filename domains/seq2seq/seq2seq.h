@@ -1,10 +1,8 @@
 /* seq2seq.h: the common part of all sequence-to-sequence models over subword tokens.
  *
- * An architecture is a table of functions, seq_arch: how to read a net's files, and which operations encode an input, compute a decoder
- * state and its output. A domain puts the functions below into its own table (rill/domain.h) and calls seq_open().
- *
- * A model, one net or an ensemble, is const once open, and any number of runners share it. A runner belongs to one thread and owns all
- * mutable data.
+ * An architecture is a table of functions, seq_arch: read a net's files, encode an input, compute a decoder state and its output. A domain
+ * puts the functions below into its own table (rill/domain.h) and calls seq_open(). A model is const once open; a runner belongs to one
+ * thread and owns all mutable data.
  * Stability: internal to rill. */
 #ifndef RILL_SEQ2SEQ_H
 #define RILL_SEQ2SEQ_H
@@ -70,8 +68,8 @@ typedef struct seq_decoder_columns {
     rill_column token_id; /* the decoder's input: the node's last action, or the start token for a root node */
     rill_path path;       /* for nets whose states read all ancestors: the path from the node to the root */
     rill_column parent;   /* parent node of a row, -1 for a root node; not in `align` */
-    /* Only for nets whose states read the parent's state, and not in `align`. parent_or_self: a root node is its own parent. root_slot:
-     * the slot of a root node's input, -1 for other nodes. */
+    /* Only if states read the parent's state, and not in `align`. parent_or_self: a root node is its own parent. root_slot: a root
+     * node's slot, -1 for other nodes. */
     rill_column parent_or_self, root_slot;
     int align_only; /* 1: compute only cross-attention, for alignments, and write no state */
 } seq_decoder_columns;
@@ -113,8 +111,8 @@ typedef rill_status (*seq_choose_arch_fn)(rill_context *ctx, const char *directo
 /* Allocate net->legal for target_vocab_size ids, all of them legal; for configure(). RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_alloc_legal(seq_net *net);
 
-/* Set the output layer, `rows` [actions, width] and `bias` [actions]. The network borrows `bias`. It packs and copies `rows` or, with a
- * shortlist, borrows them: each input then takes its subset's rows. */
+/* Set the output layer, `rows` [actions, width] and `bias` [actions]. The network borrows `bias`, and packs and copies `rows`. With a
+ * shortlist it borrows `rows` instead: each input takes its subset. */
 void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const float *bias);
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
@@ -155,7 +153,7 @@ struct seq_model {
 /* Options of every sequence-to-sequence model (rill_domain.options): weights, shortlist, scores, languages. */
 extern const rill_option seq_options[];
 
-/* Callbacks for a domain's rill_domain table. Its open() calls seq_open() with its name and `choose`, which finds a directory's
+/* Callbacks for a domain's rill_domain table. Its open() calls seq_open() with the domain's name and `choose`, which finds a directory's
  * architecture. An ensemble may mix architectures. seq_field() requires seq_arch.has_alignment. */
 rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context *ctx, const rill_open_options *options,
                      void **model, rill_domain_info *info);

@@ -1,9 +1,7 @@
 /* Encodes inputs: splits texts into sentences, removes invisible characters, tokenizes, and runs the encoder.
  *
- * Translation models are trained on sentences and short paragraphs, and often stop early on longer texts. A run concatenates its inputs,
- * without padding. A long input runs alone, so that no other input fails if memory is short.
- * Invariant: a failed input takes no part in later runs.
- * Sections: sentences · invisible characters · tokenization · positions · runs. */
+ * Texts are split because translation models often stop early on long ones. A run concatenates its inputs, without padding. A long input
+ * runs alone: if memory is short, no other input fails. */
 #include <string.h>
 
 #include "sentence_splitter.h"
@@ -137,8 +135,8 @@ static int32_t max_output_length(const seq_model *m, int32_t length)
     return bound < m->max_length ? (int32_t)bound : m->max_length;
 }
 
-/* Fail if the input has too many bytes: SentencePiece takes time quadratic in a word's length. Such an input would have too many tokens
- * anyway. */
+/* Fail if the input has too many bytes. SentencePiece takes time quadratic in a word's length, and such an input would have too many
+ * tokens anyway. */
 static rill_status check_length(const seq_runner *r, size_t length)
 {
     size_t max_bytes = (size_t)r->model->config_positions * MAX_POSITION_BYTES;
@@ -255,8 +253,7 @@ static rill_status run_encode_batch(seq_runner *r, const encode_batch *g)
     return rill_session_run(r->session, r->model->graphs.encode, &run);
 }
 
-/* If encoding a long input, which is always alone in its batch, ran out of memory, fail this input and return RILL_OK.
- * Otherwise return `status`. */
+/* Fail a long input, which is alone in its batch, if encoding it ran out of memory, and return RILL_OK. Otherwise return `status`. */
 static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_status status)
 {
     rill_input *input = g->pending[0].input;

@@ -1,8 +1,6 @@
-/* Builds a model's compute graphs. A graph has the operations of all nets, so an ensemble runs in one call. The architectures add the
- * layers of encoder and decoder.
- *
- * Invariant: columns are declared in the order in which seq2seq_encode.c and seq2seq_step.c fill them.
- * Sections: encode · step and align · score · entry point. */
+/* Builds a model's compute graphs. A graph has the operations of all nets: an ensemble runs in one call. The architectures add the layers
+ * of encoder and decoder.
+ * Invariant: columns are declared in the order in which seq2seq_encode.c and seq2seq_step.c fill them. */
 #include "seq2seq.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
@@ -62,8 +60,8 @@ void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const f
                                                       net->output_bias, m->weights, "a shortlist's output layer");
 }
 
-/* Build the graph that scores nodes. Padding and ids without a token are never output (rill_domain_info.legal), but the softmax includes
- * them, as in transformers. With a shortlist it is over the subset of the row's input. */
+/* Build the graph that scores nodes. As in transformers, padding and ids without a token are never output (rill_domain_info.legal), but
+ * count in the softmax. With a shortlist the softmax is over the input's subset. */
 static rill_graph build_score(const seq_model *m)
 {
     const size_t symbols = (size_t)m->net[0]->target_vocab_size;

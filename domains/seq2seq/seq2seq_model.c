@@ -1,10 +1,8 @@
 /* Callbacks that all sequence-to-sequence domains share: opening models, starting runners, writing outputs.
  *
- * An ensemble is a model of several nets. Their vocabularies must be equal id by id, and so must the ids of special tokens. The model
- * owns what its nets share, such as the tokenizer and the network.
- * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero.
- *
- * Sections: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of actions. */
+ * An ensemble is a model of several nets, with vocabularies and special tokens that are equal id by id. The model owns what its nets share,
+ * such as the tokenizer and the network.
+ * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero. */
 #include <stdio.h>
 #include <string.h>
 
@@ -242,8 +240,8 @@ void seq_close(void *model)
     rill_free(ctx, m, sizeof *m);
 }
 
-/* Return an upper bound on the size of the vocabulary subset of an input with `pieces` tokens, padding included; 0
- * without a shortlist. */
+/* Return an upper bound on the size of an input's vocabulary subset, padding included; 0 without a shortlist. pieces: tokens of the
+ * input. */
 static int64_t vocab_subset_size(const seq_model *m, size_t pieces)
 {
     return m->shortlist != NULL ? (int64_t)seq_vocab_subset_max(m->shortlist, pieces) + RILL_VOCAB_SUBSET_PADDING : 0;

@@ -1,7 +1,6 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
- * Invariant: a row's result depends only on its hypothesis' actions and input. In one call no new node is an ancestor of another.
- * Sections: columns · states · scores. */
+ * Invariant: a row's result depends only on its hypothesis' actions and input. In one call no new node is an ancestor of another. */
 #include "seq2seq.h"
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
@@ -83,8 +82,8 @@ static void drop_illegal_logp(const seq_model *m, const rill_score_request *req,
             out->pick_logp[q] = (float)RILL_SCORE_DEAD;
 }
 
-/* Make a forced first action the only choice of a root node's row, with logp 0, as transformers'
- * ForcedBOSTokenLogitsProcessor does. The net's scores are ignored. */
+/* Make a forced first action the only choice of a root node, with logp 0, whatever its scores: transformers'
+ * ForcedBOSTokenLogitsProcessor. */
 static void force_first(const seq_runner *r, const rill_rows *rows, const rill_score_request *req,
                         rill_score_result *out)
 {

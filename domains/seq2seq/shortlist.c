@@ -1,14 +1,13 @@
-/* Shortlists: a vocabulary subset for each input, to which its outputs are restricted. The softmax is over the subset only.
+/* Shortlists (marian-decoder's lexical shortlist): an input's outputs, and its softmax, are restricted to a vocabulary subset.
  *
- * Source: marian-decoder's lexical shortlist. A subset has eos, the first F ids of the target vocabulary, each input token's best B
- * translations, and the input tokens that the target vocabulary contains. Illegal ids are removed. A text file has lines "TARGET SOURCE
- * PROBABILITY". A binary file contains F and the lists. As in Marian, its subsets have input tokens only if the vocabulary is shared,
- * and are filled up to a multiple of 8.
+ * A subset has eos, the first F ids of the target vocabulary, each input token's best B translations, and the input tokens that the target
+ * vocabulary contains. Illegal ids are removed. Inputs of a batch do not share a subset, so an input's scores do not depend on other
+ * inputs.
  *
- * Inputs of a batch do not share a subset, so an input's scores do not depend on other inputs.
+ * A text file has lines "TARGET SOURCE PROBABILITY". A binary file contains F and the lists. As in Marian, its subsets are filled up to a
+ * multiple of 8, and have input tokens only if the vocabulary is shared.
  *
- * Invariant: a subset is ascending, so indices into it are ordered like ids.
- * Sections: the option · the text file · the binary file · both files · subsets. */
+ * Invariant: a subset is ascending, so indices into it are ordered like ids. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +42,7 @@ struct seq_shortlist {
 
 /* --- the option --------------------------------------------------------------------------------------------------- */
 
-/* If text[0..*length) ends in ",NUMBER", shorten *length to the part before the comma, set *out to the number and
- * return 1. Otherwise return 0. */
+/* If text[0..*length) ends in ",NUMBER", cut that off, set *out to the number and return 1. Otherwise return 0. */
 static int take_number(const char *text, size_t *length, int32_t *out)
 {
     enum { MAX_DIGITS = 9 };

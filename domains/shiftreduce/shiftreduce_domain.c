@@ -1,16 +1,10 @@
 /* The callbacks of the domain "shiftreduce" (rill/domain.h): models, runners, the parser's stack, scores, trees, names of actions.
  *
- * The stack: n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack. So every
- * unfinished hypothesis has a legal action, and a finished hypothesis has all words in one span.
- * Scores of structure: rows with one legal action get logp 0, without the network. A label in an input's last timestep completes the
- * tree.
- * Trees: combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of creation, so children
- * come before their parent. No function is recursive.
+ * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack, so every unfinished
+ * hypothesis has a legal action. Spans are numbered in order of creation: children come before their parent.
  *
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for the nodes of the
- * largest reserve(). Slots below r->n_slots are initialised.
- *
- * Sections: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the table. */
+ * largest reserve(). Slots below r->n_slots are initialised. */
 #include <string.h>
 
 #include "shiftreduce.h"
@@ -159,8 +153,8 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Hypotheses with the same top span are equivalent for cube pruning: its end is the number of words shifted. After equally many actions
- * their stacks also have the same depth, so the same actions are legal. */
+/* Hypotheses with the same top span are equivalent for cube pruning. They have shifted the same words and, after equally many actions,
+ * have stacks of the same depth, so the same actions are legal. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;
@@ -256,7 +250,7 @@ typedef struct tree_builder {
     const rill_sentence *sentence;
     tree_span *span; /* [max_spans] spans in order of creation */
     int32_t *stack;  /* [max_spans] the parser's stack, as indices of spans; its top is stack[depth - 1] */
-    /* [2 * max_spans] stack of what remains to be written: x >= 0: span x; x < 0: ~x closing brackets */
+    /* [2 * max_spans] stack of parts still to be written: x >= 0 is span x, x < 0 is ~x closing brackets */
     int32_t *pending;
     int32_t n_spans, depth, n_shifted;
 } tree_builder;
@@ -399,7 +393,7 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for such parsers. Measured on GUM: fewer
+/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for such parsers. On GUM they take fewer
  * expansions than beam 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {

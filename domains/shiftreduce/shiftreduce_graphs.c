@@ -1,9 +1,10 @@
-/* The parser's compute graphs (rill/device.h):
+/* The parser's compute graphs (rill/device.h).
  *
- * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; tags for untagged words; second BiLSTM layer
- *         over the first layer's outputs and the tags; products of its outputs, the positions (shiftreduce.h).
- * score:  sum of the products of a state's positions, ReLU, a linear layer and log-softmax. The structure graph
- *         scores only rows where both actions are legal. The label graph masks illegal labels before the softmax. */
+ * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; tags for untagged words; second BiLSTM layer over the
+ * first layer's outputs and the tags; products of its outputs, the positions (shiftreduce.h).
+ *
+ * score: sum of the products of a state's positions, ReLU, a linear layer and log-softmax. The structure graph scores only rows with two
+ * legal actions. The label graph masks illegal labels before the softmax. */
 #include "shiftreduce.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */

@@ -1,11 +1,7 @@
-/* Reads a line as a tree, as tagged tokens or as text; finds the features of its words; and computes each position's products.
+/* Reads a line as a tree, as tagged tokens or as text; finds the features of its words; computes each position's products.
  *
- * The option input-format sets the format; "auto" detects it, see looks_like_tree() and is_tagged().
- * The encoder sums the embedding rows of a word: the word's, its shape's, and those of the suffixes of its normal form.
- * The trainer follows the rules of docs/parsing.md byte by byte.
- *
- * Invariant: an input that fails is left out of the batch.
- * Sections: forms · trees · tokens · the line · normal form · rows · lines to features · tags · encoding. */
+ * The encoder sums the embeddings of a word: its own, its shape's, and those of its normal form's suffixes. The trainer follows the same
+ * rules byte by byte (docs/parsing.md). Invariant: an input that fails is left out of the batch. */
 #include <string.h>
 
 #include "shiftreduce.h"
@@ -116,9 +112,10 @@ static int scan_bracket(const parser *p, tree_scan *scan)
     return known || !has_lower_or_digit(label);
 }
 
-/* Return 1 if the line consists of brackets and looks like a tree. A word bracket holds a tag and a word, any other bracket a label and
- * brackets. At least one tag is known. The outermost label is empty or known. Other unknown labels and tags have no lower-case letters
- * and no digits. A single word bracket is no tree. An incomplete tree passes, so that the tree reader reports the error. */
+/* Return 1 if the line consists of brackets and looks like a tree: at least one tag is known, and the outermost label is empty or known. A
+ * bracket holds a tag and a word, or a label and brackets.
+ * Other unknown labels and tags have no lower-case letters and no digits. A single word bracket is no tree. An incomplete tree passes:
+ * the tree reader then reports the error. */
 static int looks_like_tree(const parser *p, rill_slice line)
 {
     tree_scan scan = {.rest = line};
@@ -223,7 +220,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* Return a hint how to set the format, for a message about a line whose format was detected. Empty if the user set it, or for text. */
+/* Return a hint how to set the format, for the error message of a line with a detected format; empty if the user set it, or for text. */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
@@ -339,7 +336,7 @@ static rill_status word_features(parser_runner *r, rill_slice word, int32_t *fea
     return RILL_OK;
 }
 
-/* Set the features of the token <s> or </s>, whose id is `word`: it has only the feature of the word, all others are -1. */
+/* Set the features of <s> or </s>: the word's id `word`, and -1 for all others. */
 static void boundary_features(const parser *p, int32_t word, int32_t *feature)
 {
     feature[0] = word;

@@ -1,9 +1,7 @@
 /* Loads a parser: configuration, vocabularies, weights.
  *
  * Invariant: p->arena owns all data of the model's lifetime, and the network borrows from it. A second arena holds temporaries for
- * each part of the weights.
- *
- * Sections: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs · entry point. */
+ * each part of the weights. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,8 +90,8 @@ static rill_status load_vocabularies(loader *l)
     return RILL_OK;
 }
 
-/* Choose the tokenizer's style. A tag for hyphens shows that the treebank splits hyphenated words, a typed quote that it keeps typed
- * quotes. */
+/* Choose the tokenizer's style by the model's tags: a tag for hyphens means that hyphenated words are split, a typed quote that typed
+ * quotes stay. */
 static void choose_style(parser *p)
 {
     if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;
@@ -259,8 +257,8 @@ static rill_status load_tagger(loader *l)
 
 /* --- products of positions ---------------------------------------------------------------------------------------- */
 
-/* First-layer weights of a feed-forward network, 2H columns for each span. The second H are negated in use: a span has b_i - b_j, its
- * positions' difference b_j - b_i. */
+/* First-layer weights of a feed-forward network, 2H columns for each span. The second H are negated in use: a span has b_i - b_j, the
+ * difference of its positions b_j - b_i. */
 typedef struct span_weights {
     const float *weights; /* [D, n_spans * 2H] the weights as the file has them */
     size_t n_spans, ffn_width, width;
@@ -314,8 +312,8 @@ static rill_status load_products(loader *l)
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* Load the label output. Labels whose outermost nonterminal is the root are legal only in an input's last timestep;
- * other labels are illegal there. */
+/* Load the label output. Labels with the root as outermost nonterminal are legal only in an input's last timestep; all others are
+ * illegal there. */
 static rill_status load_label_output(loader *l)
 {
     parser *p = l->p;

@@ -1,19 +1,11 @@
 /* Splits a word into subword tokens: byte pair encoding and unigram.
  *
- * BPE: the rank of a pair is its line number in the merges file. Each round merges all occurrences of the pair of
- * lowest rank, from left to right. Pairs that arise in a round wait for the next round. A heap orders the word's
- * known pairs by rank and position.
- * Invariant: symbols form a doubly linked list, each at the index of its first character. `next` of the last symbol
- * is the number of characters. A heap pair is stale if its offsets differ from those of its symbols: one has been
- * merged.
+ * BPE: the rank of a pair is its line number in the merges file. Each round merges all occurrences of the pair of lowest rank, from left to
+ * right. A heap orders the word's pairs by rank and position. Symbols form a doubly linked list, each at the index of its first character.
+ * A pair in the heap is stale if one of its symbols has been merged: their offsets then differ from the pair's.
  *
- * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the segmentation with the highest sum of token
- * scores. Of equal sums the first wins, as in the tokenizers library: positions from left to right, tokens from
- * short to long.
- * Invariant: best[i], at character boundaries, is the last token of the best segmentation of the first i bytes.
- *
- * Sections: merges · the heap · pairs · merging · words of byte pair encoding · unigram: tokens in order · unigram:
- * the best segmentation. */
+ * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the segmentation with the highest sum of token scores. Of equal sums
+ * the first wins, as in the tokenizers library. best[i] is the last token of the best segmentation of the first i bytes. */
 #include "segmenters.h"
 
 #include <stdlib.h>

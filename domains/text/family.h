@@ -134,9 +134,9 @@ rill_status rill_languages_open(rill_family_tokenizer *self, rill_context *ctx, 
  *   RILL_OK · RILL_ERR_OPTION (the message names the missing option) */
 rill_status rill_languages_check(const rill_family_tokenizer *self, rill_context *ctx);
 
-/* Set *turn to the input's languages. Language columns (source language, tab, target language, tab, text) are read,
- * and *bytes and *length move past them. A missing or empty column means the default language.
- *   RILL_OK · RILL_ERR_INPUT (recorded) */
+/* Set *turn to the input's languages. An input may have language columns (source language, tab, target language, tab, text); *bytes and
+ * *length move past them. A missing or empty column means the default language.
+ * RILL_OK · RILL_ERR_INPUT (recorded) */
 rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn);
 

@@ -1,8 +1,7 @@
 /* Builds the vocabulary of a model family (mbart, t5 ...) from a model directory.
  *
  * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred,
- * because the translation model was trained with it. tokenizer.json is the last choice.
- * Sections: token ids · sources of tokens · added tokens · opening and closing. */
+ * because the translation model was trained with it. tokenizer.json is the last choice. */
 #include "family.h"
 
 #include <stdio.h>

@@ -1,13 +1,10 @@
 /* FSMT's tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
  *
- * The order of rules matters. Rules of Moses that cannot match after an earlier rule are omitted.
- * Deviation: sacremoses replaces dots by DOTMULTI and back, which changes texts with that word. Here the placeholder
- * is a character outside texts.
- * Detokenizer: the kind of a token says whether a space precedes it and whether one may follow. Quotes of a kind
- * open and close alternately.
+ * The order of rules matters. Moses' rules that cannot match after an earlier rule are omitted. Deviation: sacremoses replaces dots by
+ * DOTMULTI and back, which changes texts with that word. Here the placeholder is a character that texts cannot contain.
  *
- * Sections: punctuation · tokens · periods · tokenizing · kinds of tokens · quotes · detokenizing · languages ·
- * opening and closing · encoding and decoding. */
+ * Detokenizer: the kind of a token says whether a space precedes it, and whether one may follow. Quotes of a kind open and close
+ * alternately. */
 #include <string.h>
 #include <utf8proc.h>
 

@@ -1,12 +1,10 @@
-/* moses.h: FSMT's tokenizer and detokenizer, as fairseq's WMT'19 models use them: Moses tokenization for English,
- * German and Russian, then BPE.
+/* moses.h: FSMT's tokenizer and detokenizer, as fairseq's WMT'19 models use them: Moses tokenization for English, German and Russian, then
+ * BPE.
  *
- * Source: sacremoses 0.2, which transformers' FSMTTokenizer calls, compared string by string (tests/data/mt/moses).
- * The rules are those of Moses' scripts replace-unicode-punctuation, normalize-punctuation,
- * remove-non-printing-char, tokenizer (aggressive dash splits, escapes) and detokenizer.
- * Tokens are escaped (&apos; &quot; &amp; ..) and contain no white space.
- * One thread at a time per object.
- * Stability: internal to rill. */
+ * Source: sacremoses 0.2, which transformers' FSMTTokenizer calls, compared string by string (tests/data/mt/moses). The rules are those of
+ * Moses' scripts replace-unicode-punctuation, normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes)
+ * and detokenizer. Tokens are escaped (&apos; &quot; &amp; ..) and contain no white space.
+ * One thread at a time per object. Stability: internal to rill. */
 #ifndef RILL_TEXT_MOSES_H
 #define RILL_TEXT_MOSES_H
 
@@ -19,14 +17,11 @@
 
 /* --- rewrite rules: moses_rewrite.c ------------------------------------------------------------------------------- */
 
-/* Regular-expression substitutions, as in Moses' scripts, on valid UTF-8.
- *
- * A rule has a pattern and a result, both NUL-terminated. A pattern has at most eight elements: characters, or the
- * classes below. RW_RUN after an element means one or more characters, RW_ANY zero or more. Elements are captures,
- * numbered from 0, which RW_P0 .. RW_P3 insert in a result.
- * Matches are found from left to right. The next match may contain the last `keep` characters of a match; their
- * elements must match single characters.
- * Only RW_ANY backtracks: a rule without it takes linear time. */
+/* Regular-expression substitutions, as in Moses' scripts, on valid UTF-8. A rule has a pattern and a result, both NUL-terminated.
+ * A pattern has at most eight elements: characters, or the classes below. RW_RUN after an element means one or more characters, RW_ANY zero
+ * or more. Elements are captures, numbered from 0; RW_P0 .. RW_P3 insert them in a result.
+ * Matches are found from left to right. The next match may begin with the last `keep` characters of a match; their elements must match
+ * single characters. Only RW_ANY backtracks: a rule without it takes linear time. */
 
 /* Classes, as strings for use in patterns. Their code points are above Unicode's. */
 #define RW_WHITE_SPACE U"\x110001" /* white space, as Python's \s */
@@ -87,9 +82,8 @@ size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length);
 
 /* --- nonbreaking prefixes ----------------------------------------------------------------------------------------- */
 
-/* Abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина.
- * Files are Moses' nonbreaking_prefix.LANGUAGE: one word per line; # starts a comment; #NUMERIC_ONLY# after a word
- * means that it counts only before a number. */
+/* Abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина. Files are Moses' nonbreaking_prefix.LANGUAGE,
+ * one word per line. # starts a comment. A word with #NUMERIC_ONLY# counts only before a number. */
 
 typedef enum rill_moses_language { RILL_MOSES_EN, RILL_MOSES_DE, RILL_MOSES_RU } rill_moses_language;
 

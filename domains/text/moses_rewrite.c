@@ -1,10 +1,7 @@
-/* Characters, their classes, and rewrite rules.
- *
- * Classes are those of sacremoses. Letters and numbers are in the basic plane only. A Chinese character or Hangul
- * syllable is neither, so it is a word. sacremoses uses Unicode 7 and the property Alphabetic, which libutf8proc
- * lacks. Here the combining class tells whether a mark belongs to a letter: wrong for some marks outside Latin,
- * Greek and Cyrillic.
- * Sections: characters · classes · matching · rewriting. */
+/* Characters, their classes, and rewrite rules. Classes are those of sacremoses: letters and numbers of the basic plane, where a Chinese
+ * character or Hangul syllable is a word.
+ * sacremoses uses Unicode 7's property Alphabetic, which libutf8proc lacks. Here the combining class decides whether a mark belongs to a
+ * letter, wrongly for some marks outside Latin, Greek and Cyrillic. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -104,8 +101,8 @@ static int is_number(char32_t c)
     return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_NO;
 }
 
-/* Returns 1 for vowel signs and points (combining classes 0 and 10 to 199), viramas (9) and nuktas (7). Accents have
- * higher classes. Variation selectors and joiners, of class 0, are excluded. */
+/* Returns 1 for marks that belong to a letter: vowel signs and points (combining classes 0 and 10 to 199), viramas (9) and nuktas (7).
+ * Accents have higher classes. Variation selectors and joiners (class 0) are excluded. */
 static int belongs_to_letter(char32_t c)
 {
     if (c == 0x34F || in_range(c, 0x180B, 0x180F) || in_range(c, 0xFE00, 0xFE0F)) return 0;
@@ -233,7 +230,7 @@ static int match_from(const rill_chars *text, const char32_t *pattern, int part,
     return 1;
 }
 
-/* A pattern that begins with a run and fails at the start of a run cannot match inside it, so the run is skipped. */
+/* A pattern that begins with a run and fails at the run's first character cannot match inside it: skip the run. */
 static int find_match(const rill_chars *text, const rill_rewrite_rule *rule, size_t from, rule_hit *m)
 {
     const int literal = *rule->pattern < FIRST_CLASS, run = rule->pattern[1] == *RW_RUN;

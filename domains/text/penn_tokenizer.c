@@ -2,9 +2,7 @@
  * punctuation. The core is split at dashes, its parts at contractions.
  *
  * Invariant: every non-space byte is part of exactly one word. Exceptions: quotes may be respelled, the ellipsis
- * becomes "...", and a full stop that ends both an abbreviation and the text is doubled.
- * Sections: sentences · slices of text · output of words · abbreviations · contractions · the core · leading
- * punctuation · trailing punctuation · chunks. */
+ * becomes "...", and a full stop that ends both an abbreviation and the text is doubled. */
 #include <string.h>
 
 #include "penn_tokenizer.h"
@@ -186,8 +184,8 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* A full stop before a lower-case word ends no sentence. A number that starts the text is a list item and keeps the
- * stop. A single letter that ends the text is no initial ("vitamin C."). */
+/* Returns 1 if the word keeps its full stop: an abbreviation, a word before a lower-case one, or a number that starts the text (a list
+ * item). A single letter that ends the text is no initial ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);

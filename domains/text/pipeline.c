@@ -2,10 +2,7 @@
  *
  * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019),
  * as its published regular expression matches them: a contraction; letters, digits or other signs after an optional
- * space; or white space, except its last character, which starts the next word.
- *
- * Sections: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair)
- * · opening and closing · subword tokens of a word · words · texts. */
+ * space; or white space, except its last character, which starts the next word. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -85,7 +82,7 @@ static rill_status apply_strip(const rill_normalizer *t, const char *text, size_
     size_t from = 0, n;
     while (t->strip_left && (n = rill_white_space_length(text + from, length - from)) > 0) from += n;
     while (t->strip_right && length > from) {
-        /* a character map may leave bytes that are no character: a space is cut off only if nothing is between it and the end */
+        /* cut a space off only at the very end: a character map may leave bytes after it that are no character */
         const size_t last = from + rill_utf8_prev(text + from, length - from);
         if (rill_white_space_length(text + last, length - last) != length - last) break;
         length = last;
@@ -242,8 +239,8 @@ size_t rill_byte_word(const char *text, size_t length)
 
 /* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
 
-/* Number of bytes, at least 1, that one U+FFFD replaces: those that begin a well-formed character and lack the rest.
- * From the third byte on, any continuation byte completes it. */
+/* Number of bytes, at least 1, that one U+FFFD replaces: the start of a well-formed character whose rest is missing. From the third byte
+ * on, any continuation byte completes it. */
 static size_t broken_length(const char *bytes, size_t length)
 {
     for (size_t n = length < 3 ? length : 3; n > 1; n--) {

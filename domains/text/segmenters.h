@@ -15,9 +15,8 @@ RILL_C_BEGIN
 
 /* --- SentencePiece: spm.cc ---------------------------------------------------------------------------------------- */
 
-/* Only spm.cc uses libsentencepiece, which is C++; no exception leaves it. The library allocates its own memory; the
- * context only records errors. Threads may share an open model: its author calls a processor thread-safe
- * (google/sentencepiece, issue 207). */
+/* Only spm.cc uses libsentencepiece, which is C++; no exception leaves it. The library allocates its own memory; the context records
+ * errors. Threads may share an open model: a processor is thread-safe (google/sentencepiece, issue 207). */
 
 typedef struct rill_spm rill_spm;
 
@@ -42,9 +41,9 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 
-/* Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016, as in
- * FSMT's merges.txt: a pair per line, in merge order. Subword tokens at the end of a word end in </w>, unless words
- * are unmarked, as in GPT-2. Threads may share merges. */
+/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016), as in FSMT's merges.txt: a pair
+ * per line, in merge order. Subword tokens at the end of a word end in </w>, unless words are unmarked, as in GPT-2. Threads may share
+ * merges. */
 
 /* Read merges.txt at `path`, without the line that states a version.
  *   out: the caller closes it; NULL on failure
@@ -112,10 +111,10 @@ typedef struct rill_token_set {
 /* Check the base tokens. RILL_OK · RILL_ERR_FORMAT (none, too many, an empty one) */
 rill_status rill_token_set_end_base(const rill_token_set *tokens);
 
-/* Add an added token. A base token keeps its id. Another token gets the next free id: `id` is that or negative, or
- * as may_share_ids and max_gap allow. Adding a token again merges the flags. Tokens beyond `limit` are ignored:
- * directories may list more tokens than the model has.
- *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
+/* Add an added token. A base token keeps its id. Another token gets the next free id, to which `id` must be equal unless it is negative, or
+ * may_share_ids or max_gap allows another. Adding a token again merges the flags. Tokens beyond `limit` are ignored: directories may list
+ * more tokens than the model has.
+ * RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_token_set_add(rill_token_set *tokens, const char *text, size_t length, int64_t id, int flags);
 
 /* The id of a base or added token; -1 if the text is no token. */
@@ -151,13 +150,14 @@ size_t rill_white_space_length(const char *text, size_t length);
 
 /* --- pipelines: tokenizer_json.c, pipeline.c, bpe.c --------------------------------------------------------------- */
 
-/* Tokenizers of the library `tokenizers`, read from tokenizer.json. A pipeline has normalizers for the text, a
- * pre-tokenizer into words, and a model, unigram or BPE, that splits words into subword tokens.
- * Output is the tokens' text; a run of unknown characters is one token. The caller splits texts at added tokens
- * first, and maps tokens to ids afterwards.
- * Unsupported settings are errors that name the key. Deviations: a precompiled normalizer replaces the longest
- * match, as in SentencePiece, not whole grapheme clusters. Added tokens with `normalized` match the original text.
- * Threads may share a pipeline. */
+/* Tokenizers of the library `tokenizers`, read from tokenizer.json.
+ *
+ * A pipeline has normalizers for the text, a pre-tokenizer into words, and a model (unigram or BPE) that splits words into subword tokens.
+ * Output is the tokens' text; a run of unknown characters is one token. The caller splits texts at added tokens first, and maps tokens to
+ * ids afterwards. Unsupported settings are errors that name the key.
+ *
+ * Deviations: a precompiled normalizer replaces the longest match, as in SentencePiece, not whole grapheme clusters. Added tokens with
+ * `normalized` match the original text. Threads may share a pipeline. */
 
 typedef struct rill_pipeline rill_pipeline;
 
@@ -189,8 +189,8 @@ rill_status rill_pipeline_set_vocabulary(rill_pipeline *self, const rill_vocabul
 rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, int first, const char *text,
                                 size_t length, rill_word_fn fn, void *user);
 
-/* Append the text of n subword tokens, as valid UTF-8: other bytes become U+FFFD, or are omitted by a pipeline of
- * bytes. RILL_OK · RILL_ERR_MEMORY */
+/* Append the text of n subword tokens, as valid UTF-8: invalid bytes become U+FFFD; a pipeline of bytes omits them. RILL_OK ·
+ * RILL_ERR_MEMORY */
 rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out);
 

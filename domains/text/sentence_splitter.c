@@ -1,7 +1,6 @@
 /* Splits a text into sentences.
  *
- * Source of the rules (SB3 to SB8a): unicode.org/reports/tr29, section 5.
- * Sections: characters · abbreviations · boundaries · sentences. */
+ * Source of the rules (SB3 to SB8a): unicode.org/reports/tr29, section 5. */
 #include "sentence_splitter.h"
 
 #include <string.h>

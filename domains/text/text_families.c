@@ -1,6 +1,4 @@
-/* The table of model families and their tokenizers, and the choice of a row for a model directory.
- *
- * Sections: languages · the table · choosing a row. */
+/* The table of model families and their tokenizers, and the choice of a row for a model directory. */
 #include "family.h"
 
 #include <stdio.h>
@@ -82,8 +80,8 @@ typedef struct class_reader {
     const char *file; /* the file that names it; NULL: none */
 } class_reader;
 
-/* Store the file's tokenizer class, unless one is stored: without "Fast", and with one name for classes that read
- * the same files. Generic classes identify no family. */
+/* Store the file's tokenizer class, unless one is stored: without "Fast", and with one name for classes that read the same files.
+ * Generic classes are ignored: they identify no family. */
 static void keep_class(class_reader *r, const char *name, const char *file)
 {
     static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};

@@ -1,8 +1,7 @@
 /* Numbers added tokens, and splits texts at them.
  *
  * Invariant: added tokens are in order of insertion until rill_token_set_finish(), then by first byte and decreasing
- * length.
- * Sections: added tokens · splitting texts. */
+ * length. */
 #include "segmenters.h"
 
 #include <stdio.h>

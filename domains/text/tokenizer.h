@@ -1,10 +1,9 @@
 /* tokenizer.h: encodes text to token ids and decodes ids to text.
  *
- * A model's architecture names the vocabulary files and the segmenter: SentencePiece, or Moses tokenization with BPE
- * (moses.h). The segmenter splits text; the vocabulary gives the tokens' ids, or that of <unk>, as in transformers.
- * With SentencePiece, a first word >>xx<< is one token, the target language of a multilingual model. Model families
- * such as mbart and t5 have rules of their own (text_families.c).
- * Threads may share a tokenizer, each with its own context.
+ * A model's architecture names the vocabulary files and the segmenter: SentencePiece, or Moses tokenization with BPE (moses.h). The
+ * segmenter splits text; the vocabulary gives the tokens' ids, or that of <unk>, as in transformers. With SentencePiece, a first word
+ * >>xx<< is one token, the target language of a multilingual model. Model families such as mbart and t5 have their own rules
+ * (text_families.c). Threads may share a tokenizer, each with its own context.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_TOKENIZER_H
 #define RILL_TEXT_TOKENIZER_H
@@ -122,9 +121,9 @@ rill_status rill_tokenizer_decode(const rill_tokenizer *text, size_t n, const in
 rill_status rill_tokenizer_split(const rill_tokenizer *text, rill_context *ctx, const char *bytes, size_t length,
                                  rill_word_fn fn, void *user);
 
-/* Returns 1 for a text to translate, which may be split into sentences; 0 for another input; -1 if the model has no
- * translations (summarisation, tokenized inputs). *head = length in bytes of a leading language tag, language
- * columns or T5 task prefix, which the caller repeats before each sentence. */
+/* Returns 1 for a text to translate, which may be split into sentences; 0 for another input; -1 if the model does not translate
+ * (summarisation, tokenized inputs).
+ * *head: length in bytes of a leading language tag, language columns or T5 task prefix; the caller repeats it before each sentence. */
 int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes, size_t length, size_t *head);
 
 /* --- families: text_families.c ------------------------------------------------------------------------------------ */

@@ -2,8 +2,7 @@
  * added tokens to Marian and FSMT vocabularies.
  *
  * Of several files with a key, the first in this order counts. jansson has checked that strings are UTF-8 without
- * NULs.
- * Sections: files · values · added tokens · Marian and FSMT. */
+ * NULs. */
 #include "family.h"
 
 #include <stdlib.h>

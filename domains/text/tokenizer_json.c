@@ -1,8 +1,7 @@
 /* Reads tokenizer.json.
  *
  * Source: the tokenizers library, including its older forms (no "type", merges as strings). An unsupported type is
- * an error that names it.
- * Sections: keys · normalizers · words · decoders and templates · models · added tokens · entry point. */
+ * an error that names it. */
 #include "segmenters.h"
 
 #include <stdio.h>

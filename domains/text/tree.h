@@ -9,8 +9,8 @@
  *   empty labels        the outer bracket of "( (S ...))" in .mrg files gets the label TOP
  * With RILL_TREE_AS_WRITTEN only empty labels are changed. Words stay as written, e.g. -LRB- for "(".
  *
- * Zero-initialise a rill_tree and set ctx; read trees, each of which replaces the last and reuses its memory;
- * rill_tree_clear(). No function is recursive: only memory limits the depth.
+ * Zero-initialise a rill_tree and set ctx. Each tree read replaces the last and reuses its memory. At last call rill_tree_clear(). No
+ * function is recursive: only memory limits the depth.
  * Labels and words are slices of the text, which must outlive the tree. One thread at a time.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_TREE_H

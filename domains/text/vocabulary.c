@@ -1,12 +1,8 @@
 /* Tokens and their ids: the bytes of the tokens, their offsets, and a hash table of ids.
  *
- * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table uses linear probing.
- * Its size is a power of two, at least twice the number of tokens. A search without success ends at an empty slot
- * (-1), on average after 2.5 probes (Knuth, vol. 3, 6.4). Tokens are never removed.
- * The list of a JSON vocabulary points into jansson's document, which lives as long. jansson has checked that
- * strings are UTF-8 without NULs, and that no token occurs twice.
- *
- * Sections: hashing · adding tokens · JSON · files · lookups. */
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table uses linear probing and is at most half
+ * full; a search without success takes 2.5 probes on average (Knuth, vol. 3, 6.4). Tokens are never removed. The list of a JSON
+ * vocabulary points into jansson's document, which lives as long. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>

@@ -1,12 +1,8 @@
 /* The context: memory with accounting, the error record, the log, and text buffers.
  *
- * Invariant: `used` is the sum of the bytes allocated by this context and its workers' contexts and not yet freed. Callers pass a block's
- * size, so blocks have no headers.
- *
- * Threads: the sums of bytes are atomic. The user's functions `allocate` and `log` are called under the root context's lock. The C
- * library's allocator needs no lock.
- *
- * Sections: allocation · several arrays in one block · numbers · errors and log · texts. */
+ * Invariant: `used` is the sum of the bytes that this context and its workers' contexts hold. Callers pass a block's size, so blocks have
+ * no headers.
+ * Threads: the sums are atomic. The user's functions `allocate` and `log` are called under the root context's lock. */
 #include <dlfcn.h>
 #include <locale.h>
 #include <stdio.h>
@@ -300,8 +296,8 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
-/* Returns 1 if a message was cut inside the UTF-8 character before `rest`: `rest` is empty or begins with "..." or punctuation. In file
- * names of other encodings, characters of names follow. */
+/* Returns 1 if a message was cut inside the UTF-8 character before `rest`: `rest` is empty, or begins with "..." or punctuation. Other
+ * bytes are part of a file name in another encoding. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];
@@ -385,7 +381,7 @@ void rill_error_clear(rill_context *ctx)
 
 rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
 {
-    /* Format into a separate buffer: a caller that extends the current message passes that message as an argument. */
+    /* Format into a separate buffer: the arguments may include the current message. */
     char sentence[RILL__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);

@@ -1,8 +1,6 @@
 /* Reading files; rill/file.h says which are accepted.
  *
- * Invariant: a rill_file is either all zero or open. The list of opened files is in the root context, under its lock.
- *
- * Sections: file types · opening · opening inside a folder · reading · names. */
+ * Invariant: a rill_file is either all zero or open. The list of opened files is in the root context, under its lock. */
 #include "rill/file.h"
 
 #include <errno.h>

@@ -84,9 +84,9 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
 rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
                                     const char *why, const rill_option_near *near, const char *hint);
 
-/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. `name` gets a copy cut at the "="; *value points into it; NULL: no
- * pair is left.
- *   RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
+/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy cut at the "=". *value: points into it; NULL: no pair
+ * is left.
+ * RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
 
@@ -123,7 +123,7 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
-/* Before settings are resolved: with the method "fixed", set an unset `finish` to the domain's preference (RILL_FIXED_AS_FAIRSEQ). A
+/* With the method "fixed", set an unset `finish` to the domain's preference (RILL_FIXED_AS_FAIRSEQ); before settings are resolved. A
  * preset, sampling or beam groups keep their own. domain NULL: no change. */
 void rill__settings_use_domain(rill_settings *settings, const rill_domain *domain);
 

@@ -1,14 +1,8 @@
 /* The default allocator: each large block is its own mapping (mmap), small blocks come from the C library.
  *
- * A freed large block returns to the system; the C library would keep it, and waste up to a huge page per aligned block.
- *
- * Large blocks request huge pages (madvise), since state tables are read at random. A partial last huge page consists of small pages, so it
- * wastes nothing.
- *
- * A growing block keeps its pages (mremap). Measured: faster than copying. A block under a huge page is copied: moved by mremap, its small
- * pages would stay small.
- *
- * Under sanitizers all blocks come from the C library. */
+ * A freed mapping returns to the system at once. Large blocks request huge pages (madvise), because state tables are read at random. A
+ * growing block keeps its pages (mremap), which measures faster than copying; blocks below a huge page are copied. Under sanitizers all
+ * blocks come from the C library. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

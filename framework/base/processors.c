@@ -1,7 +1,7 @@
 /* Number of processors that this process may use: its affinity mask, and the cgroup quotas of its group and all enclosing groups.
  *
- * A quota is processor time per period, in microseconds: `cpu.max` (version 2), or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1).
- * A container may see its group's path on the host, of which only the root exists inside. */
+ * A quota is processor time per period, in microseconds: `cpu.max` (version 2), or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version
+ * 1). Containers may see their group's path on the host: then only the root exists. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

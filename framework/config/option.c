@@ -1,4 +1,4 @@
-/* Options: finding a row by name, the known name nearest to a wrong one, reading and writing values, and messages about these. */
+/* Options: find a row by name, suggest the nearest known name, read and write values. */
 #include "rill/option.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ static int is_prefix(const char *name, const char *candidate)
     return *name == '\0';
 }
 
-/* Returns the edit distance from which a name is no longer suggested. One letter gets 1: another letter has nothing in common with it. */
+/* Returns the edit distance from which a name is no longer suggested. For a single letter it is 1: no other letter resembles it. */
 static size_t max_distance(const char *name)
 {
     size_t n = strlen(name);

@@ -1,10 +1,7 @@
-/* Option sources, and the search configuration that results from several (rules: rill/search_config.h).
+/* Option sources, and the search configuration that several sources make (rules: rill/search_config.h).
  *
- * Each setting has the value of the source of highest precedence that sets it. If values contradict each other, the contradicting option
- * from the lowest source is left out. If all come from firm sources, which are not defaults, the contradiction is an error. settings.c
- * finds contradictions.
- *
- * Sections: creation and destruction · setting options · reading a source · what is left out · precedence · the whole. */
+ * A setting has the value of the highest source that sets it. If values contradict each other (settings.c decides), the option from the
+ * lowest source is left out. If all come from firm sources, the contradiction is an error. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -54,8 +51,8 @@ typedef struct search_config {
     rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    /* highest precedence first: a request's own source, the required source, sources of defaults. The first n_firm may lose no option. NULL
-     * sets nothing */
+    /* highest precedence first: a request's own source, the required source, sources of defaults. The first n_firm may lose no option;
+     * NULL: an empty source */
     const rill_option_source *source[MAX_DEFAULTS + 2];
     int n, n_firm;
     /* NULL, or an owned list: one source's scorers, then n_added from rill_search_config_add_scorer() */
@@ -170,8 +167,7 @@ typedef struct chain_option {
     rill_chain chain;
     /* name: the plugin that is added, with arguments `prefix` + the option's value; NULL: the value is "NAME:ARGS" */
     const char *name, *prefix;
-    /* 0: each value adds a list entry. Else a second value is refused unless equal to the first as this type (2.5 and 2.50 are equal
-     * numbers) */
+    /* 0: each value adds a list entry. Else only one value is allowed; values that are equal as this type (2.5 and 2.50) count as one */
     rill_option_type compared;
 } chain_option;
 
@@ -427,8 +423,8 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
         c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
-/* Choose scorers, scheduler and user functions from the first source that sets each. A method has its own scheduler, so a source that
- * sets the method hides schedulers of lower precedence. */
+/* Choose scorers, scheduler and user functions from the first source that sets each. A source that sets the method hides lower
+ * schedulers, because a method has its own. */
 static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
@@ -467,8 +463,8 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* Choose one of the bit set `candidates` to leave out if settings contradict each other: one that the contradiction names, else one that
- * caused it; the last in the table. Returns its bit; 0: none. */
+/* Choose one of the bit set `candidates` to leave out if settings contradict each other: the last in the table that the contradiction
+ * names, else the last that caused it. Returns its bit; 0: none. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
@@ -580,7 +576,7 @@ static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_ent
     return n == m;
 }
 
-/* Refuse a request with heuristics of its own, since all inputs share the run's. With sampling and beam groups heuristics do nothing. */
+/* Refuse a request with its own heuristics, because all inputs share the run's. Sampling and beam groups ignore heuristics. */
 static rill_status check_heuristics(const rill_engine_setup *run, const search_config *c)
 {
     const rill_engine_setup *own = &c->setup;

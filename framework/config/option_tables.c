@@ -1,5 +1,5 @@
-/* All options except those of domains: search settings, options that name heuristics, scorers and schedulers, and output options. Command
- * line, help, configuration files, reports and messages use these rows. */
+/* The tables of options, except those of domains: search settings, heuristics, scorers and schedulers, and output options. Command line,
+ * help, configuration files, reports and messages use these rows. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* Admits inputs: takes them from the queue, has the domain encode them into slots, and puts them in flight.
  *
- * Invariant: a slot is free, ready or running, except while its input is being encoded.
- *
- * Sections: white space · encoding · the queue · refilling. */
+ * Invariant: a slot is free, ready or running, except while its input is being encoded. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -282,7 +280,7 @@ static int flush_in_progress(rill_engine *e)
 }
 
 /* *admit: inputs to admit now, as many as fit in the memory limit. *ahead: inputs to encode for later. If nothing is in flight, the
- * scheduler cannot refuse all inputs. */
+ * scheduler's refusal is ignored. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e, &e->running);
@@ -301,8 +299,8 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes (state ids) for all admitted items at once, so that the domain copies its state tables less often. Estimate: about two
- * nodes per item; the budget at most doubles that. A function that sets the budget adds nothing, because its values are unknown. */
+/* Reserve nodes (state ids) for all admitted items at once, so that the domain seldom copies its state tables. Estimate: two nodes per
+ * item; the budget at most doubles that. A budget function's values are unknown and not counted. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
@@ -339,7 +337,7 @@ rill_status engine_admit(rill_engine *e)
         }
     }
     if (admitted > 0) {
-        /* needed only if all admitted items were encoded earlier, because encoding does this too */
+        /* has an effect only if all admitted items were encoded earlier; encoding does the same */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;

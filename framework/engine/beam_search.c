@@ -10,14 +10,12 @@
  *               stop_criteria_and_length_penalty.c)
  *     finish    results of items that have stopped (finish.c)              lines 17-18
  *
- * If a domain decodes in several phases, expand to commit run once per phase. If a domain scores asynchronously (domain.h), up to two
- * timesteps are in progress: the device computes one while the engine works on the other. Items of a timestep in progress are *busy*. Only
- * idle items are selected, preempted, cancelled or timed out.
+ * If a domain decodes in several phases, the stages from expand to commit run once per phase. If a domain scores asynchronously (domain.h),
+ * two timesteps can be in progress: the device computes one while the engine works on the other. Items of a timestep in progress are
+ * *busy*. Only idle items are selected, preempted or cancelled.
  *
- * The items of a timestep are one micro-batch, in code the `group`. Each timestep forms its group from idle items. If two timesteps are in
- * progress, a group has at most half of all live hypotheses, so that micro-batches stay balanced.
- *
- * Sections: memory · select · score · finish · the timestep · turns of two timesteps. */
+ * The items of a timestep are a micro-batch (`group`). With two timesteps in progress, a micro-batch has at most half of all live
+ * hypotheses. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +55,7 @@ void timestep_finish(timestep *t)
 
 /* --- select ------------------------------------------------------------------------------------------------------- */
 
-/* Returns half of all live hypotheses if each half fills the device, so that two timesteps can be in progress; else INT64_MAX: no limit. */
+/* Returns half of all live hypotheses if each half fills the device, so that two timesteps can be in progress; else INT64_MAX, no limit. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
@@ -65,7 +63,7 @@ static int64_t max_group_rows(const rill_engine *e)
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
-/* Returns RILL_OK, with t->state still TIMESTEP_FREE if all admitted inputs got their results at once. Returns RILL_AGAIN if nothing is to
+/* Returns RILL_OK; t->state stays TIMESTEP_FREE if all admitted inputs got their results at once. Returns RILL_AGAIN if nothing is to
  * do, or the other timestep must finish first. */
 static rill_status begin_timestep(rill_engine *e, timestep *t)
 {
@@ -117,7 +115,7 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     return status >= 0 ? RILL_OK : rill__domain_status(e->ctx, e->domain, status, "collect");
 }
 
-/* If a row has no choice left and a scorer forbade actions in it, record that scorer in the row's item, for the error message. */
+/* If a row has no choice left because a scorer masked actions, record the scorer in the row's item, for the error message. */
 static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *blocked_by)
 {
     for (int32_t i = t->next_row; i < t->next_row + t->part_size; i++)
@@ -125,7 +123,7 @@ static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *
             e->items.item[t->rows.slot[i]].blocked_by = blocked_by[i];
 }
 
-/* Fail each item that has a row with a choice whose score is infinite or NaN, since the choices then have no order. */
+/* Fail each item that has a choice with an infinite or NaN score, because such choices have no order. */
 static rill_status fail_unbounded(rill_engine *e, timestep *t)
 {
     choice_table *c = &t->rounds[t->round].topk.choices;
@@ -198,8 +196,7 @@ static rill_status finish_items(rill_engine *e)
     return status;
 }
 
-/* End a timestep whose last phase is committed: its items become idle, and the ones whose search has stopped get their results and
- * leave. */
+/* End a timestep whose last phase is committed: its items become idle. Items whose search has stopped get their results and leave. */
 static rill_status finish_timestep(rill_engine *e, timestep *t)
 {
     statistics *s = &e->statistics;
@@ -257,7 +254,7 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
             if (t->variants != 0) RILL__TRY(status = add_round(e, t));
             t->state = status == RILL_AGAIN ? TIMESTEP_EXPANDED : TIMESTEP_SCORED;
             break;
-        case TIMESTEP_SCORED: { /* next: merge, prune, commit; after the last phase finish */
+        case TIMESTEP_SCORED: { /* next stage: merge, prune, commit; after the last phase: finish */
             const int last = t->phase == e->info.phases - 1;
             RILL__TRY(engine_merge(e, t, last));
             if (e->chain.n_heuristics > 0) RILL__TRY(engine_prune(e, t));
@@ -271,8 +268,8 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 
 /* --- turns of two timesteps --------------------------------------------------------------------------------------- */
 
-/* Count the host's work while the device computed: the seconds since `start`, minus the wait for the device. `waited`: current.waited at
- * `start`. */
+/* Count the host's work while the device computed: the seconds since `start`, minus the wait for the device. waited: the value of
+ * current.waited at `start`. */
 static void count_hidden(statistics *s, double start, double waited)
 {
     s->current.hidden += statistics_clock() - start - (s->current.waited - waited);
@@ -287,8 +284,8 @@ static rill_status encode_overlapped(rill_engine *e)
     return status;
 }
 
-/* Continue the two timesteps in turns. A turn ends when its timestep waits for the device or for the other timestep. A timestep that
- * completed without waiting gives up its turn, because otherwise the other timestep's items would stay busy. */
+/* Continue the two timesteps in turns. A turn ends when its timestep waits for the device or for the other timestep. It also ends when
+ * its timestep completed without waiting; otherwise the other timestep's items would stay busy. */
 rill_status rill_engine_step(rill_engine *e)
 {
     statistics *s = &e->statistics;

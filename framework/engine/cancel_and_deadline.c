@@ -1,5 +1,4 @@
-/* Ends cancelled and late inputs, whether they wait in the queue, are ready or run: frees their resources and delivers their results in
- * order.
+/* Ends cancelled and late inputs in the queue, ready or running: frees their resources and delivers their results in order.
  *
  * A busy item (beam_search.c) is removed when its timestep ends, or between two parts of a long timestep (engine_leave_midway()). */
 #include <math.h>
@@ -50,7 +49,7 @@ static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
     return engine_fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
 }
 
-/* Make outputs of a timed-out item's ended entries. If it still has no output, use its best ended hypothesis (at-limit "best-ended"), else
+/* Make outputs of a timed-out item's ended entries. If none exists, use its best ended hypothesis so far (at-limit "best-ended"), else
  * its live entries. */
 static rill_status output_beam(rill_engine *e, item *it)
 {

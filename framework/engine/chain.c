@@ -1,9 +1,7 @@
 /* Keeps the instances of a run's heuristics and scorers, and lets heuristics drop candidates; declared in chain.h.
  *
- * One call of a heuristic sees the candidates of all adjacent items that share an instance. With the setting `check` a fresh instance is
- * also called for each item alone. If its results differ, the heuristic depends on other items or on earlier calls, and the run fails.
- *
- * Sections: instances · creating · one call · checking · dropping candidates · all heuristics. */
+ * A heuristic is called once for adjacent items that share an instance. With the setting `check` it is also called for each item alone,
+ * by a new instance; a different result fails the run. */
 #include <stddef.h>
 #include <string.h>
 
@@ -37,7 +35,7 @@ void chain_destroy_instance(const chain_link *link, void *self)
     if (link->scorer != NULL && link->scorer->destroy != NULL) link->scorer->destroy(self);
 }
 
-/* Find the instance of the heuristic or scorer `link` that has these arguments, or create it, and count one more user of the instance. */
+/* Find the instance of heuristic or scorer `link` with these arguments, or create it. The instance gains one user. */
 static rill_status acquire(chain *c, chain_link *link, const char *arguments, chain_instance **out)
 {
     chain_instance *instance = link->instances;
@@ -193,8 +191,8 @@ static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_
     return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
-/* Heuristic number `link` has failed for items [i, end), which share an instance. If a request set its arguments, fail only the items that
- * also fail alone; otherwise return the failure, which ends the run. */
+/* Heuristic number `link` has failed for items [i, end), which share an instance. If a request set its arguments, only items that also
+ * fail alone fail. Otherwise the failure is returned and ends the run. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
                                      rill_status status)
 {
@@ -214,8 +212,7 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t 
     return any ? RILL_OK : status;
 }
 
-/* Call heuristic number `link` for all items. Adjacent items that share an instance, because their arguments are equal, are passed in one
- * call. */
+/* Call heuristic number `link` for all items. Adjacent items with equal arguments share an instance and a call. */
 static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 {
     chain *c = &e->chain;
@@ -235,7 +232,7 @@ static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
-/* Call heuristic number `link` for each item alone. Fail the run if such a call marks other candidates than the call for all items did. */
+/* Call heuristic number `link` for each item alone. The run fails if the marks differ from those of the call for all items. */
 static rill_status check_independence(rill_engine *e, const timestep *t, int32_t link)
 {
     chain *c = &e->chain;
@@ -309,7 +306,7 @@ static void note_dropped(rill_engine *e, timestep *t, int32_t link, int32_t i, i
 }
 
 /* Remove candidates that heuristic number `link` did not keep, and those after the best marked_width[i] kept candidates. At least
- * min_kept[i] remain. Returns the number of removed candidates. */
+ * min_kept[i] remain. Returns how many were removed. */
 static int64_t drop_candidates(rill_engine *e, timestep *t, int32_t link)
 {
     candidates *c = &t->candidates;

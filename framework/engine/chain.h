@@ -45,8 +45,8 @@ typedef struct chain {
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
 
-/* Find or create an instance of each link with these arguments, NULL for the setup's, and write them to out[0, n). Each gains a user until
- * chain_release(). After a failure no instance is held. */
+/* Find or create an instance of each link with these arguments (NULL: the setup's), and write them to out[0, n). Each gains a user until
+ * chain_release(). A failure acquires none. */
 rill_status chain_acquire(chain *c, const char *const *arguments, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 

@@ -1,6 +1,4 @@
-/* Creates the engine of a run, takes inputs and returns results.
- *
- * Sections: creation · input and results · profiles of operations. */
+/* Creates the engine of a run, takes inputs and returns results. */
 #include "engine_internal.h"
 
 /* Smallest accepted rill_engine_setup.struct_size: the members up to the scorers, which the first version of the struct had. */

@@ -30,7 +30,7 @@ typedef struct schedule {
     int overdue_first; /* 1: items that were passed over or omitted too long go first (scheduler.h) */
     /* the next check for starving items is due when rill_stats.expansions reaches this value */
     int64_t next_check;
-    /* items that no timestep in progress is expanding: the next timestep is selected from them. `slot` is here an item's index in
+    /* items that no timestep in progress expands; the next timestep is selected from them. `slot` is here an item's index in
      * rill_engine.running */
     running_items idle;
 } schedule;
@@ -40,8 +40,8 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
 /* Returns a list of items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
 rill_sched_view schedule_view(const rill_engine *e, const running_items *list);
-/* Select idle items for timestep t: at least one, and more while they fit in the budget and in max_rows. Selects none if no item is idle,
- * if the other timestep leaves too few states, or if the only item has failed. */
+/* Select idle items for timestep t: at least one, and more while they fit in the budget and in max_rows. None is selected if no item is
+ * idle, if states are too few for now, or if the only item has failed. */
 rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows);
 
 /* Statistics of a run: counters, seconds per stage, and a lower bound on the number of timesteps (rill_stats.depth_bound). */
@@ -67,12 +67,12 @@ void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
 /* Add the counters of one engine to *sum. The members that describe all engines together are not added: inputs, failed, waiting_peak and
  * nodes_bound. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
-/* Count an output, which is a finished hypothesis. `change`: 1: it was added to its item; -1: it was dropped. */
+/* Count an output (a finished hypothesis): `change` is 1 when it joins its item, -1 when it is dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Records what a timestep does with each item, for the user's trace function. Without a trace function only tracer_item() may be called.
- * tracer_candidate() and tracer_output() require with_hypotheses = 1. */
+/* Records what a timestep does with each item, for the user's trace function. Without a trace function only tracer_item() may be called;
+ * tracer_candidate() and tracer_output() also require with_hypotheses. */
 typedef struct tracer {
     rill_trace_fn fn; /* the user's trace function; NULL: no tracing */
     void *user;
@@ -81,19 +81,18 @@ typedef struct tracer {
     int with_hypotheses;  /* 1: trace every candidate; 0: trace numbers per item, or nothing */
 } tracer;
 
-/* Record how many live hypotheses each selected item has before the timestep, candidates after merging, and entries in the new beam. Call
- * tracer_committed() before finished items free their slots. */
+/* Record three numbers of each selected item: live hypotheses before the timestep, candidates after merging, entries in the new beam.
+ * Call tracer_committed() before finished items free their slots. */
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step);
 void tracer_merged(timestep *step);
 void tracer_committed(const items *all, timestep *step);
 /* Reserve memory to trace all candidates that merging may make in this phase. */
 rill_status tracer_reserve(timestep *step);
-/* Record that heuristic number `link` of the run dropped candidate j, which belongs to item number i of the selection. */
+/* Record that heuristic number `link` of the run dropped candidate j, of the selected item i. */
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j);
-/* Record what became of candidate j of selected item i. `rank`: its rank in the new beam; -1: none. `fate`: a rill_trace_fate. */
+/* Record what became of candidate j of selected item i. rank: in the new beam, or -1. fate: a rill_trace_fate. */
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
-/* Record an ended hypothesis that engine_merge() made an output at once. `parent`: rank of its parent in the item's beam; `score`: path
- * score. */
+/* Record an ended hypothesis that engine_merge() made an output at once. parent: its parent's rank in the beam; score: its path score. */
 void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
@@ -111,7 +110,7 @@ typedef struct memory_limit {
     /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
     int32_t running_window;
     int32_t finished_in_window; /* number of items that finished since running_window changed */
-    /* Limits that several workers share, in n_shares equal parts. An input that needs more than one part is decoded by an engine that has
+    /* Limits that several workers share, in n_shares equal parts. An input that needs more than one part is decoded by one engine with
      * the whole limit (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
@@ -126,11 +125,9 @@ typedef struct backtrace_buffer {
     float *logp, *score;
 } backtrace_buffer;
 
-/* Makes the texts of outputs with finalize() of the domain.
- *
- * Normally the engine's thread makes them when an item finishes. If finalize() does not need the item's states and slot
- * (rill_domain_info.finalize_anywhere) and results go to another thread, that thread makes them (workers.c). The result record then leaves
- * the engine without texts, and with extra outputs if the setting `distinct` may drop some. */
+/* Makes the texts of outputs with finalize() of the domain: normally on the engine's thread, when an item finishes.
+ * With rill_domain_info.finalize_anywhere the thread that delivers results makes them (workers.c). The result record then leaves the
+ * engine without texts, and with extra outputs if `distinct` may drop some. */
 typedef struct output_writer {
     rill_context *ctx;
     const rill_domain *domain;
@@ -142,8 +139,8 @@ typedef struct output_writer {
     backtrace_buffer backtrace;
 } output_writer;
 
-/* Data that scorers get about a row besides the columns of row_table. A scorer's state for a hypothesis is stored under its node, and lives
- * as long as that node (hyp_pool.h). */
+/* Data that scorers get about a row, beyond row_table. A scorer's state for a hypothesis is stored under its node, and lives as long
+ * (hyp_pool.h). */
 typedef struct scorer_states {
     rill_context *ctx;
     /* [nodes, chain.state_bytes] scorer states by node: for each node, the states of all scorers one after the other */
@@ -158,10 +155,10 @@ typedef struct scorer_states {
 } scorer_states;
 
 void scorer_states_finish(scorer_states *s);
-/* Reserve memory for the scorer states of all nodes and of the rows, and look up the input texts of the rows. */
+/* Reserve memory for the scorer states of all nodes and rows, and look up the rows' input texts. */
 rill_status scorer_states_begin(rill_engine *e, const row_table *rows);
 
-/* The domain's capacities: it has reserved memory for this many states and slots. Ids of nodes (states) and slots must be smaller. */
+/* The domain's capacities: memory for this many states and slots is reserved. Ids must be smaller. */
 typedef struct rill__reserved {
     int32_t nodes, slots;
 } rill__reserved;
@@ -172,7 +169,7 @@ struct rill_model {
     void *self;
     rill_domain_info info;
     int threads; /* rill_open_options.threads: threads that a call may use */
-    /* Used only if the domain has no runners. reserved: the capacities reserved so far; busy: 1: an engine uses the model. */
+    /* Used only if the domain has no runners. reserved: the capacities so far; busy: 1 while an engine uses the model. */
     rill__reserved reserved;
     int busy;
 };
@@ -239,8 +236,8 @@ struct rill_engine {
     void *cube_key_user;
 };
 
-/* rill_model.c: start a runner for one thread and its context. It may use `threads` threads inside a call.
- *   RILL_OK · RILL_ERR_ARGUMENT (the model serves one engine at a time, and one uses it) · a failure of start() */
+/* rill_model.c: start a runner for one thread and its context; inside a call the runner may use `threads` threads.
+ * RILL_OK · RILL_ERR_ARGUMENT (the model serves one engine at a time, and one uses it) · a failure of start() */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
 void rill__runner_stop(rill__runner *runner); /* also accepts a runner that was not started */
 /* Returns the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
@@ -248,24 +245,23 @@ int32_t rill__model_unknown(const rill_model *model);
 /* Fail if the user requests an output field that the domain does not have. */
 rill_status engine_check_fields(rill_engine *e);
 
-/* Defined in admit.c. Put as many inputs in flight as the scheduler decides. Inputs that were not encoded in advance are encoded now. */
+/* Defined in admit.c. Put as many inputs in flight as the scheduler decides; encode those that are not encoded yet. */
 rill_status engine_admit(rill_engine *e);
 /* If the domain scores asynchronously: encode the inputs of the next admission while a device computes a score call. */
 rill_status engine_encode_ahead(rill_engine *e);
-/* Update how many inputs the engine may take (input_taker.n_offered). Returns how many inputs could be admitted, including inputs that were
- * encoded in advance. */
+/* Update how many inputs the engine may take (input_taker.n_offered). Returns how many could be admitted, ready inputs included. */
 int64_t engine_n_waiting(rill_engine *e);
 
 /* item.c: call the domain's reserve() if the engine now has more state ids or slots than the domain has reserved. */
 rill_status engine_reserve_domain(rill_engine *e);
 /* Pass the nodes (state ids) that are no longer needed to the domain's free(). Afterwards the ids can be reused. */
 void engine_free_nodes(rill_engine *e);
-/* Mark an item that is in a timestep in progress, so that it is removed when the timestep is over. */
+/* Mark an item that is in a timestep in progress: it is removed when the timestep ends. */
 void engine_mark_cancelled(rill_engine *e, item *it);
-/* Fail one item of a timestep in progress. The timestep skips the item from now on; the input's result gets `status` and `message`. */
+/* Fail one item of a timestep in progress. The timestep skips the item; the input's result gets `status` and `message`. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
-/* Returns 1 if a failure with this status fails only one input; 0 if it ends the run: out of memory, a requested stop, or a failed
- * `check`. */
+/* Returns 1 if a failure with this status fails only one input. Returns 0 if it ends the run: out of memory, a requested stop, or a
+ * failed `check`. */
 int engine_is_input_error(rill_status status);
 
 /* expand.c: begin a phase: make a row for each live hypothesis, have the domain compute their states, and collect modifiers (bonuses and
@@ -275,11 +271,11 @@ rill_status engine_expand(rill_engine *e, timestep *t);
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 /* For all rows of the timestep: allocate nodes (state ids), have the domain's step() compute their states, and collect modifiers. */
 rill_status engine_step_rows(rill_engine *e, timestep *t);
-/* Subtract n from the number of nodes (state ids) reserved for the timestep, because n nodes are now in use, or are not needed. */
+/* Subtract n from the nodes (state ids) reserved for the timestep: they are now in use, or not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
-/* Called before the part of the rows from t->next_row on is scored. Cancelled and late items leave the timestep (item.leaves), and are
- * finished afterwards; t->next_row moves past their rows.
- *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
+/* Called before the rows from t->next_row on are scored. Cancelled and late items leave the timestep (item.leaves) and are finished
+ * afterwards; t->next_row skips their rows.
+ * RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
 rill_status engine_leave_midway(rill_engine *e, timestep *t);
 /* Returns rows [from, from + n) of the timestep in the form that the domain's functions take. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
@@ -291,57 +287,54 @@ void timestep_finish(timestep *t);
 /* Wait for the score calls that a device still computes, and discard their results. */
 void engine_collect_pending(rill_engine *e);
 
-/* merge.c: list the best children of each selected item as candidates, best first. `last`: 1: the timestep's last phase, in which ended
+/* merge.c: list the best children of each selected item as candidates, best first. last: 1 in the timestep's last phase, where ended
  * children can become outputs. */
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
 /* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
-/* Reserve memory for all candidates and outputs that the rows' choices can become, so that merging cannot fail half-way. */
+/* Reserve memory for all candidates and outputs that the choices can become: merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
-/* For cube pruning: add to count[base + rank] how many of the best children of selected item i come from the entry at `rank`. `base`:
- * number of beam entries of the selected items before i. */
+/* For cube pruning: add to count[base + rank] how many of the best children of selected item i have their parent at `rank`. base: beam
+ * entries of the selected items before i. */
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
 
-/* chain.c: each heuristic, in order, drops candidates from the arrays. t->candidates.stop[i] is set to 1 if a heuristic stops item i. */
+/* chain.c: each heuristic, in order, drops candidates. t->candidates.stop[i] is set to 1 if one stops item i. */
 rill_status engine_prune(rill_engine *e, timestep *t);
 
 /* stop_criteria_and_length_penalty.c: when a hypothesis may end or become an output, and when an item stops (steps 4, 6 and 7 of "One
  * timestep of one item, exactly" in docs/algorithms.md). */
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
-/* Returns the length limit of an input's hypotheses, in actions: from the settings, else the larger of the input's (or the domain's) limit
- * and the minimum length. It is at most the domain's max_positions or, without these, the input's own limit. */
+/* Returns the length limit of an input's hypotheses, in actions: from the settings, else the input's or the domain's limit, at least the
+ * minimum length. The result never exceeds the domain's max_positions or, without these, the input's own limit. */
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the item's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);
 /* Returns 1 if the length limit makes the next timestep the item's last, after which live hypotheses are truncated; else 0. */
 int stop_is_last_timestep(const item *it);
 
-/* Returns the output that a hypothesis would become, without the member `hyp`: a child made in this timestep, a beam entry from before it,
- * or candidate j. A live hypothesis's output is marked truncated. */
+/* Returns the output that a hypothesis would become, without the member `hyp`. The hypothesis is a new child, a beam entry, or candidate
+ * j. A live hypothesis's output is marked truncated. */
 item_output stop_child_output(const item *it, double path_score, rill_terminal terminal);
 item_output stop_entry_output(const item *it, const beam_entry *entry);
 item_output stop_candidate_output(const item *it, const candidates *c, int32_t j);
-/* Add an output, unless the setting `keep` drops it. The item takes over the reference to output.hyp. engine_reserve_children() must have
- * reserved memory. */
+/* Add an output, unless the setting `keep` drops it. The item takes over the reference to output.hyp. Requires
+ * engine_reserve_children(). */
 void stop_add_output(rill_engine *e, item *it, item_output output);
 
-/* For certificates (search/certify.c), which prove outputs optimal: record that the search gives up candidate j, which may have ended or be
- * live. */
+/* For certificates (search/certify.c): record that the search gives up candidate j, ended or live. */
 void stop_abandon_candidate(const candidates *c, item *it, int32_t j);
 
 /* How many of an item's children merging takes, best first, and how it treats ended children. */
 typedef struct child_quota {
     int32_t max_children; /* maximum number of children taken, live and ended */
     int32_t max_live;     /* maximum number of live children among them */
-    /* position among the children in rank order: ended children before it become outputs, later ended children are dropped. Unused if
-     * only_leading is 1 */
+    /* ended children before this rank become outputs, later ones are dropped. Unused if only_leading is 1 */
     int32_t max_output_pos;
-    /* 1: ended children that rank above every live child become outputs, other ended children stay in the beam; 0: max_output_pos
-     * decides */
+    /* 1: ended children above every live child become outputs, other ended children stay in the beam; 0: max_output_pos decides */
     int only_leading;
 } child_quota;
-/* `last`: 1: the last phase of a timestep; 0: an earlier phase, in which all children stay in the beam. */
+/* last: 1 in the last phase of a timestep. In earlier phases all children stay in the beam. */
 child_quota stop_child_quota(const item *it, int last);
 
 /* Returns how many of an item's `width` candidates fit in the new beam. */
@@ -352,49 +345,47 @@ typedef enum stop_reason {
     STOP_NOT,
     STOP_ENOUGH,     /* the item has enough outputs: its candidates are dropped */
     STOP_OUTPUT_ALL, /* all candidates become outputs, in rank order; live ones are truncated */
-    /* a heuristic stops the item: its ended candidates become outputs; if the item then still has no output, so do its live ones */
+    /* a heuristic stops the item: its ended candidates become outputs; without any output also its live ones */
     STOP_REQUESTED,
 } stop_reason;
 
 /* The first criterion that is met decides: enough outputs (the setting `stop`); no live candidate, or the length limit; `requested`, by a
- * heuristic. Under at_limit "first" the length limit comes first. `best_live`: best path score of a live candidate; RILL_SCORE_DEAD:
- * none. */
+ * heuristic. Under at_limit "first" the length limit comes first.
+ * best_live: best path score of a live candidate; RILL_SCORE_DEAD: none. */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 
-/* commit.c: make the remaining candidates the items' new beams. `last`: 1: the timestep's last phase, after which items may stop. */
+/* commit.c: make the remaining candidates the items' new beams. last: 1 in the timestep's last phase, after which items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
-/* For an item that stops: call before_outputs() of the item's search variants (search_variant.h). Returns 1 if a variant has added an
- * output, else 0. */
+/* For an item that stops: call before_outputs() of its search variants (search_variant.h). Returns 1 if one has added an output, else 0. */
 int engine_before_outputs(rill_engine *e, item *it, int needs_output);
-/* Release the references that the item's old beam still holds, not those that passed to new entries or outputs. The beam is then empty. */
+/* Release the references of the item's old beam that did not pass to new entries or outputs. The beam is then empty. */
 void engine_release_beam(rill_engine *e, item *it);
 
 /* scorer_calls.c: call all scorers for the timestep's rows, and collect their bonuses, masks and limits in `mods`. */
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods);
-/* For the setting `check`: call the scorers for each item alone. The run fails if its modifiers differ from those in `all`, or exceed the
- * scorers' max_bonus. */
+/* For the setting `check`: call the scorers for each item alone. The run fails if modifiers differ from `all`, or exceed a scorer's
+ * max_bonus. */
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
-/* Returns an upper bound on the sum of all scorers' bonuses for one action; *end: for the end action. Requires max_bonus() of every
+/* Returns an upper bound on the sum of all scorers' bonuses for an action, and in *end for the end action. Requires max_bonus() of every
  * scorer. */
 double engine_max_bonus(const chain *c, const item *it, double *end);
 /* Returns rows [from, from + n) of the timestep in the form that scorers take. */
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
-/* Returns the words before a scorer's name in error messages. If several scorers may be at fault, the message names the first. */
+/* Returns the words before a scorer's name in error messages. If several may be at fault, the first is named. */
 const char *engine_scorer_label(const rill_engine *e);
 /* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
-/* Call found() of the scorers, with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requests another
- * search. */
+/* Call found() of the scorers with the outputs of an item whose search has stopped. Returns RILL_AGAIN if one requests another search. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
 /* Call done() of the first n scorers of the run for input `id`, which has these instances. */
 void engine_scorers_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n);
 
-/* request_progress.c: call the progress callbacks of the items that continue after timestep `t`. Call it only if some request has one.
- *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
+/* request_progress.c: call the progress callbacks of the items that continue after timestep `t`. Requires a request with such a callback.
+ * RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
 rill_status progress_report(rill_engine *e, const timestep *t);
 
-/* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item stays in flight for
- * exact search or a restart. */
+/* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item goes on: exact
+ * search, or a restart. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Deliver the result of an input's first search, because its deadline has passed during a second one. */
 void engine_deliver_saved(rill_engine *e, queued_input *in);
@@ -410,21 +401,21 @@ void engine_free_input(rill_engine *e, queued_input *in);
 rill_status engine_fail_input(rill_engine *e, queued_input *in, rill_status status, const char *message);
 /* Returns an input that has no slot (index of an item) to the queue. */
 rill_status engine_give_back(rill_engine *e, queued_input *in);
-/* Free an item and return its input to the queue, because the item needs more than this engine's part of the memory limit. */
+/* Free an item and return its input to the queue, because it needs more than this engine's part of the memory limit. */
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 
 /* preempt.c. */
-/* Preempt items until the oldest item in flight can be expanded; no timestep may be in progress. If that does not suffice, the oldest item
- * is given back to the queue, finished or failed, and nothing is left in flight. */
+/* Preempt items until the oldest item in flight can be expanded; no timestep may be in progress. If that does not suffice, the oldest
+ * item returns to the queue, finishes or fails, and nothing is in flight. */
 rill_status engine_preempt(rill_engine *e);
 
-/* cancel_and_deadline.c. engine_drop_inputs() finishes cancelled and late inputs: inputs in the queue, and items outside a timestep.
- * engine_finish_cancelled() finishes items of the timestep that have failed or were cancelled. */
+/* cancel_and_deadline.c. engine_drop_inputs() finishes cancelled and late inputs that no timestep uses: in the queue, ready or idle.
+ * engine_finish_cancelled() finishes the timestep's items that failed or were cancelled. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
-/* End an item without new outputs. `place`: its index among the running items; IS_READY: it is ready. RILL_OK delivers the saved result of
- * an earlier search; another `status` becomes a failed result. */
+/* End an item without new outputs. place: its index among the running items, or IS_READY. status: RILL_OK delivers the saved result of
+ * an earlier search; others become a failed result. */
 enum { IS_READY = -1 };
 rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
 
@@ -435,53 +426,53 @@ rill_status memory_limit_init(rill_engine *e, int32_t workers);
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
 /* Returns the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
 double memory_limit_free_bytes(const rill_engine *e);
-/* Returns 1 if an input may be encoded in addition to n others, else 0. `size`: measured before encoding. Its expected memory is subtracted
- * from *free_bytes. */
+/* Returns 1 if an input may be encoded besides n others, else 0, and subtracts its expected memory from *free_bytes. size: measured
+ * before encoding. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
-/* Count the memory of an encoded input. `measured`: its size before encoding. RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit,
- * not counted) · RILL_ERR_INPUT, with a message in `input` (exceeds the whole limit) */
+/* Count the memory of an encoded input. measured: its size before encoding.
+ * RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit, not counted) · RILL_ERR_INPUT, with a message in `input` (exceeds the
+ * whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
-/* Returns the number of states that the limit still allows. States that are reserved for a timestep in progress count as used. */
+/* Returns how many more states the limit allows. States reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
 /* Returns an upper bound on the number of states that one more timestep of the item in this slot makes. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
-/* Lower running_window (the estimated number of items that fit in memory), because the states of the items that the scheduler chose did not
- * fit. */
+/* Lower running_window (the estimated number of items that fit in memory): the states of the chosen items did not fit. */
 void memory_limit_shrink_window(rill_engine *e);
 /* Check that one item's full beam fits in the limit on rows. `r`: request with the settings; NULL: the engine's.
  *   RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_check(const rill_engine *e, const request *r);
-/* Give the engine the whole limit (1) or its part (0). The limit on rows stays divided, because scratch memory is never freed. Nothing may
- * be in flight. */
+/* Give the engine the whole limit (1) or its part (0). Nothing may be in flight. The limit on rows stays divided, because scratch memory
+ * is never freed. */
 void memory_limit_use(rill_engine *e, int has_all);
 /* An item has finished: subtract its encoder memory from used_slot_bytes. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot);
 
 /* output_writer.c */
-/* Write the actions of an output of the item in `slot`, oldest first, to *hypothesis. A timestep adds one action for each of `phases`. The
- * arrays belong to `u`, until the next call.
- *   RILL_OK · RILL_ERR_MEMORY */
+/* Write the actions of an output of the item in `slot`, oldest first, to *hypothesis; a timestep adds one action per phase. The arrays
+ * belong to `u`, until the next call.
+ * RILL_OK · RILL_ERR_MEMORY */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis);
 
 /* Append a hypothesis's text, NUL-terminated, and its additional fields to `text`; set out->text_bytes. If `distinct` is 1 and the text of
- * one of outputs[0, n) is equal, nothing is appended and *is_new is 0.
- *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
+ * one of outputs[0, n) is equal, append nothing and set *is_new to 0.
+ * RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
 rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
                                  const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
 /* Set the outputs' pointers to texts, actions and log-probabilities, after all outputs were added, because appending may move the
  * arrays. */
 void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
-/* Make the texts of a record that left the engine without texts. They are stored in `text`, and are valid until `text` is used again. */
+/* Make the texts of a record that left the engine without them. They are stored in `text`, and valid until it is used again. */
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
 
 /* tracer.c */
 /* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted. */
 void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status);
 
-/* engine.c: queue a request. `failed`: RILL_OK; else the input has failed already, and its text is the message. Errors of settings and
- * arguments are returned here, unless the engine is one of several workers.
- *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
+/* engine.c: queue a request. failed: RILL_OK; else the input has failed already, and its text is the message. Errors of settings and
+ * arguments are returned here, except by workers' engines.
+ * RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 
 /* Copy a caller's setup. A program built against an older version has shorter structs.

@@ -1,10 +1,7 @@
 /* Expands hypotheses: makes a row for each, has the domain compute its state, and collects its modifiers (bonuses, masks, limits).
  *
- * A row is a line of the tables of one score call. It stands for a live hypothesis of a selected item; an item's rows are adjacent, in rank
- * order. A state is the model's data for a hypothesis, such as its KV cache entry; `node` is its id. States are computed here, not on
- * commit, so none is computed for a candidate that heuristics drop.
- *
- * Sections: modifiers · rows. */
+ * A row is one live hypothesis in a call of the model; an item's rows are adjacent, in rank order. States (such as KV cache entries) are
+ * computed here, not on commit: candidates that heuristics drop never get one. */
 #include <math.h>
 #include <string.h>
 
@@ -12,8 +9,7 @@
 
 /* --- modifiers ---------------------------------------------------------------------------------------------------- */
 
-/* Returns how many choices to request per row: as many as a search variant needs, else the most children of a hypothesis that can enter the
- * beam. */
+/* Returns how many choices to request per row: as many as a search variant needs, else the maximum number of children. */
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
@@ -50,8 +46,8 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Returns 1 if settings restrict some row, else 0. *max_m: largest number of choices of a row. An item's owner restricts its rows too,
- * because it lifts scorers' limits. */
+/* Returns 1 if settings restrict a row, else 0. *max_m: largest number of choices of a row. An item's owner (a search variant) lifts
+ * scorers' limits, which counts as a restriction. */
 static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max_m)
 {
     const int last = t->phase == e->info.phases - 1, same_settings = e->requests.n_requests == 0 && t->n_owned == 0;
@@ -152,8 +148,8 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .group = t->group};
 }
 
-/* Mark cancelled and late items that leave midway. None leaves if beams have changed (several phases), rows are shared (cube pruning), or
- * the search is exact. */
+/* Mark cancelled and late items that leave midway. None leaves if beams have changed (several phases), rows are shared (cube pruning),
+ * or the search is exact. */
 static rill_status mark_leaving(rill_engine *e, const timestep *t)
 {
     const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;

@@ -1,7 +1,4 @@
-/* Makes the result of an input whose search has stopped: the n best outputs by final score, with ties in the order in which they were
- * found.
- *
- * Sections: freeing · results. */
+/* Makes the result of an input whose search has stopped: the n best outputs by final score. Equal scores keep the order of discovery. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +30,7 @@ static void free_item(rill_engine *e, int32_t slot)
     items_clear(&e->items, &e->hyps, slot);
     memory_limit_remove_input(e, slot);
     engine_free_slot(e, slot);
-    e->items.item[slot].request = NULL; /* loops over a timestep's items check for NULL */
+    e->items.item[slot].request = NULL; /* other loops over a timestep's items then see NULL */
 }
 
 void engine_free_item(rill_engine *e, int32_t slot)
@@ -109,8 +106,7 @@ static rill_finish_reason finish_reason(const item *it, const item_output *outpu
     return it->timed_out ? RILL_FINISH_REASON_TIMEOUT : RILL_FINISH_REASON_HEURISTIC;
 }
 
-/* Append output number `index`, unless it is a duplicate under the setting `distinct`. Pointers are set later, when the record's buffers no
- * longer move. */
+/* Append output number `index`, unless the setting `distinct` makes it a duplicate. Pointers are set later, when buffers no longer move. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, result_record *record, int32_t *n_outputs,
                               size_t *n_actions)
 {
@@ -142,7 +138,7 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, resul
     return RILL_OK;
 }
 
-/* Reserve memory for the actions of the first n outputs, and for texts of an estimated size, so that the buffers seldom grow later. */
+/* Reserve memory for the actions of the first n outputs and for their texts, whose size is estimated. */
 static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, result_record *record)
 {
     enum { BYTES_PER_ACTION = 6 };

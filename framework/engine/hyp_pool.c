@@ -1,6 +1,4 @@
-/* Stores hypotheses, and hands out the ids (nodes) of their model states; declared in hyp_pool.h.
- *
- * Sections: memory · hyps · nodes. */
+/* Stores hypotheses, and hands out the ids (nodes) of their model states; declared in hyp_pool.h. */
 #include "hyp_pool.h"
 
 #define STATE_PARENT(id) (f->hyp[id].internal[HYP_STATE_PARENT])
@@ -23,8 +21,8 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* Capacities are int32_t, as ids are, so this replaces rill_grow(). Near the limit the array grows to the limit at once, because domains'
- * tables grow by at least half and would overshoot it. */
+/* Grow an array whose capacity is an int32_t, as ids are. Near the limit it grows to the limit at once, because domains' tables grow by
+ * at least half. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {

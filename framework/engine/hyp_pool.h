@@ -1,15 +1,14 @@
-/* Declares the hypothesis pool, which stores the hypotheses in flight as one tree, and hands out the ids of their model states (KV cache
- * entries).
+/* Declares the hypothesis pool: the hypotheses in flight as one tree, and the ids of their model states (KV cache entries).
  *
- * A *hyp* is a hypothesis: its parent plus one action. A *node* is an integer id, under which the domain (the model's code) stores the
- * model state of one hyp. States use most of the memory, so a node is freed as soon as the domain allows:
+ * A *hyp* is a hypothesis: its parent plus one action. A *node* is the id under which the domain (the model's code) stores the state of one
+ * hyp. States use most of the memory, so a node is freed as soon as the domain allows:
  *
- *   RILL_STATE_PARENT   "parent mode": a child's state is computed from its parent's state alone. Each node has its own reference count
- *                       (HYP_HOLDS): the hyp's beam entry holds one reference while it is expanded, and each child holds one until
- *                       its own state is computed. When the count falls to 0, the node is freed, while the hyp stays
- *   RILL_STATE_PATH     a state is computed from the states of the whole path, so a node lives as long as its hyp
+ *   RILL_STATE_PARENT  "parent mode": a state is computed from the parent's state alone. A node has its own reference count (HYP_HOLDS):
+ *                      one for the hyp's beam entry while it is expanded, one for each child without a state yet. At 0 the node is freed;
+ *                      the hyp stays
+ *   RILL_STATE_PATH    a state is computed from the states of the whole path, so a node lives as long as its hyp
  *
- * Hyps of one item are stored in chunks of the item's *arena*. So a path touches few cache lines, and a finished item frees its chunks
+ * Hyps of one item are stored in chunks of the item's *arena*. A path then touches few cache lines, and a finished item frees its chunks
  * without visiting each hyp.
  *
  * Invariants: a hyp's reference count is the number of its children, of other hyps whose state is computed from its state, and of beam
@@ -82,16 +81,16 @@ void hyp_pool_init(hyp_pool *f, rill_context *ctx, rill_state_need need);
 void hyp_pool_finish(hyp_pool *f);
 
 void hyp_arena_init(hyp_arena *a);
-/* Free an arena's hypotheses, even with references, and its chunks. `nodes`: 1: nodes (state ids) are freed too; 0: no hypothesis has a
- * node, as in parent mode when none is live. */
+/* Free an arena's hypotheses, even with references, and its chunks. nodes: 1 if nodes (state ids) are freed too, 0 if no hypothesis has
+ * one, as in parent mode when none is live. */
 void hyp_arena_free(hyp_pool *f, hyp_arena *a, int nodes);
 /* Prefetch the arena's hypotheses into the CPU cache before they are walked. */
 void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
 
 /* Reserve memory for `n` new hypotheses in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
-/* Reserve `n` more nodes (state ids), within node_limit, so that hyp_pool_assign_nodes() cannot fail. *capacity_grew: 1: pass the new
- * f->node_capacity to the domain's reserve(). */
+/* Reserve `n` more nodes (state ids), within node_limit, so that hyp_pool_assign_nodes() cannot fail. *capacity_grew: 1 if the new
+ * f->node_capacity must be passed to the domain's reserve(). */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
 /* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
@@ -108,7 +107,7 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
 }
 
 /* hyp_pool_add() without counting: the caller counts the hypothesis and its references to parent, state_parent and state_parent's node.
- * Free elements are found in a bit mask, because a free list through uncached hypotheses would stall. */
+ * A bit mask lists free elements; walking a free list would miss the cache. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -120,8 +119,8 @@ static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t 
     return id;
 }
 
-/* Returns the index of a new hypothesis; the caller owns one reference. parent, state_parent: -1: none. `live`: 1: it is HYP_NOT_STEPPED,
- * with a reference to its state_parent's node; 0: it has ended. */
+/* Returns the index of a new hypothesis; the caller owns one reference. parent, state_parent: -1 for none. live: 1 makes it
+ * HYP_NOT_STEPPED, with a reference to its state_parent's node; 0: it has ended. */
 static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                    float logp, float score, int live)
 {
@@ -144,7 +143,7 @@ static inline void hyp_pool_free_node(hyp_pool *f, int32_t hyp)
     f->n_nodes--;
 }
 
-/* Add `more` (which may be negative) to the reference count of the hypothesis's node (state id). In parent mode the node is freed at 0. */
+/* Add `more`, perhaps negative, to the reference count of the hypothesis's node (state id). In parent mode the node is freed at 0. */
 static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
 {
     int32_t *hyp_state = f->hyp[hyp].internal;
@@ -164,8 +163,8 @@ static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 
 /* Remove a reference to `hyp`. At zero references it is freed and its parent loses a reference, recursively. */
 void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);
-/* Remove a reference to each of n hypotheses; the array is overwritten. Parents follow generation by generation, so that the next is
- * prefetched. */
+/* Remove a reference to each of n hypotheses; the array is overwritten. Parents are released generation by generation, which lets the
+ * CPU prefetch them. */
 void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n);
 
 /* Returns the node (state id) of `hyp`; RILL_NO_NODE: it has none, or `hyp` is -1. */
@@ -174,8 +173,8 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
-/* Give each of n live hypotheses a node of its own, with one reference. hyp_pool_reserve_nodes() must have been called
- * for n nodes. node: [n] receives the ids. */
+/* Give each of n live hypotheses a new node with one reference. Requires hyp_pool_reserve_nodes() for n nodes. node: [n] receives the
+ * ids. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
 /* Call this when the states of n hypotheses are computed: their references to their state_parents' nodes are released. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);

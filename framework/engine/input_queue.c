@@ -1,6 +1,4 @@
-/* Implements the input queue, which is declared in input_queue.h.
- *
- * Sections: creation · waiting inputs · submitting · taking · leaving early · results. */
+/* Implements the input queue, which is declared in input_queue.h. */
 #include "input_queue.h"
 
 #include <math.h>
@@ -8,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* minimum capacity of an unsorted queue if engines run in threads: enough inputs that no engine waits until the reader wakes up */
+/* minimum capacity of an unsorted queue for threaded engines: no engine waits while the reader wakes up */
 enum { MIN_SHARED = 256 };
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
@@ -104,7 +102,7 @@ static queued_input *hold(input_queue *q, input_taker *taker, queued_input *in)
     return in;
 }
 
-/* Free an input that does not wait in the queue and that no engine holds. */
+/* Free an input that is neither in the queue nor held by an engine. */
 static void free_input(input_queue *q, queued_input *in)
 {
     request_free(in->request);

@@ -1,17 +1,15 @@
-/* The input queue: submitted inputs that wait to be decoded, for one engine or for several on threads of their own, and the results.
+/* The input queue: inputs that wait to be decoded, by one engine or by several on their own threads, and the results.
  *
- *        submit -> queue -> engines -> reorder buffer -> next
+ *   submit -> queue -> engines -> reorder buffer -> next
  *
- * Without sorting the queue is first in, first out. With sorting a window fills, is sorted once, and is used up before the next fills. A
- * window is closed when it is full, or when an engine that may take from it is stepped. So the order of admission depends only on the
- * inputs and the windows. Texts are copied into reused buffers, so memory is proportional to the largest window.
+ * Without sorting the queue is first in, first out. With sorting a window of inputs fills, is sorted once, and is used up before the next
+ * fills. A window is closed when it is full, or when an engine that may take from it is stepped.
  *
- * From input_queue_pop() until input_queue_free() one engine holds an input. When inputs are scarce, an engine takes no more than an equal
- * part.
+ * An engine holds an input from input_queue_pop() until input_queue_free().
  *
- * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and nobody
- * takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive inputs.
- * Results never wait for free capacity, so an engine can always finish its inputs.
+ * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*, and comes first. Once all engines have
+ * finished their inputs, one engine gets the whole limit and decodes the exclusive inputs alone. Results never wait for free capacity, so
+ * an engine can always finish its inputs.
  *
  * Functions lock the queue's lock, unless their comments say that the caller holds it. */
 #pragma once
@@ -21,10 +19,9 @@
 
 /* --- the reorder buffer ------------------------------------------------------------------------------------------- */
 
-/* The reorder buffer: finished results, and the order in which they are delivered.
- *
- * An input has a place in a ring until its result is delivered and all earlier inputs are finished. The ring limits how far the stream may
- * run ahead of its oldest unfinished input. So memory is constant, and no paused item starves. Result records are reused. */
+/* The reorder buffer: finished results, and the order in which they are delivered. An input has a place in a ring until its result is
+ * delivered and all earlier inputs are finished.
+ * The ring limits how far the stream runs ahead of its oldest unfinished input: memory is constant, and no paused item starves. */
 
 /* A result and the memory its pointers refer to. */
 typedef struct result_record {
@@ -44,7 +41,7 @@ typedef struct result_record {
     struct record_pool *pool;   /* pool to which the record returns for reuse */
 } result_record;
 
-/* A pool of result records, which are allocated in one thread's context; free_records lists those that are not in use. */
+/* A pool of result records, allocated in one thread's context; free_records lists the unused ones. */
 typedef struct record_pool {
     rill_context *ctx;
     result_record *free_records;
@@ -93,7 +90,7 @@ void reorder_free_record(result_record *record);
 void record_pool_finish(record_pool *pool);
 /* Add the result of a finished input. */
 void reorder_put(reorder_buffer *o, result_record *record);
-/* Returns 1 if a result can be delivered, else 0. `at_end`: 1: no more results will come, so unfinished inputs are skipped. */
+/* Returns 1 if a result can be delivered, else 0. at_end: 1 if no more results will come; unfinished inputs are then skipped. */
 int reorder_has_next(const reorder_buffer *o, int at_end);
 /* Deliver the next result. RILL_OK · RILL_AGAIN (no result can be delivered yet) */
 rill_status reorder_next(reorder_buffer *o, int at_end, const rill_result **out);
@@ -106,7 +103,7 @@ typedef struct queued_input {
     size_t capacity, length;
     int64_t id;
     int64_t size; /* size in the domain's unit (tokens), measured before encoding; -1: not measured yet */
-    /* RILL_OK; else the input failed before it was queued: this is its status, and its text is the message */
+    /* RILL_OK, or the status of an input that failed before it was queued; its text is the message */
     rill_status failed;
     request *request; /* options of this input, or NULL */
     /* the domain's warning about the encoded input; its memory belongs to the engine that holds the input */
@@ -133,8 +130,8 @@ typedef struct input_taker {
 
 typedef struct input_queue {
     rill_context *ctx; /* context of the thread that submits inputs */
-    /* Protects all members below, and each engine's input_taker except n_offered. The submitting thread may read without the lock what only
-     * it writes: `closed`, and which results were delivered. */
+    /* Protects all members below, and each engine's input_taker except n_offered. The submitting thread alone writes `closed` and which
+     * results were delivered, so it reads these without the lock. */
     pthread_mutex_t lock;
     /* on these conditions the engines wait, and the thread that submits inputs */
     pthread_cond_t engine_cond, reader_cond;
@@ -211,11 +208,10 @@ void input_queue_wake_reader(input_queue *q);
 
 /* --- by engines --------------------------------------------------------------------------------------------------- */
 
-/* Fail the waiting inputs whose deadline is <= now. Inputs with a saved result, which a worker returned, move to the list *with_result
- * instead, which is set on errors too.
- *   RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
+/* Fail the waiting inputs whose deadline is <= now. Inputs with a saved result from a worker move to the list *with_result instead, also
+ * if the call fails. RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
 rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result);
-/* Returns an input that the engine holds to the queue, as exclusive. Returns 0 if the input is cancelled, and the engine still holds it. */
+/* Return an input that the engine holds to the queue, as exclusive. Returns 0 if it is cancelled; the engine then still holds it. */
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in);
 /* Free an input that the engine holds, when the input has its result or the run is over. */
 void input_queue_free(input_queue *q, input_taker *taker, queued_input *in);

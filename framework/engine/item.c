@@ -1,6 +1,4 @@
-/* Keeps the items in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h.
- *
- * Sections: slots · beams · ready items · running items · the engine's items. */
+/* Keeps the items in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h. */
 #include "engine_internal.h"
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */

@@ -8,8 +8,7 @@
 #include "hyp_pool.h"
 #include "requests.h"
 
-/* An entry of an item's beam. It repeats the data of its hypothesis that expansion reads, because the hypothesis pool is not in the CPU
- * cache. */
+/* An entry of an item's beam. It copies the data that expansion reads from its hypothesis, to avoid cache misses in the hypothesis pool. */
 typedef struct beam_entry {
     double path_score;
     int32_t hyp;    /* index of the hypothesis in the hypothesis pool; the entry holds a reference to it */
@@ -41,7 +40,7 @@ typedef struct item_output {
     uint8_t has_end_action; /* 1: the hypothesis has an end action, which the setting count-end adds to its length */
 } item_output;
 
-/* An input that is being decoded. Members that every timestep reads come first, because an item is seldom in the CPU cache. */
+/* An input that is being decoded. Members that every timestep reads come first, for the CPU cache. */
 typedef struct item {
     const rill_settings *settings;    /* borrowed: the engine's settings, or the settings of the item's request */
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
@@ -55,14 +54,14 @@ typedef struct item {
     int32_t timestep;      /* number of timesteps completed, l_t: the length of live hypotheses */
     int32_t max_length;
     int32_t n_outputs;
-    /* 1 + index of a scorer that masked actions of a hypothesis which then had none left; 0: none */
+    /* 1 + index of a scorer that masked the last possible action of a hypothesis; 0: none */
     int32_t blocked_by;
     int64_t id;
     hyp_arena arena;
     uint8_t blocks_ngrams;  /* 1: n-grams that repeat are blocked or penalised */
     uint8_t stop_requested; /* 1: a heuristic stopped the item in an earlier phase of this timestep */
     uint8_t timed_out;      /* 1: the item's deadline has passed */
-    /* 1: the item has failed, or was cancelled while it was in a timestep; it is removed when the timestep is over */
+    /* 1: the item has failed, or was cancelled during a timestep; it is removed when the timestep is over */
     uint8_t cancelled;
     uint8_t leaves; /* 1: the item left its timestep midway, cancelled or late, and keeps the beam it had before */
     uint8_t best_has_ended; /* 1: in some timestep the best candidate was an ended one */
@@ -70,8 +69,8 @@ typedef struct item {
     uint8_t dropped_truncated;
     double best_output_score;
     int64_t last_expansion; /* value of rill_stats.expansions when the item was last expanded or admitted */
-    /* the search variant, such as exact search, that makes the item's beams in place of merging and committing (search_variant.advance);
-     * NULL: none */
+    /* the search variant that makes the item's beams instead of merge and commit, such as exact search (search_variant.advance); NULL:
+     * none */
     const struct search_variant *owner;
     /* first phase of the timestep in which the item has rows; always 0 for an item without an owner */
     int32_t first_phase;
@@ -83,8 +82,8 @@ typedef struct item {
     request *request;           /* NULL: the engine's settings apply to the input */
     struct queued_input *input; /* the input that the item decodes, with its text (input_queue.h) */
     int32_t next_slot;          /* slot of the next item in the list of ready items */
-    /* For certificates (certify.c). abandoned_bound: highest final score that a hypothesis given up could have reached.
-     * abandoned_path_score: highest path score given up in this phase. */
+    /* For certificates (certify.c). abandoned_bound: highest final score that an abandoned hypothesis could have reached.
+     * abandoned_path_score: highest path score abandoned in this phase. */
     double abandoned_bound, abandoned_path_score;
     /* with at-limit "best-ended": the best ended hypothesis so far (best_ended.c); hyp -1: none */
     item_output best_ended;
@@ -111,20 +110,19 @@ typedef struct items {
     int32_t n_ready, first_ready, last_ready; /* list of ready items, linked by `next_slot`, in order of admission */
 } items;
 
-/* For certificates (certify.c), which prove outputs optimal: record that the search gives up a child, or a live candidate, that has this
- * path score. */
+/* For certificates (certify.c): record that the search abandons a child or live candidate with this path score. */
 static inline void item_abandon_path(item *it, double path_score)
 {
     if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* a NaN is recorded too */
 }
-/* For certificates (certify.c): record that an output, or hypotheses, are given up. `final_score`: of the output, or an upper bound for the
- * hypotheses. */
+/* For certificates (certify.c): record an abandoned output, or abandoned hypotheses. final_score: the output's, or an upper bound for
+ * the hypotheses. */
 static inline void item_abandon_output(item *it, double final_score)
 {
     if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;
 }
 
-/* Compare outputs for qsort(): the higher final score comes first, and equal scores stay in the order in which the outputs were found. */
+/* Compare outputs for qsort(): higher final score first; equal scores keep the order of discovery. */
 int item_output_compare(const void *left, const void *right);
 
 void items_init(items *all, rill_context *ctx);
@@ -141,16 +139,15 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot);
 /* Free the hypotheses of the item in the slot, and the nodes (ids) of their states; the slot stays in use. */
 void items_clear(items *all, hyp_pool *f, int32_t slot);
 
-/* Add an encoded item to the ready list. `first`: 1: it restarts, and comes first, because it was admitted before the others; 0: it comes
- * last. */
+/* Add an encoded item to the ready list: at its end, or with `first` = 1 at its beginning, for a restarting item that was admitted
+ * before the others. */
 void items_push_ready(items *all, int32_t slot, int first);
 void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready item; the list must not be empty. */
 int32_t items_pop_ready(items *all);
 
-/* The items in flight, in order of admission, with a column for each property that schedulers see.
- *
- * Columns are updated when an item changes, to save cache misses. Invariant: items->running_index[slot[i]] == i. */
+/* The items in flight, in order of admission, with a column for each property that schedulers see. A changed item updates its columns,
+ * which saves cache misses. Invariant: items->running_index[slot[i]] == i. */
 typedef struct running_items {
     rill_context *ctx;
     rill_columns memory;
@@ -167,7 +164,7 @@ enum {
     RUNNING_TAKEN = 1,     /* the item is selected for this timestep */
     RUNNING_NAMED = 2,     /* the scheduler's list contains the item; used to find items that it lists twice */
     RUNNING_MAX_SKIPS = 8, /* an item passed over this many times is overdue */
-    /* an item not expanded for this many rounds is overdue. One round expands as many hypotheses as are live in all items in flight */
+    /* an item not expanded for this many rounds is overdue. In one round as many hypotheses are expanded as are live in flight */
     RUNNING_MAX_ROUNDS = 4
 };
 
@@ -178,7 +175,7 @@ rill_status running_reserve(running_items *f, size_t n);
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
 /* After a timestep: update the item's columns, with its number of timesteps and of live hypotheses. */
 void running_update(running_items *f, const items *all, int32_t slot);
-/* Reset the number of times that an item was passed over, so that the item is not overdue. */
+/* Reset the number of times that an item was passed over: it is not overdue any more. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
 /* Copy the properties of the item at index `from` of another list to index `to` of this one. */
 void running_copy(running_items *list, int32_t to, const running_items *other, int32_t from);

@@ -1,23 +1,21 @@
 /* Keeps a run within its limits on model states (KV cache entries) and encoder memory.
  *
- * The size of an encoded input is known only after encoding. So the number of inputs to encode is estimated, and the last batch encoded may
- * exceed the limit.
- *
- * Sections: the limit · admission. */
+ * An input's size is known only after encoding. So the number of inputs to encode is estimated, and the last encoded batch may exceed the
+ * limit. */
 #include <math.h>
 
 #include "engine_internal.h"
 
 /* --- the limit ---------------------------------------------------------------------------------------------------- */
 
-/* What to do about a limit in bytes that is too small. */
+/* Returns the advice in the error message about a limit in bytes that is too small. */
 static const char *memory_advice(const rill_engine *e)
 {
     return e->settings.memory > 0 ? "raise memory, or lower" : "the device has no more free: lower";
 }
 
-/* Divide the bytes that all workers' runners leave: a quarter each for encoded inputs and a timestep's rows if they take memory, the rest
- * for states. The parts are fixed, so whether an input fits does not depend on other inputs. */
+/* Divide the bytes that runners leave: a quarter for encoded inputs and a quarter for a timestep's rows if they take memory, the rest
+ * for states. Fixed parts make an input's success independent of other inputs. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;

@@ -1,8 +1,8 @@
 /* Finds the best children of each item's beam, in rank order: the candidates for its next beam (steps 2 to 4 of "One timestep of one item,
  * exactly" in docs/algorithms.md).
  *
- * The choices (next actions) of each live beam entry are sorted. So a heap with one head per entry, its best child not yet taken, gives the
- * best k children in k pops. Rank order is by score, then by the parent's rank, then by action.
+ * The choices (next actions) of each live beam entry are sorted. A heap holds each entry's best child not yet taken, its head. k pops give
+ * the best k children. Rank order is by score, then by the parent's rank, then by action.
  *
  * Which popped children become outputs depends on the setting `finish`:
  *
@@ -11,9 +11,7 @@
  *   "shrink"      all ended children popped; k children minus the outputs so far are popped, and an ended child's entry stays empty
  *   "one-step"    all ended children popped; k children are popped, and an ended child's entry stays empty for one timestep
  *
- * A search variant (search_variant.h), such as sampling, may choose the children itself; its list then replaces the heap.
- *
- * Sections: memory · the heap · taking a child · merging items. */
+ * A search variant (search_variant.h), such as sampling, may choose the children; its list replaces the heap. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -103,13 +101,13 @@ ended_choices timestep_ended_choices(const timestep *t, int32_t row)
     return ended != NULL ? ended[second ? row - t->second_row : row] : (ended_choices){0};
 }
 
-/* Returns 1 if key a comes before key b in rank order, else 0. Written without branches, since the CPU cannot predict the outcome. */
+/* Returns 1 if key a comes before key b in rank order, else 0. Without branches: the CPU could not predict them. */
 static inline int ranks_before(const merge_key *a, const merge_key *b)
 {
     return a->score > b->score || (a->score >= b->score && a->rank < b->rank);
 }
 
-/* Sift a key down the heap from position `index`. The key after the heap's end is a sentinel, before which every key ranks. */
+/* Sift a key down the heap from position `index`. After the heap's end is a sentinel that ranks last. */
 static inline void sift_down(merge_key *heap, int32_t n, int32_t index, double score, int32_t rank)
 {
     const merge_key moved = {score, rank};
@@ -141,7 +139,7 @@ typedef struct merge {
     int certify;          /* 1: record abandoned children, for certificates (item_abandon_path()) */
 } merge;
 
-/* Returns the number of children that a search variant chose, or VARIANT_BY_SCORE if none chooses. `row`: the item's first row, ignored if
+/* Returns the number of children that a search variant chose, or VARIANT_BY_SCORE if none chooses. row: the item's first row, ignored if
  * m->rows is set. */
 static int32_t choose_by_variant(const merge *m, int32_t row)
 {
@@ -157,7 +155,7 @@ static int32_t choose_by_variant(const merge *m, int32_t row)
     return VARIANT_BY_SCORE;
 }
 
-/* Make the heap of heads. If m->rows is NULL, *row is the item's first row, and is advanced past its last. */
+/* Make the heap of heads. Without m->rows, *row is the item's first row, and moves past its last. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -189,7 +187,7 @@ static void make_heap(merge *m, int32_t *row)
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-/* Find the item's best child, m->head. If m->rows is NULL, *row is the item's first row, and is advanced past its last. */
+/* Find the item's best child, m->head. Without m->rows, *row is the item's first row, and moves past its last. */
 static void begin_children(merge *m, int32_t *row)
 {
     m->head = m->t->heads;
@@ -209,7 +207,7 @@ static void begin_children(merge *m, int32_t *row)
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
 
-/* Returns 1 if a child is left, else 0. A taken head is replaced only here, so that no choice is read in vain. */
+/* Returns 1 if a child is left, else 0. Only here is a taken head replaced: no choice is read without need. */
 static int has_head(merge *m)
 {
     merge_head *head = m->head;
@@ -253,7 +251,7 @@ static void abandon_rest(merge *m)
     }
 }
 
-/* Make an output of the head. If the head was a beam entry, the output takes over its reference to the hypothesis. */
+/* Make an output of the head. If the head was a beam entry, its reference to the hypothesis passes to the output. */
 static void pop_output(merge *m)
 {
     rill_engine *e = m->e;
@@ -291,7 +289,7 @@ static void append_candidate(merge *m)
 
 /* --- merging items ------------------------------------------------------------------------------------------------ */
 
-/* Take the item's best children in rank order. Each becomes a candidate or an output, or is dropped. `last`: 1: the timestep's last
+/* Take the item's best children in rank order: each becomes a candidate or an output, or is dropped. last: 1 in the timestep's last
  * phase. */
 static void merge_children(merge *m, int last)
 {
@@ -322,8 +320,7 @@ static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t e
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->n_outputs[i] = it->n_outputs;
-    /* Heuristics compare all candidates of an item. Candidates of different constraint banks, samples or beam groups are not comparable, so
-     * all are kept. */
+    /* Candidates of different constraint banks, samples or beam groups are not comparable, so heuristics must keep them all. */
     c->min_kept[i] = chosen ? INT32_MAX : it->settings->min_width - it->n_outputs;
     c->best_output_score[i] = c->best_path_score[i] = it->best_output_score;
     if (c->offset[i] < end && c->path_score[c->offset[i]] > c->best_path_score[i])

@@ -1,9 +1,7 @@
 /* Collects the bonuses, bans and limits for the rows of a score call, and builds their table; declared in modifiers.h.
  *
- * The build sorts the entries by row and action, sums the values of each action in order of arrival, and compresses the rows. An action
- * stays allowed if all scorers that restrict the row allow it.
- *
- * Sections: memory · scorer interface · layout. */
+ * The build sorts the entries by row and action, sums each action's values in order of arrival, and compresses the rows. An action is
+ * allowed if all scorers that restrict the row allow it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,7 +144,7 @@ rill_status rill_modifiers_allow(rill_modifiers *b, int32_t row, int32_t action)
 rill_status rill_modifiers_allow_none(rill_modifiers *b, int32_t row)
 {
     RILL__TRY(restrict_row(b, &row));
-    /* count a restriction to which no allowed set belongs, so that no action is in all allowed sets */
+    /* count a restriction without an allowed set: no action is then in all allowed sets */
     b->n_restrictions[row]++;
     return RILL_OK;
 }

@@ -30,13 +30,13 @@ typedef struct modifier_list {
     rill_columns memory; /* memory block of action, value and factor */
 } modifier_list;
 
-/* A scorer has refused the input of a row. Its message begins at byte text_offset of rill_modifiers.reasons. */
+/* A scorer's refusal of a row's input, with its message at byte text_offset of rill_modifiers.reasons. */
 typedef struct modifier_refusal {
     int32_t row;
     size_t text_offset;
 } modifier_refusal;
 
-/* Compressed sparse rows: row r has the entries [offset[r], offset[r + 1]), sorted by action without duplicates. offset NULL: no
+/* Compressed sparse rows: row r has the entries [offset[r], offset[r + 1]), sorted by action, without duplicates. offset NULL: no
  * entries. */
 typedef struct span_table {
     const int32_t *offset;
@@ -61,16 +61,17 @@ typedef struct modifier_table {
     span_table bans;         /* banned actions */
     /* allowed actions; a row with an empty list is unrestricted, and a lone RILL_NO_ACTION allows no action */
     span_table allowed;
-    /* actions with a bonus (value), or a factor of the log-probability, which is applied before the bonus, wherever the model ranks them */
+    /* per action a bonus (value) and a factor of the log-probability, applied before the bonus; the model's rank of the action does not
+     * matter */
     span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
-    /* [n] number of constraint banks of the row's item; 0: none. A constraint bank (Post and Vilar 2018) is a group of hypotheses, such as
-     * those that meet equally many lexical constraints. Each bank has a part of the beam's k entries (constraint_banks.c) */
+    /* [n] number of constraint banks of the row's item; 0: none. A constraint bank (Post and Vilar 2018) is a group of hypotheses, such
+     * as those that meet equally many lexical constraints, with its part of the beam (constraint_banks.c) */
     const int32_t *n_banks;
     const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
-    /* actions assigned to a constraint bank, which are candidates even if not among the row's best M. Their value is the bank's number,
-     * exact in float (< RILL_MAX_BANKS) */
+    /* actions assigned to a constraint bank: candidates even if not among the row's best M. The value is the bank's number, exact in
+     * float (< RILL_MAX_BANKS) */
     span_table kept;
     int32_t max_kept;          /* largest number of entries of any row in `kept` */
     const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
@@ -119,7 +120,7 @@ struct rill_modifiers {
     modifier_refusal *refusals; /* [n_refusals] inputs that scorers have refused */
     size_t n_refusals, refusals_capacity;
     rill_text reasons;
-    /* Arrays with one element per row, all 0 at first, where that stands for no modifier; `limit` is valid only if has_limit is 1. */
+    /* One element per row, 0 for no modifier; `limit` is valid only if has_limit is 1. */
     uint8_t *end_rule;
     float *reward, *end_reward;
     int32_t *n_restrictions;   /* number of scorers that restricted the row to a set of actions */
@@ -137,16 +138,15 @@ void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions);
 void modifiers_finish(rill_modifiers *b);
 /* Clear all modifiers (bonuses, bans and limits), and begin a score call of `n` rows. */
 rill_status modifiers_begin(rill_modifiers *b, int32_t n);
-/* Build the table for rows with up to `max_choices` choices. Its arrays belong to `b`, until the next modifiers_begin(). */
+/* Build the table for rows with up to `max_choices` choices. `b` owns its arrays, until the next modifiers_begin(). */
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules);
 
 /* --- ngram_blocking.c ------------------------------------------------------------------------------------------------ */
 
 /* n-gram blocking (no_repeat_ngram), the repetition penalty, and the model's bad words.
  *
- * Blocking and penalty are as in transformers' beam search. An action that would complete a repeated n-gram is banned. The log-probability
- * of an action that occurs in the hypothesis, or is the start symbol, is multiplied by the penalty once.
- *
+ * Blocking and penalty are as in transformers' beam search. An action that would complete a repeated n-gram is banned. The penalty
+ * multiplies, once, the log-probability of an action that is in the hypothesis or is the start symbol.
  * Bad words are action sequences that the model forbids in outputs (rill_domain_info.forbidden), in every search in which info.legal
  * applies. They are looked up by their second-to-last action. */
 
@@ -155,7 +155,7 @@ static inline int ngram_blocking_is_on(const rill_settings *s)
     return s->no_repeat_ngram > 0 || (s->repetition_penalty > 0 && s->repetition_penalty != 1);
 }
 
-/* Add the bans and penalties to a row whose hypothesis is hyps[h]. `start`: the decoder's start symbol; RILL_NO_ACTION: none. */
+/* Add the bans and penalties to a row with the hypothesis hyps[h]. start: the decoder's start symbol, or RILL_NO_ACTION. */
 rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_settings *s, const rill_hyp_node *hyps,
                                int32_t h, int32_t start);
 

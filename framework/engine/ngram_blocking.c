@@ -1,6 +1,4 @@
-/* Bans or penalises actions that would repeat n-grams, and bans bad words; declared in modifiers.h.
- *
- * Sections: repetitions · bad words. */
+/* Bans or penalises actions that would repeat n-grams, and bans bad words; declared in modifiers.h. */
 #include "modifiers.h"
 
 #include <stdlib.h>
@@ -57,7 +55,7 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
 
 enum { NO_PREFIX = -1 };
 
-/* Returns the key by which a bad word is looked up: its second-to-last action; NO_PREFIX if it has only one action. */
+/* Returns a bad word's key for look-up: its second-to-last action; NO_PREFIX if it has only one action. */
 static int32_t sequence_key(const rill_sequence *s)
 {
     return s->n > 1 ? s->action[s->n - 2] : NO_PREFIX;
@@ -117,7 +115,7 @@ static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill
     return n == 0 || (n == 1 && s->action[0] == f->start_action);
 }
 
-/* Returns the next sequence, from index *i on, that has this key and that one more action would complete; NULL: none. *i moves past it. */
+/* Returns the next bad word with this key, from index *i on, that one more action would complete; NULL: none. *i moves past it. */
 static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
                                           int32_t *i)
 {

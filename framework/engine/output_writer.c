@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The path is walked only once, because each node is a cache miss. So the arrays are filled from their end; their capacity bounds the
- * path's length. */
+/* Each node is a cache miss, so the path is walked only once. The arrays are filled from their end; their capacity bounds the path's
+ * length. */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis)
 {
@@ -37,8 +37,7 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     return RILL_OK;
 }
 
-/* Check the text after a domain's function appended to its old_length bytes. On an impossible length the text is cut back, and the call
- * fails. */
+/* Check the text after a domain's function appended to its old_length bytes. If its length is impossible, cut it back and fail. */
 static rill_status check_text(const output_writer *w, rill_status status, const char *method, size_t old_length,
                               rill_text *text)
 {
@@ -79,7 +78,7 @@ const char *rill_output_field(const rill_output *output, int32_t index)
     return next_text(output->text, output, index);
 }
 
-/* Returns 1 if the output text just written at byte `from` of `text` equals the text of one of the n outputs, else 0. */
+/* Returns 1 if the output text written from byte `from` of `text` on equals the text of one of the n outputs, else 0. */
 static int is_repeated(const output_writer *w, const rill_output *outputs, int32_t n, const rill_text *text,
                        size_t from)
 {

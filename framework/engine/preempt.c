@@ -1,24 +1,20 @@
-/* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few.
+/* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few. Items are admitted while they are
+ * expected to fit. When they outgrow the limit:
  *
- * The number of states that an item will need is unknown. So items are admitted while they are expected to fit, and when they outgrow the
- * limit:
- *
- *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items that fit are expanded, and all
- *   others pause and keep their states.
+ *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items that fit are expanded; all
+ *      others pause and keep their states.
  *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, and they restart from their encoded
- *   inputs, before all waiting inputs.
+ *      inputs, before all waiting inputs.
  *   3. When the only item in flight does not fit, its input fails. If workers share the limit, the input first restarts in an engine that
- *   has the whole limit (input_queue.h).
+ *      has the whole limit (input_queue.h).
  *
- * No output changes, because an item's search, and whether its input fails, depend on that item alone.
- *
- * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which
- * stays the oldest until it finishes, and whose length is bounded. */
+ * Outputs do not change: an item's search, and its failure, depend on that item alone. Every run terminates, because rule 2 always
+ * advances the oldest item, whose length is bounded. */
 #include <stdio.h>
 
 #include "engine_internal.h"
 
-/* Take the item that was admitted last out of flight. It will restart its search. */
+/* Take the last admitted item out of flight; its search will restart. */
 static int32_t pop_last(rill_engine *e)
 {
     const int32_t place = e->running.n - 1, slot = e->running.slot[place];
@@ -34,7 +30,7 @@ static rill_status finish_with_found(rill_engine *e)
 {
     const int32_t slot = e->running.slot[e->running.n - 1];
     const rill_status status = engine_finish_item(e, slot);
-    if (status < 0) return status; /* the run has failed; destroying the engine frees the item */
+    if (status < 0) return status; /* the run has failed: rill_engine_destroy() frees the item */
     running_remove(&e->running, &e->items, e->running.n - 1);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
@@ -43,7 +39,7 @@ static rill_status finish_with_found(rill_engine *e)
     return RILL_OK;
 }
 
-/* The new states of the only item do not fit: return its input to the queue, finish the item, or fail it. */
+/* The new states of the only item do not fit: its input returns to the queue, finishes, or fails. */
 static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return engine_give_back_item(e, pop_last(e));

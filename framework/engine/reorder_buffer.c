@@ -140,7 +140,7 @@ void reorder_put(reorder_buffer *o, result_record *record)
 
 static result_record *take_in_order(reorder_buffer *o, int at_end)
 {
-    /* A record leaves the ring when it is delivered, so a place without a record belongs to an unfinished input, which is skipped here. */
+    /* Skip unfinished inputs: a place without a record belongs to one. */
     while (at_end && o->oldest_id < o->next_id && place_of(o, o->oldest_id)->record == NULL) o->oldest_id++;
     if (!reorder_has_next(o, 0)) return NULL;
     reorder_place *place = place_of(o, o->oldest_id++);

@@ -1,8 +1,5 @@
-/* Progress reports (rill_request.progress), timestep by timestep.
- *
- * The final part of a report is the common prefix of all hypotheses that may still become outputs. It never becomes shorter during a
- * search. Nothing is final in exact search, or with a scorer that may restart the search (rill_scorer.found). Timesteps that a preempted
- * item repeats are not reported again. */
+/* Progress reports (rill_request.progress), timestep by timestep. The final part of a report is the common prefix of all hypotheses that
+ * may still become outputs; during a search it only grows. It is empty in exact search, and with a scorer that may restart the search. */
 #include "engine_internal.h"
 
 /* A hypothesis: the path from the root of the hypothesis tree to the node `hyp`. */
@@ -43,8 +40,7 @@ static hyp_path common_path(const rill_engine *e, const item *it)
     return common;
 }
 
-/* Append the text of hypothesis p and a NUL. *length: bytes of the text without NUL. A hypothesis that has not ended counts as
- * truncated. */
+/* Append the text of hypothesis p and a NUL. *length: bytes without the NUL. A live hypothesis counts as truncated. */
 static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p, rill_text *text, size_t *length)
 {
     const beam_entry *best = &e->items.item[slot].beam[0];
@@ -62,7 +58,7 @@ static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p
     return RILL_OK;
 }
 
-/* Returns 1 if the input may be searched again after its beam search, either by exact search or at a scorer's request; else 0. */
+/* Returns 1 if the input may be searched again after its beam search, by exact search or for a scorer; else 0. */
 static int may_redecode(const chain *c, const item *it)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)

@@ -1,6 +1,4 @@
-/* Implements requests (settings of single inputs); declared in requests.h.
- *
- * Sections: options of the domain · settings and creation · requests. */
+/* Implements requests (settings of single inputs); declared in requests.h. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -8,7 +6,7 @@
 #include "engine_internal.h"
 #include "rill/search_config.h"
 
-/* Settings that belong to the run, which requests cannot override. */
+/* Settings of the whole run: requests cannot override them. */
 #define FIELD(name)                                                          \
     {                                                                        \
         offsetof(rill_settings, name), sizeof(((rill_settings *)NULL)->name) \
@@ -169,8 +167,7 @@ static rill_status fill_request(rill_context *ctx, const rill_engine *e, const r
     return req->settings != NULL ? rill__settings_copy(ctx, &r->settings, req->settings) : RILL_OK;
 }
 
-/* Returns the arguments that the request sets for heuristic or scorer number i; NULL: it sets none, and those of the engine's setup
- * apply. */
+/* Returns the request's arguments for heuristic or scorer number i; NULL: the setup's apply. */
 static const char *own_argument(const chain *c, const rill_request *req, int32_t i)
 {
     const char *const *list = i < c->n_heuristics ? req->heuristics : req->scorers;

@@ -3,10 +3,8 @@
 
 #include "chain.h"
 
-/* One input's own settings. An input without its own settings has no request (NULL).
- *
- * The submitting thread makes the request as plain data. The engine that decodes the input opens the request. Only this engine may create
- * instances, and may call the model of a domain without runners. */
+/* An input's own settings; NULL for an input without any. The submitting thread makes the request as plain data, and the engine that
+ * decodes the input opens it. Only this engine may create instances, or call the model of a domain without runners. */
 typedef struct request {
     rill_context *ctx; /* context that allocates the request's memory */
     void *user;
@@ -43,21 +41,21 @@ static inline int request_is_text_only(const rill_request *req)
     return req->heuristics == NULL && req->scorers == NULL && req->settings == NULL && req->user == NULL &&
            req->timeout == 0 && req->progress == NULL && req->number == 0 && req->input_options == NULL;
 }
-/* Returns the instances of heuristics and scorers that an open request uses, [chain.n]. They are the setup's, except where the request sets
+/* Returns the instances of heuristics and scorers that an open request uses, [chain.n]: the setup's, except where the request sets
  * arguments. */
 static inline chain_instance *const *request_instances(const chain *c, const request *r)
 {
     return r != NULL && r->n_instances > 0 ? r->instances : c->default_instances;
 }
-/* Make a request for `e` or another engine with the same setup. *out is NULL if `req` has only a text; else free it with request_free(). */
+/* Make a request for `e` or another engine with the same setup; freed with request_free(). *out is NULL if `req` has only a text. */
 rill_status request_create(rill_context *ctx, const rill_engine *e, const rill_request *req, request **out);
-/* Resolve the request's settings, make its instances, and check that a timestep fits in the memory limit. NULL is allowed. A failure leaves
- * the request unchanged. request_close() frees the instances. */
+/* Resolve the request's settings, make its instances, and check that a timestep fits in the memory limit. `r` may be NULL. A failure
+ * leaves it unchanged. request_close() frees the instances. */
 rill_status request_open(rill_engine *e, request *r);
 void request_close(request *r);
 /* Close the request if it is open, and free it; NULL is allowed. */
 void request_free(request *r);
 
-/* Messages in results of inputs that were cancelled, or whose deadline passed while they waited. */
+/* Messages of inputs that were cancelled, or whose deadline passed while they waited. */
 #define MESSAGE_CANCELLED "cancelled"
 #define MESSAGE_DEADLINE "the deadline passed before the input was decoded"

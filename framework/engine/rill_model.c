@@ -1,8 +1,8 @@
-/* Opens models, starts their runners, and answers questions about a model's actions. A domain is the code of a kind of model, as a table of
- * functions. A runner is one engine's use of the model, with its own states and buffers.
+/* Opens models, starts their runners, and looks up a model's actions. A runner is one engine's use of the model, with its own states and
+ * buffers.
  *
- * Threads: an open model is const if its domain has runners, so any thread may query it. Otherwise the model serves one engine at a time.
- * Failures are recorded in the caller's context. */
+ * Threads: an open model whose domain has runners is const, so any thread may query it. Without runners the model serves one engine at a
+ * time. Failures are recorded in the caller's context. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,10 +1,7 @@
-/* Selects the items that a timestep expands: the scheduler, a plugin, orders them, and the budget limits the number of live hypotheses.
+/* Selects the items that a timestep expands: the scheduler (a plugin) orders them, and the budget limits the number of live hypotheses.
  *
- * Under a budget items are taken whole or not at all; an item wider than the budget is taken alone. If a scheduler lists no item, items are
- * taken in order of admission. So every timestep advances an item, and every run ends.
- *
- * With overdue_first (scheduler.h) an item passed over RUNNING_MAX_SKIPS times, or not expanded for RUNNING_MAX_ROUNDS rounds, goes
- * first. */
+ * An item is taken whole or not at all; an item wider than the budget is taken alone. If a scheduler lists no item, the oldest are
+ * taken, so every run ends. With overdue_first (scheduler.h), items passed over too often go first. */
 #include <string.h>
 
 #include "engine_internal.h"
@@ -89,7 +86,7 @@ static void consider_item(selection *p, int32_t index)
     int32_t slot = f->slot[index], width = f->width[index];
     if ((f->marks[index] & RUNNING_TAKEN) || all->busy[slot]) return;
     if (width > p->budget_left && p->t->n > 0) {
-        /* Do not count skips of an overdue item: it may be considered twice, but skipped_index must have room for each item only once. */
+        /* Do not count skips of overdue items: they may be considered twice, and skipped_index has room for each item once. */
         if (all->passed_over[slot] < RUNNING_MAX_SKIPS) f->skipped_index[p->n_skipped++] = index;
         return;
     }
@@ -110,7 +107,7 @@ static void consider_overdue_items(selection *p)
     }
 }
 
-/* One round expands as many hypotheses as are live in all items in flight. This check runs once per round. */
+/* Make items not expanded for RUNNING_MAX_ROUNDS rounds overdue. In one round as many hypotheses are expanded as are live in flight. */
 static void mark_neglected(rill_engine *e)
 {
     running_items *f = &e->running;
@@ -162,7 +159,8 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Listing an item twice is an error. With p->any_busy the listed numbers are indexes of idle items, else of items in flight. */
+/* Take one item of the scheduler's list; an item listed twice is an error. With p->any_busy the numbers are indexes of idle items, else
+ * of items in flight. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -208,7 +206,8 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* Select the oldest items that fit in the free states and the budget. The oldest item in flight is among them, unless it has failed. */
+/* Select the oldest items that fit in the free states and the budget. The oldest item in flight is always selected, unless it has
+ * failed. */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -225,7 +224,7 @@ static rill_status select_oldest(selection *p, int64_t budget)
     return RILL_OK;
 }
 
-/* If too few nodes (state ids) are free, select the oldest items instead, or none while the other timestep is in progress. */
+/* If too few nodes (state ids) are free, select the oldest items instead; during another timestep select none. */
 static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;

@@ -11,7 +11,7 @@
  * The orders of Yang et al. are kept exactly. Under the other schedulers overdue items go first (overdue_first, scheduler.h). All
  * schedulers but `batch` refill when at most the fraction `refill` of max_items is in flight.
  *
- * Orders are made by counting sort, because a comparison sort would take a noticeable part of a timestep. */
+ * Items are ordered by counting sort; a comparison sort would take a noticeable part of a timestep. */
 #include <string.h>
 
 #include "internal.h"
@@ -77,7 +77,7 @@ static rill_status sorter_reserve(sorter *s, int32_t n)
     return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a scheduler's order");
 }
 
-/* Sort items [from, end) by descending key with a stable counting sort, into order[from, end). s->count is zero before and after. */
+/* Sort items [from, end) by descending key into order[from, end), with a stable counting sort. s->count is zero before and after. */
 static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
                                    int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
                                    int32_t *order)
@@ -103,9 +103,8 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Returns an item's expected remaining timesteps: two per token, minus those done. An item beyond this estimate is expected to continue for
- * 3/4 of its timesteps so far; otherwise it would be scheduled last and run alone. Both constants are tuned
- * (docs/measurements/engine.md). */
+/* Returns an item's expected remaining timesteps: two per token, minus those done. Beyond this estimate it is 3/4 of the timesteps so
+ * far; otherwise the item would be scheduled last and run alone. Both constants are tuned (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };

@@ -1,7 +1,6 @@
 /* Selects a row's best choices for domains whose score() lists all actions: rill_score_result_fill().
  *
- * A full row is a heap with the worst choice on top, sorted at the end. Ranking is a total order, so the order of arrival does not
- * matter. */
+ * A full row is a heap with the worst choice on top, sorted at the end. Ranking is a total order: the order of arrival does not matter. */
 #include "rill/domain.h"
 
 /* The row's best choices so far, stored in the row's part of the result arrays. */
@@ -64,7 +63,7 @@ static void sort_heap(const row_heap *a)
     }
 }
 
-/* Write the log-probabilities of the row's picks, which are the actions that the request names, to the result. */
+/* Write the log-probabilities of the row's picks (the actions requested by id) to the result. */
 static void fill_picks(const rill_score_request *req, int32_t row, int32_t n, const int32_t *action, const float *logp,
                        rill_score_result *out)
 {

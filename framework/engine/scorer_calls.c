@@ -1,13 +1,8 @@
 /* Calls a run's scorers: begin() when an input is encoded, score() for the rows of a timestep, found() for an item's outputs, done() when
  * the input leaves.
  *
- * score() is called once per sequence of adjacent rows whose items share an instance. With the setting `check` each item's rows are scored
- * alone too, and must get the same modifiers.
- *
- * found() may request that an input is decoded again; the item then restarts from its encoded input. The new search depends only on the
- * input and the scorers' data for it, so the schedule does not change the result.
- *
- * Sections: scorers' states · the calls for rows · checking · inputs and outputs. */
+ * score() is called once for adjacent rows whose items share an instance. With the setting `check` each item's rows are also scored
+ * alone, and must get the same modifiers. If found() requests a second search, the item restarts from its encoded input. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,8 +42,8 @@ static char *node_state(const scorer_states *s, const chain *c, const chain_link
     return s->node_states + (size_t)node * c->state_bytes + link->state_offset;
 }
 
-/* Copy a scorer's states of the parents of rows [first, first + n) to row_states; a row without parent gets zeros. Returns
- * row_states, or NULL if the scorer has no state. */
+/* Copy the scorer states of the parents of rows [first, first + n) to row_states; zeros for a row without parent. Returns row_states, or
+ * NULL if the scorer has no state. */
 static void *gather_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                            int32_t first, int32_t n)
 {
@@ -73,7 +68,7 @@ static void keep_states(scorer_states *s, const chain *c, const chain_link *link
         memcpy(node_state(s, c, link, rows->node[first + i]), s->row_states + (size_t)i * bytes, bytes);
 }
 
-/* For the setting `check`. Returns 1 if the second call's states equal the stored states, else 0. */
+/* For the setting `check`: returns 1 if the second call wrote the same states as the first, else 0. */
 static int same_states(const scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                        int32_t first, int32_t n)
 {
@@ -148,7 +143,7 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     const rill_scorer *table = link->scorer;
     const chain_instance *instance = row_instance(e, t, i, first);
     const int checking = b == &e->check_modifiers;
-    /* for the setting `check` a fresh instance is called, unless the scorer keeps data about inputs */
+    /* the setting `check` calls a new instance, unless the scorer keeps data about inputs */
     const int is_fresh = checking && table->begin == NULL;
     rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
     void *self = instance->self;
@@ -167,8 +162,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* If a request set the failed scorer's arguments, fail only the items that also fail alone. Returns RILL_AGAIN if items failed: all scorers
- * must then be called again. */
+/* A scorer has failed. If a request set its arguments, fail only the items that also fail alone. Returns RILL_AGAIN if items failed: all
+ * scorers must be called again. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -215,8 +210,8 @@ static const char *banks_conflict(const item *it)
     return NULL;
 }
 
-/* Fail the items whose rows have different numbers of constraint banks, or whose settings do not allow them. Returns RILL_AGAIN if items
- * have failed. */
+/* Fail items whose rows differ in the number of constraint banks, or whose settings do not allow banks. Returns RILL_AGAIN if items have
+ * failed. */
 static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
 {
     rill_status outcome = RILL_OK;
@@ -327,7 +322,7 @@ static int is_within_max_bonus(const chain *c, const item *it, const row_rules *
     const double total = engine_max_bonus(c, it, &total_end);
     const double slack = 1e-5, reward = (double)r->reward, end = (double)r->end_reward,
                  action = total + slack * (1 + fabs(total)), last = total_end + slack * (1 + fabs(total_end));
-    /* Whether each action may have a modifier of its own. Else some action certainly gets only the row's reward. */
+    /* Returns 1 if each action may have its own modifier; otherwise some action gets only the row's reward. */
     const int names_all = info->has_end_action + r->additions.n + r->bans.n >= info->actions || r->allowed.n > 0;
     if (reward > action && !names_all) return 0;
     if (info->has_end_action && end > last) return 0;

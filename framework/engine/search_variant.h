@@ -1,5 +1,4 @@
-/* Declares search variants: methods that change plain beam search for some inputs, such as sampling or cube pruning. Each is a table of
- * hooks, in a file of framework/search.
+/* Declares search variants: methods that change plain beam search for some inputs, such as sampling or cube pruning.
  *
  * The search loop calls a hook only if the timestep or the item has a variant, so plain beam search costs one test per hook. A new variant
  * is a file with its table, an entry in search/variants.c and in meson.build, and its settings. item.h and timestep.h hold a pointer for
@@ -15,7 +14,7 @@ enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {
     const char *name;
-    /* Returns 1 if an item with these settings has the variant, else 0. NULL: has_modifiers decides instead. */
+    /* Returns 1 if these settings select the variant for an item, else 0. NULL: has_modifiers decides. */
     int (*has_settings)(const rill_settings *s);
     /* Returns 1 if the scorers' modifiers of the timestep's rows require the variant in this phase, else 0. */
     int (*has_modifiers)(const modifier_table *rules);
@@ -23,18 +22,18 @@ typedef struct search_variant {
     /* Fail if the settings select the variant and it cannot be combined with the other settings, the scorers or the domain. */
     rill_status (*check)(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info);
 
-    /* The hooks below are called once per phase, in this order. In a second scoring pass, t->rows are the rows that add_round() added. */
+    /* Called once per phase, in this order. In a second scoring pass, t->rows are the rows that add_round() added. */
 
-    /* t->rows has one row per live hypothesis, still without nodes (state ids): keep some of the rows, and set t->row_of and
+    /* t->rows has one row per live hypothesis, still without nodes (state ids). Keep some of the rows, and set t->row_of and
      * t->spare_nodes. */
     rill_status (*make_rows)(rill_engine *e, timestep *t);
     /* Called in each scoring pass, before the rows get their nodes (state ids) and states. */
     rill_status (*before_step)(rill_engine *e, timestep *t);
-    /* Called when the rows have their choices. Returns RILL_AGAIN if the variant has begun a second scoring pass, with engine_add_row() and
-     * engine_step_rows(). */
+    /* Called when the rows have their choices. May begin a second scoring pass, with engine_add_row() and engine_step_rows(), and then
+     * returns RILL_AGAIN. */
     rill_status (*add_round)(rill_engine *e, timestep *t);
-    /* Called when the scorers' modifiers of the second scoring pass's rows are collected, to add restrictions by the variant that began
-     * this pass. */
+    /* Called when the scorers' modifiers of the second scoring pass are collected: the variant that began the pass adds its
+     * restrictions. */
     rill_status (*restrict_rows)(timestep *t);
     /* Called after all scoring passes; t->rows are the last pass's rows. `last`: 1: the timestep's last phase. */
     rill_status (*before_merge)(rill_engine *e, timestep *t, int last);
@@ -46,30 +45,31 @@ typedef struct search_variant {
 
     /* Returns how many choices to request for each row; 0: as many as the beam may have children. */
     int32_t (*n_choices)(const rill_engine *e, const item *it);
-    /* Before merging: enlarge *n_children, the maximum number of the item's children, and *need, the hooks' scratch memory. `stride`:
+    /* Before merging: enlarge *n_children, the maximum number of the item's children, and *need, the hooks' scratch memory. stride:
      * maximum number of choices per row. */
     void (*reserve)(const item *it, int32_t stride, int64_t *n_children, children_size *need);
-    /* Read the item's choices, before merging in the last phase. rows: [width] row of each beam entry; NULL: the live entries have the rows
-     * from `row` on. */
+    /* Read the item's choices, before merging in the last phase. rows: [width] row of each beam entry; NULL: consecutive rows from `row`
+     * on. */
     void (*read_choices)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
-    /* Choose the item's children: write them to t->heads in rank order and return their number, or VARIANT_BY_SCORE. The item's rows are
-     * adjacent, from `row` on. */
+    /* Choose the item's children: write them to t->heads in rank order and return their number, or VARIANT_BY_SCORE. The item has
+     * adjacent rows from `row` on. */
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
-    /* Called when an item stops, or its deadline passes without an output; not if the item has an owner, is cancelled, preempted or fails.
-     * needs_output: 1: no candidate has ended, so live candidates would become outputs. Returns 1 if the variant has added an output
+    /* Called when an item stops, or its deadline passes without an output; not for an item that has an owner, fails, or is cancelled or
+     * preempted.
+     * needs_output: 1 if no candidate has ended, so that live ones would become outputs. Returns 1 if the variant has added an output
      * instead, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
     /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);
-    /* In place of merging, heuristics and commit of an item that the variant owns (item.owner): make its next beam. Set items.done if it
-     * stops. */
+    /* Make the next beam of an item that the variant owns (item.owner), instead of merge, heuristics and commit. Set items.done if the
+     * item stops. */
     rill_status (*advance)(rill_engine *e, const timestep *t, int32_t slot, int last);
     /* Called when the item's outputs are final and sorted. Returns RILL_AGAIN if the item continues, owned by the variant. */
     rill_status (*after_stop)(rill_engine *e, int32_t slot);
-    /* Called when states do not fit although only this item is in flight. Returns 1 if the variant ends the search with the outputs so far,
+    /* Called when the states of the only item in flight do not fit. Returns 1 if the variant ends the search with the outputs so far,
      * else 0. */
     int (*out_of_memory)(rill_engine *e, item *it);
-    /* Forget the item's search. Its hypotheses are freed with the item's arena (hyp_pool.h). Returns 1 if some may have states, else 0. */
+    /* Forget the item's search; the item's arena frees its hypotheses (hyp_pool.h). Returns 1 if some of them may have states, else 0. */
     int (*clear)(item *it);
     /* Free the memory that the variant keeps for the item. */
     void (*free_item)(rill_context *ctx, item *it);
@@ -91,7 +91,7 @@ static inline const search_variant *variant_take(uint32_t *set)
     for (uint32_t left_ = (set); left_ != 0;) \
         for (const search_variant *v = variant_take(&left_); v != NULL && v->hook != NULL; v = NULL)
 
-/* Returns the set of variants that these settings select, or that these modifiers require. NULL: none. */
+/* Returns the variants that the settings select or the modifiers require, as a bit set; rules NULL: no modifiers. */
 static inline uint32_t variants_of(const rill_settings *s, const modifier_table *rules)
 {
     uint32_t set = 0;

@@ -1,6 +1,4 @@
-/* Decides when a hypothesis may end or become an output, and when a search stops; declared in engine_internal.h.
- *
- * Sections: lengths · outputs · limits of a timestep · stopping. */
+/* Decides when a hypothesis may end or become an output, and when a search stops; declared in engine_internal.h. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -56,7 +54,7 @@ double rill_settings_final_score(const rill_settings *s, double score, int32_t l
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* `end`: 1: the output has an end action, or at-limit "end-free" counts one; 0: it has none. The hypothesis is not set. */
+/* Make an output without its hypothesis. end: 1 if it has an end action, or at-limit "end-free" counts one; else 0. */
 static item_output make_output(const rill_settings *s, double score, int32_t length, int truncated, int end)
 {
     return (item_output){.path_score = score,
@@ -87,7 +85,7 @@ item_output stop_candidate_output(const item *it, const candidates *c, int32_t j
     return stop_child_output(it, c->path_score[j], (rill_terminal)c->terminal[j]);
 }
 
-/* With keep "best", the outputs are a heap with the worst on top. Returns 1 if an output had to leave, which is written to *out, else 0. */
+/* With keep "best" the outputs are a heap, worst on top. Returns 1 if an output had to leave, and writes it to *out; else 0. */
 static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;
@@ -172,7 +170,7 @@ int32_t stop_beam_width(const item *it, int32_t width)
 
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the best live candidate's final score if it ended now, or at the length limit under "bound-max" with a length penalty > 0. */
+/* Returns the best live candidate's final score if it ended now; under "bound-max" with a length penalty > 0, at the length limit. */
 static double best_future_score(const item *it, double best_live)
 {
     const rill_settings *s = it->settings;

@@ -1,5 +1,5 @@
-/* Declares a timestep of the batched beam search, which extends each live hypothesis of the selected items by one action. A domain may
- * split it into phases, each with its own step() and score().
+/* Declares a timestep of the batched beam search: it extends each live hypothesis of the selected items by one action. A domain may split
+ * it into phases, each with its own step() and score().
  *
  * Scratch memory is reused, and grows in groups of arrays of one length. If the domain scores asynchronously there are two timesteps
  * (beam_search.c), and arrays of a call in progress do not move. */
@@ -9,10 +9,8 @@
 #include "rill/stats.h"
 #include "topk.h"
 
-/* The candidates of a phase: the best children of each selected item, before heuristics drop some.
- *
- * Item i of the selection has entries [offset[i], offset[i+1]), best first. They are columns because heuristics, in C or in Lua, read whole
- * columns. The timestep owns them. */
+/* The candidates of a phase: the best children of each selected item, before heuristics drop some. Item i of the selection has entries
+ * [offset[i], offset[i+1]), best first. They are columns, for heuristics in C or Lua. */
 typedef struct candidates {
     int32_t n; /* number of selected items */
     /* columns with one element per item: [n], except offset [n+1]: item i has the candidates [offset[i], offset[i + 1]) */
@@ -32,7 +30,7 @@ typedef struct candidates {
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
     int32_t *group; /* beam group of diverse beam search, or constraint bank; else 0 */
-    /* hypothesis node of a candidate that had ended earlier and was already in the beam; -1: the candidate is a new child */
+    /* hypothesis node of a candidate that ended in an earlier timestep; -1: the candidate is a new child */
     int32_t *hyp;
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
@@ -42,7 +40,7 @@ typedef struct candidates {
 typedef struct row_table {
     /* the columns that are passed to the domain (rill_rows) */
     int32_t *node, *parent, *state_parent, *action, *slot, *depth;
-    /* of the row's hypothesis: its index in the hypothesis pool, its rank in the beam, and its item, as an index in timestep.selected */
+    /* the row's hypothesis (index in the hypothesis pool), its rank in the beam, and its item (index in timestep.selected) */
     int32_t *hyp, *rank, *item;
     int64_t *item_id;
     double *path_score;
@@ -89,11 +87,10 @@ typedef struct merge_key {
     int32_t rank;
 } merge_key;
 
-/* Compare children for qsort(): higher path score first; then lower rank of the parent, lower index among the parent's choices, lower
- * bank. */
+/* Compare children for qsort(): higher path score, then lower rank of the parent, lower index among its choices, lower bank. */
 int merge_head_compare(const void *left, const void *right);
 
-/* The references that a beam entry's children in the new beam add to its hypothesis and state (hyp_pool.h), added up by commit.c. */
+/* The references that a beam entry's children in the new beam add to its hypothesis and state (hyp_pool.h). */
 typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;
@@ -145,18 +142,18 @@ typedef struct timestep {
     int32_t n;         /* number of selected items */
     int32_t *selected; /* [n] slots of the selected items */
     size_t selected_capacity;
-    /* bit masks of search variants (search_variant.h). variants: selected by the settings of the selected items. modifier_variants:
-     * required in this phase by scorers' modifiers */
+    /* bit masks of search variants (search_variant.h). variants: selected by the items' settings. modifier_variants: required in this
+     * phase by scorers' modifiers */
     uint32_t variants, modifier_variants;
     int32_t n_owned; /* number of selected items whose beams a variant such as exact search makes (item.owner) */
 
     /* The members below say how far the timestep has come. */
-    /* index of this timestep in rill_engine.timesteps, 0 or 1; tells the domain which of two timesteps in progress a call belongs to */
+    /* index of this timestep in rill_engine.timesteps, 0 or 1; in calls of the domain, the micro-batch */
     int32_t group;
     timestep_state state;
     int32_t phase; /* the current phase, from 0; most domains have one phase */
-    /* rows [0, next_row) have their states or, in TIMESTEP_EXPANDED, their choices, unless their item has left. The next part_size rows are
-     * being scored */
+    /* rows [0, next_row) have their states, or in TIMESTEP_EXPANDED their choices, unless their item has left. The next part_size rows
+     * are being scored */
     int32_t next_row, part_size;
     /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
     int64_t reserved_nodes;
@@ -164,7 +161,7 @@ typedef struct timestep {
     int64_t n_expanded; /* number of live hypotheses that the timestep expands */
 
     row_table rows;
-    /* A search variant may add a second scoring pass with further rows; merging reads both. `round`: index of the current or last pass. */
+    /* A search variant may add a second scoring pass with further rows; merging reads both. round: index of the current or last pass. */
     score_round rounds[2];
     int32_t round;
     /* rows of the second scoring pass appear in row_of as second_row + their index; INT32_MAX: there is no second pass */

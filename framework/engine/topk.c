@@ -2,22 +2,20 @@
  *
  * Why the choices requested from the domain suffice:
  *
- *   - bans remove at most as many of a row's best choices as there are bans
- *   - bonuses and factors move only the actions they name; negative bonuses and factors above one move these only down
+ *   - n bans remove at most n of a row's best choices
+ *   - bonuses and factors move only the actions they name; negative bonuses and factors above one move these down
  *   - actions assigned to constraint banks are kept beyond the best M, so they displace none of these
  *   - an end rule or a reward moves only the end action relative to the others
  *
- * So the model's best M + bans + lowered actions + kept actions + 1 include every choice except actions that may rise from below. These are
- * the actions with a bonus, and the end action. They are requested by name, as picks, and so is a short list of allowed actions. A long
- * list of allowed actions or bans becomes a set of legal actions, to which the domain restricts the row. Adjacent rows with equal sets
- * share a set. If only the domain knows which actions are terminal, all actions are requested.
+ * So the model's best M + bans + lowered actions + kept actions + 1 include every choice, except actions that may rise: those with a bonus,
+ * and the end action. These are requested by id, as picks. So are the actions of a short allowed list. A long list of allowed actions or
+ * bans becomes a set of legal actions, to which the domain restricts the row. Adjacent rows with equal sets share a set. If only the domain
+ * knows which actions are terminal, all actions are requested.
  *
  * A row's result does not depend on other rows of the call. One limit, unless all actions are requested: a reward so large that rounding
  * makes scores equal can hide an action with a smaller id.
  *
- * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward.
- *
- * Sections: a row's rules · requests · sets · memory · checking · choosing · the call. */
+ * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward. */
 #include "topk.h"
 
 #include <float.h>
@@ -74,7 +72,7 @@ static int may_score_end(const row_rules *r)
     return (r->end_rule & (RILL_END_FORBIDDEN | RILL_END_NOT_YET)) == 0;
 }
 
-/* Returns the actions among which the row's picks are, the actions whose log-probability is requested by name. */
+/* Returns the actions that the row's picks come from: actions whose log-probability is requested by id. */
 static span named_actions(const row_rules *r)
 {
     return has_only_picks(r) ? r->allowed : r->additions;
@@ -113,7 +111,7 @@ static void write_set(const topk *s, const row_rules *r, uint64_t *set)
     for (int32_t i = 0; i < r->bans.n; i++) set_bit(set, r->bans.action[i], 0);
 }
 
-/* Write the row's set after the last one of `sets`, unless it equals that one, as sets of adjacent rows often do. */
+/* Append the row's set to `sets`, unless it equals the last one: adjacent rows often have equal sets. */
 static void make_set(topk *s, const row_rules *r, int32_t row)
 {
     const size_t words = s->request.legal_words;
@@ -321,7 +319,7 @@ static void keep_ended(topk *s, int32_t row, topk_choice c)
     *best = c;
 }
 
-/* Add the modifiers of an action to its log-probability, and insert the action into the row's best choices if the rules allow it. */
+/* Add an action's modifiers to its log-probability, and insert the action into the row's best choices if the rules allow it. */
 static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
                             rill_terminal terminal)
 {
@@ -350,15 +348,15 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
-/* `r`: the row's index in its part. Choices beyond those requested for the row are ignored, so that the result does not depend on other
- * rows. */
+/* Returns the number of the row's choices to read. Choices beyond those requested for this row are ignored: the result must not depend
+ * on other rows. r: the row's index in its part. */
 static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
 {
     const int32_t n = s->raw.count[r];
     return !s->all_actions && s->request.row_max_choices[row] < n ? s->request.row_max_choices[row] : n;
 }
 
-/* only_kept: 1: consider only actions kept for constraint banks; 0: only the others. `r`: the row's index in its part of the call. */
+/* Insert choices that are kept for constraint banks (only_kept = 1), or all others (0). r: the row's index in its part of the call. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -380,7 +378,7 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
     }
 }
 
-/* Returns 1 if the rules change no score, and remove choices only by the end rule and by the limit M; else 0. */
+/* Returns 1 if the rules change no score: they remove choices by the end rule and the limit M only. Else 0. */
 static int only_filters(const row_rules *r)
 {
     return r->bans.n + r->allowed.n + r->additions.n + r->kept.n == 0 && r->reward == 0 &&
@@ -410,7 +408,8 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 #define REST_SLACK 2e-5
 
 /* Returns an upper bound on the log-probability of choices that the domain did not return: -infinity if it returned all, infinity if logp
- * has no log-probabilities. n, wanted: choices returned, requested; logp: [n] descending. */
+ * has no log-probabilities.
+ * n, wanted: choices returned, requested; logp: [n] descending. */
 static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
 {
     double sum = 0;
@@ -504,8 +503,8 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Take the result of rows [from, from + n) without modifiers, already in s->choices. Without check_all, merging checks the choices it
- * reads. */
+/* Take the result of rows [from, from + n) without modifiers, already in s->choices. Without check_all, merging checks each choice that
+ * it reads. */
 static const char *take_unmodified(topk *s, int32_t from, int32_t n)
 {
     int32_t *count = s->choices.count;

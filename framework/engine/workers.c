@@ -4,10 +4,8 @@
  *        reader -> input queue -> engines -> reorder buffer -> writer
  *        caller's thread          workers    caller's thread
  *
- * A worker has a context, a model, an engine and a thread. Threads share only the queue and the members of rill_workers that its lock
- * protects. The caller's thread creates and destroys everything while no worker's thread runs.
- *
- * Sections: opening · engines · workers' threads · reading · writing · a run · running · counters. */
+ * A worker has a context, a model, an engine and a thread. Threads share only the queue, and the members of rill_workers that the queue's
+ * lock protects. The caller's thread creates and destroys everything while no worker runs. */
 #include "rill/workers.h"
 
 #include <signal.h>
@@ -78,7 +76,7 @@ static rill_status init_worker(rill_workers *all, int32_t index, const rill_work
     return status < 0 ? copy_error(all, w, status) : RILL_OK;
 }
 
-/* Open the worker's model. A model that several workers share is opened in the caller's context, which outlives theirs. */
+/* Open the worker's model. A shared model is opened in the caller's context, which outlives the workers'. */
 static rill_status open_model(rill_workers *all, worker *w, const char *domain, devices *list)
 {
     const int32_t entry = w->index % list->n;
@@ -467,7 +465,7 @@ static int can_continue(const run *r)
     return !r->reader_paused && !q->closed && reorder_space(&q->results) > 0 && 2 * (int64_t)n_free >= q->max_entries;
 }
 
-/* Wait for the workers, for at most READ_RETRY_NS if the reader had no input. Returns 1 if a worker has failed, else 0. */
+/* Wait for the workers, at most READ_RETRY_NS if the reader had no input. Returns 1 if a worker has failed, else 0. */
 static int await_workers(const run *r)
 {
     input_queue *q = r->queue;

@@ -7,9 +7,7 @@
  *     index    per input: int64 id, uint64 offset of its record
  *     footer   uint64 offset of the index, inputs · "rill-end"
  *
- * The index is searched on disk, so a reader's memory does not grow with the file.
- *
- * Sections: kinds · writing · opening · reading. */
+ * The index is searched on disk, so a reader's memory does not grow with the file. */
 #include <stdio.h>
 
 #include "ngrams.h"

@@ -2,15 +2,15 @@
  *
  *   require:TEXT[ ||| TEXT]   outputs contain each of the phrases, in any order
  *
- * A hypothesis's constraint bank is the number of phrase actions that it has, partial matches included. constraint_banks.c divides the beam
- * among banks. An action that advances a phrase is a candidate at any rank, and a hypothesis may end once it contains all phrases. An
+ * A hypothesis's constraint bank is the number of phrase actions that it contains, partial matches included. constraint_banks.c divides the
+ * beam among banks. An action that advances a phrase is a candidate at any rank. A hypothesis may end once it contains all phrases. An
  * automaton per phrase (Knuth, Morris and Pratt 1977) allows overlaps. */
 #include "internal.h"
 #include "text_constraints.h"
 
 enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };
 
-/* Per phrase, the number of its first actions that the hypothesis ends with. It stays at the phrase's length once all were matched. */
+/* Number of actions of each phrase that the hypothesis has just matched; the phrase's length from its first full match on. */
 typedef struct phrase_progress {
     uint8_t n_matched[MAX_PHRASES];
 } phrase_progress;

@@ -3,14 +3,12 @@
  *
  * An input's evidence is a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1
  * to 4, that it completes. Every action, the end action included, also gains theta_0. The paper multiplies log-probabilities by lambda.
- * Here the thetas are divided by lambda, which keeps scores in the model's unit and their order.
+ * Here the thetas are divided by lambda instead: the order is the same, and scores stay log-probabilities.
  *
  * For each m the extensions of a row's last m - 1 actions are one range of the table (ngrams.h). The four ranges are merged, so the work is
  * proportional to the n-grams found.
  *
- * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second.
- *
- * Sections: evidence of inputs · arguments · scoring · the table. */
+ * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,7 +244,7 @@ static rill_status create(const rill_scorer *table, rill_context *ctx, const cha
 
 /* --- scoring ---------------------------------------------------------------------------------------------------------- */
 
-/* Write the row's last actions of the current phase, at most 3, right-aligned to out[0, 3), oldest first. Returns their number. */
+/* Write the row's last actions of the current phase to out[0, 3), oldest first, right-aligned. Returns their number, at most 3. */
 static int32_t get_last_actions(const rill_scorer_rows *rows, int32_t row, int32_t phases, int32_t *out)
 {
     int32_t n = 0, back = phases;
@@ -295,7 +293,7 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
     return RILL_OK;
 }
 
-/* Returns theta_0 plus all positive thetas, since a posterior is at most 1. 1e-5 covers rounding. */
+/* Returns an upper bound on the bonus: theta_0 plus all positive thetas, because posteriors are at most 1. 1e-5 covers rounding. */
 static double max_bonus(const void *self, double *end)
 {
     const lmbr *l = self;

@@ -1,11 +1,9 @@
 /* Tables of n-grams (ngrams.h), and the exact posteriors of the n-grams of n-best lists and lattices.
  *
  * Lattices: a backward pass converts edge scores to conditional probabilities, whose product is a path's probability. A forward pass then
- * runs for each n-gram of m actions. The mass of a node and of j < m is the probability of the paths to the node that end with the n-gram's
- * first j actions and do not contain the whole n-gram. The mass of paths that complete the n-gram becomes its posterior. Edges lead to
- * higher nodes, so nodes are processed in numeric order. Edges of another phase than the n-gram's keep j.
- *
- * Sections: creation · occurrences · lattices · masses in a lattice · layout · posteriors · checking · lookup. */
+ * runs for each n-gram. It counts, per node, the probability of the paths that have matched the n-gram's first j actions and do not contain
+ * the whole n-gram. The probability of the paths that complete the n-gram is its posterior. Edges lead to higher nodes, so nodes are
+ * processed in numeric order. Edges of another phase than the n-gram's keep j. */
 #include "ngrams.h"
 
 #include <math.h>

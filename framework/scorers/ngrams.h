@@ -38,7 +38,7 @@ struct rill_ngrams {
     uint32_t *word; /* [n_words] the table, as the comment at the top describes it */
     size_t n_words, words_capacity;
     ngram_level level[NGRAM_PHASES][RILL_NGRAM_MAX];
-    /* The data from which the table is computed: scores of n-best entries, or lattice edges; then the occurrences of n-grams in them. */
+    /* The input of the computation: scores of n-best entries, or lattice edges; then the occurrences of n-grams in them. */
     double *score; /* [n_entries] score of each output of the n-best list */
     size_t n_entries, scores_capacity;
     ngram_edge *edge; /* [n_edges] edges of the lattice */
@@ -55,7 +55,7 @@ typedef struct ngram_range {
 /* Return the range of n-grams of m + 1 actions that begin with context[0, m), oldest action first; m < 4. */
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m);
 
-/* Validate the words, which may come from a file, and point `level` into them. Returns 0 if they are not a valid table of g->kind. */
+/* Validate the words, which may come from a file, and point `level` into them. Returns 0 if they are no valid table of g->kind. */
 int ngrams_set_levels(rill_ngrams *g);
 /* Reserve n_words words; the table owns them. */
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words);

@@ -4,9 +4,7 @@
  *   prefix:TEXT             outputs begin with the text
  *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: an action that would complete one is banned
  *   allow:TEXT[ ||| TEXT]   outputs consist of the actions of these texts, and of the end action
- * Without arguments a scorer does nothing until an input sets them. The texts follow a forced first action (rill_domain.first_action).
- *
- * Sections: reading phrases · instances · rows · prefix, ban and allow · constraint lines. */
+ * Without arguments a scorer does nothing until an input sets them. The texts follow a forced first action (rill_domain.first_action). */
 #include "text_constraints.h"
 
 #include <stdarg.h>
@@ -127,7 +125,7 @@ rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *r
     return RILL_OK;
 }
 
-/* Tokenize the arguments at the first call; on failure refuse the inputs of all rows. *active: 1 if there are phrases, else 0. */
+/* Tokenize the arguments at the first call; if that fails, refuse the inputs of all rows. *active: 1 if there are phrases, else 0. */
 static rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active)
 {
     if (!c->is_read) RILL__TRY(constraint_read(c, rows->model, c->arguments));
@@ -274,7 +272,7 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
         if (c->arguments[i] != NULL)
             RILL__TRY(rill_text_append(&c->scorer[i].text, PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
         RILL__TRY(rill_text_append(&c->scorer[i].text, part + skip, length - skip));
-        /* marks the scorer as named; the pointer is set after the line's last part, since the text may move while it grows */
+        /* mark the scorer as named; the pointer is set after the line's last part, since the growing text may move */
         c->arguments[i] = "";
         return RILL_OK;
     }

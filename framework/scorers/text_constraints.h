@@ -1,5 +1,5 @@
 /* Constraints given as texts: types and functions of the scorers prefix, ban and allow (text_constraints.c), require
- * (lexical_constraints.c) and given (forced_decode.c), and tries (trie_file.c).
+ * (lexical_constraints.c), given (forced_decode.c) and trie (trie_file.c).
  *
  * A text has phrases separated by " ||| ". A scorer first sees the model at its first call, and tokenizes its phrases then. If that fails,
  * the run goes on: inputs that use the constraint are refused. If the domain can neither tokenize nor name actions, phrases are action ids
@@ -40,7 +40,7 @@ rill_status constraint_read_ids(constraint *c, const rill_model *model, const ch
 /* Record that inputs with this constraint are refused, and why. */
 rill_status constraint_refuse(constraint *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Refuse the inputs of all rows if a refusal is recorded in the constraint. *active: 1: no refusal is recorded; 0: one is. */
+/* Refuse the inputs of all rows if the constraint has a refusal recorded. *active: 0 then, else 1. */
 rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 
 /* Position in the output at which the phrases begin: 1 after a forced first action `first`; 0 without one, or if the phrases include it. */

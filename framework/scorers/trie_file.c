@@ -2,13 +2,11 @@
  *
  *   trie:FILE   outputs are sequences of the set in the file
  *
- * The writer sorts the sequences, so each node is a range of them: those that begin with its path. Ranges are split by next action, level
- * by level, in the file's order of nodes.
+ * The writer sorts the sequences. A node is the range of sequences that begin with its path; ranges are split by next action, level by
+ * level.
  *
  * The reader validates a file, so walking it needs no checks: children follow their parent within the file, and their actions ascend and
- * belong to the model. Files are little-endian.
- *
- * Sections: writing · reading · sharing · the scorer. */
+ * belong to the model. Files are little-endian. */
 #include <stdlib.h>
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 /* Implements at-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
  *
- * Without outputs, every ended hypothesis was dropped, so each is compared once, when its choice appears. The order is by final score, then
- * by timestep, rank of the parent and rank of the choice, earlier and lower first. */
+ * Without outputs every ended hypothesis was dropped, so each is compared once, when its choice appears. The order: higher final score,
+ * then earlier timestep, lower rank of the parent, lower rank of the choice. */
 #include "engine_internal.h"
 
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */
@@ -11,8 +11,7 @@ typedef struct ended_hypothesis {
     topk_choice choice;
 } ended_hypothesis;
 
-/* Replace *best by the hypothesis that `choice` makes of the beam entry at `rank`, if that hypothesis has ended with a higher final
- * score. */
+/* Replace *best by the hypothesis that `choice` makes of the beam entry at `rank`, if it has ended with a higher final score. */
 static void compare_ended(const item *it, int32_t rank, topk_choice choice, ended_hypothesis *best)
 {
     if (choice.terminal == RILL_LIVE) return;
@@ -21,8 +20,8 @@ static void compare_ended(const item *it, int32_t rank, topk_choice choice, ende
         *best = (ended_hypothesis){output, rank, choice};
 }
 
-/* Compare *best with the row's choices that end the hypothesis at `rank`. topk.h keeps two of them apart; naive cube pruning reads all. Of
- * equals the first compared stays. */
+/* Compare *best with the row's choices that end the hypothesis at `rank`. topk.h keeps two of them apart; naive cube pruning reads all.
+ * Of equals the first stays. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_hypothesis *best)
 {
     topk_choice c;

@@ -1,8 +1,8 @@
-/* Makes certificates: proofs that outputs are the model's best. A certified output of rank j is the input's j-th best output of all that
- * the model could produce, including those that the search pruned.
+/* Makes certificates: proofs that outputs are the model's best. A certified output of rank j is the input's j-th best of all outputs that
+ * the model could produce, pruned ones included.
  *
- * The search abandons hypotheses. Each has an upper bound U on the final score that it could have reached. The item's B is the maximum of
- * these U, and an output with a final score of at least B is certified. Abandoned are
+ * U is an upper bound on the final score that an abandoned hypothesis could have reached. B is the maximum of an item's U. An output with a
+ * final score of at least B is certified. The search abandons
  *
  *   - choices that the domain did not return, or that the row's limit cut. Their child scores at most its parent's score plus the smaller
  *     of the last returned log-probability and log(1 - the sum of the returned probabilities)
@@ -47,13 +47,13 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
 
 /* --- upper bounds ------------------------------------------------------------------------------------------------- */
 
-/* Upper bounds on the sum of all scorers' bonuses. `action`: of one action, negative if all are penalised; `end`: of the end action. */
+/* Upper bounds on the sum of all scorers' bonuses. action: of one action, negative if all are penalised; end: of the end action. */
 typedef struct bonus {
     double action, end;
 } bonus;
 
-/* Returns an upper bound on the final score at length `final`. `score` may include this timestep's bonus, and the length the end action:
- * fewer negative bonuses are counted. */
+/* Returns an upper bound on the final score at length `final`. `score` may include this timestep's bonus, and the length the end action;
+ * so fewer negative bonuses are counted. */
 static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
@@ -72,7 +72,7 @@ static double max_reachable(const item *it, const bonus *a, double score)
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
                  turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
     double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
-    /* Length 0 counts as 1, and negative bonuses may not apply to the first actions. So the formula does not hold for the first lengths. */
+    /* The formula does not hold for the first lengths: length 0 counts as 1, and negative bonuses may not apply to the first actions. */
     for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
         best = fmax(best, score_at_length(it, a, score, final));
     for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {

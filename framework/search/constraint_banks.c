@@ -1,9 +1,8 @@
-/* Divides an item's beam into constraint banks: a candidate's bank is the number of lexical constraints that it meets
- * (rill_modifiers_divide_banks()). So candidates that meet more constraints at lower scores are not crowded out.
+/* Divides an item's beam into constraint banks: dynamic beam allocation (Post and Vilar 2018).
  *
- * Source: dynamic beam allocation (Post and Vilar 2018). Each bank gets an equal part of the k entries, and the last bank also the
- * remainder. Entries that a bank cannot fill go to the bank before it, and from the first bank to the last. Ended hypotheses in the beam
- * belong to the last bank. */
+ * A candidate's bank is the number of lexical constraints that it meets (rill_modifiers_divide_banks()). Each bank gets an equal part of
+ * the k entries, the last also the remainder, so low scores do not crowd out candidates that meet more. Entries that a bank cannot fill
+ * go to the bank before it, and from the first bank to the last. */
 #include <stdlib.h>
 
 #include "engine_internal.h"
@@ -16,7 +15,7 @@ static int32_t child_bank(const row_rules *rules, int32_t action)
     return rules->default_bank;
 }
 
-/* Write all children of the item to t->heads, with their constraint banks. `row`: the item's first row. Returns the number of children. */
+/* Write all children of the item to t->heads, with their constraint banks; returns their number. row: the item's first row. */
 static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t row)
 {
     int32_t n = 0;

@@ -1,10 +1,10 @@
 /* Computes upper bounds on the cost of searching one input from its settings: rill_settings_cost() of rill/engine.h. Sums are doubles,
- * since products of settings may exceed 64-bit integers. */
+ * because products of settings may exceed 64-bit integers. */
 #include <math.h>
 
 #include "engine_internal.h"
 
-/* Bytes of a choice in topk.h's choice_table, of a choice in the domain's result, and of the text of one action, estimated. */
+/* Estimated bytes of a choice in topk.h's choice_table, of a choice in the domain's result, and of the text of one action. */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };
 
 /* Return the maximum number of timesteps for an input of this size. */
@@ -33,7 +33,7 @@ void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *i
     if (rill__settings_copy(NULL, &own, resolved) < 0) return;
     const double k = s->k, steps = max_steps(s, info, size), choices = max_row_choices(s, info);
     const double phases = info->phases > 0 ? info->phases : 1, rows = k * steps * phases;
-    /* Memory of a timestep: the choices of the live hypotheses, the candidates of each beam group, and the candidates that are kept. */
+    /* Memory of a timestep: choices of the live hypotheses, candidates of each beam group, candidates that are kept. */
     const double n_chosen = s->groups > 1 ? k + choices + 7 * k : k;
     const double n_kept = 2 * k < k * choices ? 2 * k : k * choices;
     double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + n_chosen * (double)sizeof(merge_head) +

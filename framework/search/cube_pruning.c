@@ -1,6 +1,5 @@
 /* Implements cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live
- * hypotheses of a beam form a class. Only its best hypothesis, the representative, is expanded, and its row of choices serves the whole
- * class.
+ * hypotheses of a beam form a class. Only the best one, the representative, is expanded; its choices serve the whole class.
  *
  *   accelerated   a child gets the log-probability of the representative's child, and continues the representative's state: its parent and
  *                 its state_parent (rill_rows) then differ
@@ -10,9 +9,7 @@
  * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action or the result of a
  * user's function. With equal classes (rill_domain.classify) the same actions are legal.
  *
- * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first index.
- *
- * Sections: memory · keys · equivalence classes · the second scoring pass · the variant. */
+ * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first index. */
 #include "engine_internal.h"
 
 /* Data of cube pruning in one timestep. */
@@ -70,7 +67,7 @@ static int any_naive(const rill_engine *e, const timestep *t)
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* Set the row's `parent` to its parent's state id. It differs from state_parent if the parent shares another hypothesis's state. */
+/* Set the row's `parent` to its parent's state id; different from state_parent if the parent shares another hypothesis's state. */
 static void set_parent(const rill_engine *e, timestep *t, int32_t row)
 {
     t->rows.parent[row] = hyp_pool_node(&e->hyps, e->hyps.hyp[t->rows.hyp[row]].parent);
@@ -146,8 +143,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of item `index` its representative's row. Representatives' rows move to *to and on. `base`: the item's first
- * beam entry; `from`: its first row. */
+/* Give each live beam entry of item `index` its representative's row. Representatives' rows move to *to and on. base: the item's first
+ * beam entry; from: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;
@@ -199,8 +196,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item: n_taken counts each hypothesis's best children. A representative keeps only these choices.
- * Another hypothesis with such children gets a row in the second scoring pass. *next: row of the next representative. */
+/* Naive cube pruning of one item: n_taken counts each hypothesis's children among the best. A representative keeps only these choices.
+ * Any other hypothesis with such children gets a row in the second scoring pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;

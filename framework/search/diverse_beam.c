@@ -1,14 +1,11 @@
-/* Implements diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each. In each phase the groups
- * choose one after the other among the children of their own hypotheses. An action's score falls by `diversity` for each time that an
- * earlier group chose it in this timestep. Path scores and the order of outputs do not include this penalty. The entry of an ended
- * hypothesis stays empty.
+/* Implements diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
  *
- * The best k choices of each hypothesis suffice: earlier groups chose fewer than k actions, and choices without a penalty keep their order.
+ * In each phase the groups choose in turn among the children of their own hypotheses. An action's score falls by `diversity` each time an
+ * earlier group chose it in this timestep; path scores exclude this penalty. In the first timestep all groups choose from the empty
+ * hypothesis.
  *
- * In the first timestep all groups choose from the empty hypothesis. Its children are in one heap, to which taken children return with
- * their penalty.
- *
- * Sections: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
+ * The best k choices of each hypothesis suffice: earlier groups chose fewer than k actions, and choices without a penalty keep their
+ * order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,8 +106,8 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Append the group's best children to the chosen ones. A row's choices are sorted: the first that cannot beat the worst in the heap ends
- * it. */
+/* Append the group's best children to the chosen ones. A row's choices are sorted, so the first that cannot beat the heap's worst ends
+ * the row. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;

@@ -1,21 +1,19 @@
 /* Implements exact search: after a beam search it continues until the outputs are proven to be the model's best.
  *
- * An item without certificates (certify.c) for its n_best outputs restarts at the root. Its frontier is the set of prefixes to expand. Each
- * has an upper bound U on the final score of its continuations. T is the final score of the item's n_best-th output. Prefixes with U <= T
- * are dropped. In each timestep the beam is a batch of the frontier: the k prefixes of one length with the highest U. An ended child that
- * ranks above T becomes an output, and other children enter the frontier. An empty frontier proves the outputs. If exact_rows or the memory
- * limit ends the search earlier, the best outputs found are certified as far as proven.
+ * An item whose n_best outputs are not certified (certify.c) restarts at the root. Its frontier is the set of prefixes to expand. U is an
+ * upper bound on the final score of a prefix's continuations, and T the final score of the n_best-th output. Prefixes with U <= T are
+ * dropped. In each timestep the beam is a batch of the frontier: the k prefixes of one length with the highest U. An ended child that ranks
+ * above T becomes an output, and other children enter the frontier. An empty frontier proves the outputs. If exact_rows or the memory limit
+ * ends the search earlier, the best outputs found are certified as far as proven.
  *
- * An expansion scores only some choices of a prefix. For the others a copy of the prefix stays in the frontier, without its state. Its next
- * expansion requests twice as many choices, and skips the choices seen. The choices of a smaller request are the first of a larger request.
+ * An expansion scores only some choices of a prefix. For the rest a copy of the prefix, without its state, stays in the frontier. The next
+ * expansion requests twice as many choices, and skips the choices seen: they come first in the larger request.
  *
  * The order of expansion depends on the item alone. Once the frontier is large the deepest prefixes go first, which bounds memory.
  * Heuristics and scorers' limits only prune, so they do not apply.
  *
  * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and Byrne
- * 2019).
- *
- * Sections: the frontier · outputs · children · the batch · start and end. */
+ * 2019). */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -66,7 +64,7 @@ struct exact_search {
     size_t n_heaps, n_heaps_allocated, heaps_capacity;
     size_t n_entries; /* number of entries in all heaps */
     exact_kind kind;  /* kind of the entries in `batch` */
-    /* [n_batch] frontier entries that form the item's beam. `hyp` is a copy of the hypothesis while its choices are processed, else -1 */
+    /* [n_batch] frontier entries that form the item's beam. hyp: a copy of the hypothesis while its choices are processed, else -1 */
     exact_entry *batch;
     size_t batch_capacity;
     int32_t n_batch;
@@ -247,8 +245,7 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
 
 /* --- children ----------------------------------------------------------------------------------------------------- */
 
-/* Copy the hypothesis of each row, for the choices that score() does not return. The copy keeps the state of the hypothesis's parent
- * alive. */
+/* Copy the hypothesis of each row, for the choices that score() does not return. The copy keeps the parent's state alive. */
 static rill_status before_step(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -264,13 +261,13 @@ static rill_status before_step(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* A row whose choices are processed, with the frontier entry and the hypothesis that the row expands. */
+/* A row whose choices are processed, and the frontier entry and hypothesis that it expands. */
 typedef struct exact_row {
     exact_entry *entry;
     int32_t hyp, row;
 } exact_row;
 
-/* Add the child by choice c to the outputs if it ends, else to the frontier. `last`: 1 in the timestep's last phase. */
+/* Add the child by choice c to the outputs if it ends, else to the frontier. last: 1 in the timestep's last phase. */
 static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row *from, const topk_choice *c, int last)
 {
     const rill_settings *s = it->settings;
@@ -295,8 +292,7 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
     return add_entry(e, it, &kind, &child);
 }
 
-/* Put the copy of a row's hypothesis back into the frontier, for the choices not expanded yet. Its next expansion requests twice as
- * many. */
+/* Return the copy of a row's hypothesis to the frontier, for the choices not expanded yet. Its next expansion requests twice as many. */
 static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exact_row *from, int32_t n_seen)
 {
     exact_entry rest = *from->entry;
@@ -365,7 +361,8 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* Returns the heap to expand next; NULL: none. `phase`: only entries of this phase; < 0: all. `deepest`: 1: only the greatest depth. */
+/* Returns the heap to expand next; NULL: none. phase: only entries of this phase, or < 0 for all. deepest: 1 for only the greatest
+ * depth. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
@@ -378,7 +375,7 @@ static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deep
     return best;
 }
 
-/* Returns 1 if the deepest entries are expanded first, else 0. The limit is that of all workers, so that the order does not depend on their
+/* Returns 1 if the deepest entries are expanded first, else 0. The limit is that of all workers: the order must not depend on their
  * number. */
 static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
@@ -386,7 +383,8 @@ static int frontier_is_large(const rill_engine *e, const exact_search *x)
     return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
-/* Make the frontier's best entries the item's batch and beam, up to exact_rows in all. `phase`: only entries of this phase; < 0: all. */
+/* Make the frontier's best entries the item's batch and beam, up to exact_rows in all. phase: only entries of this phase, or < 0 for
+ * all. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = it->exact;

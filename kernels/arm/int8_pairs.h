@@ -1,5 +1,4 @@
-/* int8_pairs.h: the tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla). One
- * instruction adds the products of two rows, eight k and two columns to four sums.
+/* int8_pairs.h: the tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla).
  *
  * The sums of a pair of rows share registers until they are stored. An odd last row is computed twice. */
 #pragma once

@@ -13,7 +13,7 @@
 #define RILL_FN(op) op##_neon_i8mm
 #define RILL_SET RILL_ISA_NEON_I8MM
 #define RILL_SET_NAME "neon-i8mm"
-/* names the functions of the instruction set that this one extends: only the int8 GEMM is new, all other operations are NEON's */
+/* names the functions of the instruction set below: only the int8 GEMM is new, all other operations are NEON's */
 #define RILL_SET_BELOW(op) op##_neon
 #elif defined(RILL_VEC_DOTPROD)
 #define RILL_FN(op) op##_neon_dotprod
@@ -130,7 +130,7 @@ static inline v4 v4_minus_abs(v4 x)
 }
 BOTH1(vf, v_minus_abs, vf, v4_minus_abs)
 
-/* A float of a row of A, the left matrix of a GEMM. It stays in one lane: multiply-by-lane instructions use it without a broadcast. */
+/* A float of a row of A, the left matrix of a GEMM, in one lane: multiply-by-lane instructions need no broadcast. */
 typedef float32x2_t ve;
 static inline ve ve_load(const float *p)
 {

@@ -7,8 +7,8 @@
  *            different rows, each with a running softmax, and are merged at the end
  *   wide     wider heads, additive scores, and values of another width: one block per chunk. Its warps share the rows
  *            for scores, then its threads the columns of values
- * A kernel loops over all chunks of its head. If heads are few, each warp or block writes one chunk's partial result
- * to `part`, and a second kernel merges them in the same order, with the same bits.
+ * A kernel loops over all chunks of its head. If heads are few, each warp or block instead writes one chunk's partial result to `part`, and
+ * a second kernel merges these in the same order: the bits are the same.
  *
  * Lane i holds floats 4 i .. 4 i + 3 of a row for loads of any width, so results do not depend on alignment. */
 #include "rows.cuh"
@@ -48,7 +48,7 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
 
 /* --- partial softmax ---------------------------------------------------------------------------------------------- */
 
-/* exp(x - max) for a score x; 0 if max is -infinity. A NaN score is never max, but makes the sum NaN. */
+/* exp(x - max) for a score x; 0 if max is -infinity. A NaN score is never the maximum, but makes the sum NaN. */
 __device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
@@ -59,8 +59,7 @@ struct softmax_sums {
     float max, sum;
 };
 
-/* Two partial softmaxes, merged; by_a and by_b scale their sums of values. Without fmaf, all kernels merge with the
- * same bits. */
+/* Two partial softmaxes, merged; by_a and by_b scale their sums of values. No fmaf here: then all kernels merge with the same bits. */
 struct merge_result {
     softmax_sums all;
     float by_a, by_b;

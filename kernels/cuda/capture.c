@@ -1,14 +1,10 @@
-/* Captures runs as CUDA graphs and replays them, which takes the host less time than to enqueue each launch.
+/* Captures runs as CUDA graphs and replays them, which takes the host less time than launching each kernel.
  *
- * A captured graph contains addresses and sizes, so it serves only runs with the same memory layout. The layout
- * follows from rounded row counts; kernels read the actual count on the device. Encoder runs are not captured, since
- * their input lengths hardly ever recur.
+ * A captured graph contains addresses and sizes, so only runs with the same memory layout can replay it. Layouts recur because row counts
+ * are rounded; kernels read the actual count on the device. Encoder runs are not captured, because their lengths hardly ever recur.
  *
- * Copies between host and device are not captured. A graph that copies memory freed in the meantime fails or crashes,
- * even if other memory now has the same address.
- *
- * Invariant: two runs of one key enqueue the same work.
- * Sections: which runs · keys · captures. */
+ * Copies are not captured either: once their memory is freed, a replay fails or crashes. Invariant: two runs of one key enqueue the same
+ * work. */
 #include "executor.h"
 
 #include <inttypes.h>
@@ -127,8 +123,8 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     return RILL_OK;
 }
 
-/* Forget the indices that the device computes from columns which the run itself writes, so that the next call of enqueue_fn
- * enqueues their kernels again. */
+/* Forget the indices computed on the device from columns that the run itself writes. The next call of enqueue_fn enqueues their kernels
+ * again. */
 static void clear_written_indices(cuda_run *r)
 {
     for (size_t i = 0; i < r->graph->n_indices; i++)
@@ -151,8 +147,7 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     return graph;
 }
 
-/* A run is captured at the second occurrence of its key: CUDA must have loaded the kernels, and many keys never
- * recur. */
+/* A run is captured when its key occurs for the second time: by then CUDA has loaded the kernels, and many keys never recur. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;

@@ -1,15 +1,13 @@
-/* choices.cu: top M symbols of rows, and log-probabilities of given symbols.
+/* choices.cu: the top M symbols of rows, and log-probabilities of requested symbols.
  *
- * A 64-bit key orders the symbols of a row totally: by value, then by smaller symbol. Each warp keeps its best keys
- * in registers. Larger keys wait in shared memory until 32 of them are sorted and merged. A lower bound from the
- * row's first step keeps most keys out.
+ * A 64-bit key orders the symbols of a row: by value, then by smaller symbol. Each warp keeps its best keys in registers; a lower bound
+ * keeps most other keys out.
  *
- * log_norm is known only at the end, and different logits x may round to the same log-probability. So the top M + 1
- * are found by x. The row is read again only if the M-th and the (M + 1)-th log-probability are equal.
+ * log_norm is known only at the end, and different logits x may round to the same log-probability. So the top M + 1 are found by x, and a
+ * row is read again if the last two are equal.
  *
- * Long rows are cut into parts, by V alone. If rows are few, each part has its own block, and a second kernel merges
- * the parts, with the same bits. For M >= BEST_MANY, radix selection finds the M-th largest key.
- * Sections: keys · a warp's best · a block's best · results · kernels · large M · picks · launches. */
+ * Long rows are cut into parts, by V alone. If rows are few, each part has its own block, and a second kernel merges the parts, with the
+ * same bits. For M >= BEST_MANY, radix selection finds the M-th largest key. */
 #include "collective.cuh"
 #include "symbols.cuh"
 
@@ -87,8 +85,8 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
-/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register
- * i / 32 of lane i % 32. Of two keys the larger comes first if i & SIZE is 0. Constant indices keep keys in registers. */
+/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i / 32 of lane i %
+ * 32; constant indices keep keys in registers. Of two keys the larger comes first if i & SIZE is 0. */
 template <int N, int SIZE, int STRIDE, typename key_type>
 __device__ static __forceinline__ void best_steps(key_type (&key)[N])
 {
@@ -169,7 +167,7 @@ template <int N> __device__ static inline void best_merge_pending(best_kept<N> &
     kept.floor = best_key_value(last);
 }
 
-/* Set the floor before a warp's first symbols are added, so that few are sorted. */
+/* Set the lower bound of a warp's keys before its first symbols are added, so that few are sorted. */
 template <int N>
 __device__ static inline void best_raise_floor(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less,
@@ -297,11 +295,10 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
 
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the top M by log-probability may differ from the top M by x. A whole warp calls it.
- *
- * Rounding is monotonic, so they differ only if the M-th and the (M + 1)-th log-probability are equal. Then the
- * smaller symbols must win, but the larger x were chosen. If no float beside the M-th x has its log-probability, ties
- * have equal x, which keys already order by symbol. */
+/* Whether the top M by log-probability may differ from the top M by x. Called by a whole warp.
+ * They differ only if the M-th and the (M + 1)-th log-probability are equal, because rounding is monotonic. Then the smaller symbols
+ * must win, but the larger x were chosen. If no other float beside the M-th x rounds to its log-probability, ties have equal x, which
+ * keys already order by symbol. */
 template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);

@@ -1,11 +1,10 @@
-/* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the
- * module.
+/* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
  *
- * All rows of a run are one block. The host computes index spaces, columns and indices in pinned memory. One copy
- * uploads them to the device, at the same offsets. One copy downloads results. A frame is the memory of one run that
- * outlives the call: pinned arrays and their device copy.
+ * All rows of a run are one block. The host computes index spaces, columns and indices in pinned memory. One copy uploads them to the same
+ * offsets on the device, and one copy downloads results.
  *
- * The host waits for a run only to deliver its results, or to reuse its frame. */
+ * A frame is the memory of one run that outlives the call: pinned arrays and their device copy. The host waits for a run only to deliver
+ * its results, or to reuse its frame. */
 #ifndef RILL_CUDA_EXECUTOR_H
 #define RILL_CUDA_EXECUTOR_H
 
@@ -36,7 +35,7 @@ typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] launch of each operation */
     size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
     size_t n_ops, n_buffers; /* elements of `op` and of `rounded_bytes` */
-    int is_fill; /* 1: an encoder, whose runs are slot updates, ahead of the graphs that decode: streams.c */
+    int is_fill;             /* 1: an encoder, whose runs update slots ahead of the graphs that decode (streams.c) */
 } cuda_fused_graph;
 
 /* The CUDA data of a network (rill_network.data): weights on the device, uploaded in order while the network is built. */
@@ -81,8 +80,8 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* A slot is an input's place in flight. A slot update (`fill`) is GPU work that writes a slot's data. Slot updates
- * are numbered from 1 on, in the order in which they are enqueued; see streams.c. */
+/* A slot is an input's place in flight. A slot update (`fill`) is GPU work that writes a slot's data. Slot updates are numbered from 1
+ * in the order in which they are enqueued (streams.c). */
 typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
     uint64_t n_fills;                   /* number of slot updates enqueued so far */
@@ -104,7 +103,7 @@ typedef struct cuda_session {
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] memory of each graph's run, for each micro-batch */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
     cuda_capture capture[CUDA_MAX_CAPTURES];
-    uint64_t n_keyed; /* runs that may be captured, so far: the clock of cuda_capture.last_used */
+    uint64_t n_keyed; /* number of runs so far that may be captured: the clock of cuda_capture.last_used */
     rill_graph_runs runs;
     int64_t *key; /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
@@ -230,14 +229,14 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* all streams must be idle */
-/* Get pinned memory to copy `bytes` outside runs. The caller enqueues the copy in the stream of slot updates. Then
- * cuda_end_staging() makes later runs wait: those that read `slot`, or all with CUDA_ALL_SLOTS. */
+/* Get pinned memory to copy `bytes` outside runs; the caller enqueues the copy in the stream of slot updates. Then cuda_end_staging()
+ * makes later runs wait for it: runs that read `slot`, or all with CUDA_ALL_SLOTS. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* Call cuda_begin_run() before the run is enqueued, when its arrays exist. A decoding run then waits for the updates
- * of its slots, and a slot update for decoding runs. Call cuda_end_run() when the run is enqueued. It records the
- * frame's event, and the slots that an update writes. */
+/* cuda_begin_run(): call it when the run's arrays exist, before the run is enqueued. A decoding run then waits for the updates of its
+ * slots, and a slot update for decoding runs. cuda_end_run(): call it when the run is enqueued. It records the frame's event, and the
+ * slots that an update writes. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
 /* Wait for the run whose memory is this frame, and deliver its results. */
@@ -320,8 +319,8 @@ rill_status cuda_check_guards(const cuda_run *r);
 int cuda_is_written(const dev_graph *graph, int32_t index);
 /* Compute the indices that depend only on the host's data, and the inputs from which the device computes all others. */
 void cuda_make_indices(cuda_run *r);
-/* Enqueue the computation of an index on the device, unless it exists already. The operations that write the columns that it
- * reads must be enqueued. */
+/* Enqueue the computation of an index on the device, unless it exists already. The operations that write its columns must be enqueued
+ * before. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
 /* --- fuse.c ------------------------------------------------------------------------------------------------------- */

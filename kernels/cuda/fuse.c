@@ -1,14 +1,11 @@
 /* Fusion: reduces the launches of a graph, decided when the network is finished.
  *
- * A GEMM with an addition or a ReLU is one launch of cuBLASLt. Inputs that GEMMs read as bf16 or fp16 are rounded by
- * the operation that writes them, into a panel. If no other operation reads them, they are not written in fp32.
- * Consecutive GEMMs on the same rows are merged if their weights are adjacent.
+ * A GEMM with an addition or a ReLU is one launch of cuBLASLt. GEMM inputs in bf16 or fp16 are rounded by the operation that writes them,
+ * into a panel; if only GEMMs read them, no fp32 copy is written. Consecutive GEMMs on the same rows are merged if their weights are
+ * adjacent.
  *
- * cuBLASLt does not support Swish, tanh and exact GELU, nor writing to scattered nodes, so these are launches of
- * their own.
- *
- * Graphs are straight-line code, so a value read is the last one written.
- * Sections: operands · rounding · products · all graphs. */
+ * Swish, tanh, exact GELU and writes to scattered nodes are separate launches, because cuBLASLt has none of them. Graphs are straight-line
+ * code, so a value read is the last one written. */
 #include "executor.h"
 
 #include <string.h>
@@ -37,7 +34,7 @@ static size_t output_width(const dev_op *op)
     }
 }
 
-/* The tensor of which an operation writes every element, so that it can write a bf16 or fp16 copy too; -1: none. */
+/* The tensor that an operation writes completely; -1: none. Only such an operation can also write a bf16 or fp16 copy. */
 static int32_t output_tensor(const dev_graph *p, const dev_op *op)
 {
     const size_t width = output_width(op);

@@ -1,7 +1,7 @@
-/* gpu.cu: gpu.h with the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
+/* gpu.cu: implements gpu.h with the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
  *
- * Driver functions are obtained through the runtime, so the module loads on machines without a driver. CUDA's current
- * device is per thread, so functions that need it set it first. */
+ * Driver functions are looked up through the runtime, so the module loads on machines without a driver. CUDA's current device is per
+ * thread, so functions that need it set it first. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,8 +154,7 @@ static bool map_more(const gpu_device *device, CUdeviceptr address, size_t bytes
     return mapped;
 }
 
-/* The first growth of a region reserves addresses for its maximum size, so that the region never moves. A process has 2^47
- * addresses. */
+/* The first growth of a region reserves addresses for its maximum size; a process has 2^47. The region then never moves. */
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     if (bytes <= region->bytes) return 0;

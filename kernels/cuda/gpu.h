@@ -54,8 +54,8 @@ size_t gpu_granule_bytes(const gpu_device *device);
 /* Return the bytes of device memory that are free now. */
 size_t gpu_free_bytes(const gpu_device *device);
 
-/* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that
- * ran out, with nothing changed. Beyond the reserved addresses that is GPU_NO_MEMORY. */
+/* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that ran out, with
+ * nothing changed: GPU_NO_MEMORY beyond the reserved addresses. */
 enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
@@ -74,16 +74,16 @@ void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits for the 
 void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 
-/* Stream capture: work enqueued from here on is recorded, not executed. gpu_capture_end() returns the graph, which
- * the same stream can replay. On failure both give a reason and -1 or NULL, and the stream is as before. */
+/* Stream capture: work enqueued from here on is recorded, not executed. gpu_capture_end() returns the graph, for replay in the same
+ * stream. On failure both give a reason and -1 or NULL, and the stream is as before. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 typedef struct gpu_graph_exec gpu_graph_exec;
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 void gpu_graph_launch(gpu_stream *cu_stream, gpu_graph_exec *exec);
 void gpu_graph_exec_free(gpu_graph_exec *exec); /* NULL is allowed; no replay may be in progress */
 
-/* Wait until the stream is idle. Returns 0, or -1 with a reason: some work failed, and later work may not have run. A
- * failure may make the GPU unusable for this process: then every later call fails too. */
+/* Wait until the stream is idle. Returns 0, or -1 with a reason: some work failed, and later work may not have run. If the GPU has
+ * become unusable for this process, every later call fails too. */
 int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 
 /* An event marks a stream's position at the last gpu_event_record(). An event never recorded is complete. Close
@@ -95,12 +95,11 @@ void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
 /* Wait for the work before the event. Returns 0, or -1 with a reason. Unlike after gpu_stream_sync(), the stream
  * keeps a failure for later calls. */
 int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);
-/* Make later work in this stream wait for an event of another stream. The later work fails if the work before the
- * event failed. */
+/* Make later work in this stream wait for an event of another stream. If the work before the event failed, the later work fails too. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 
-/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split
- * in two micro-batches, so that host and GPU work at the same time. */
+/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches become two micro-batches, so
+ * that host and GPU overlap. */
 int32_t gpu_group_rows(const gpu_device *device);
 
 /* Number of kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
@@ -115,8 +114,8 @@ static inline size_t gpu_type_bytes(gpu_type type)
     return type == GPU_F32 ? 4 : 2;
 }
 
-/* n x k weights in device memory, row-major without gaps. Each of a few ranges of row counts has a GEMM algorithm,
- * and all algorithms sum in the same order. With `fast`, each row count gets the fastest algorithm. */
+/* n x k weights in device memory, row-major without gaps. Each range of row counts has a GEMM algorithm, and all sum in the same order.
+ * With `fast`, each row count gets the fastest algorithm. */
 enum { GPU_ROW_RANGES = 3 };
 typedef struct gpu_matrix {
     const void *w;

@@ -1,8 +1,8 @@
-/* Guards: bytes between the arrays of a run, which no kernel may write. For tests.
+/* Guards: bytes between the arrays of a run that no kernel may write. For tests: sanitizers see only accesses past the end of the two
+ * regions with all arrays.
  *
- * All arrays of a run lie in two regions of device memory, and sanitizers see only accesses past the end of a region.
- * With RILL_CUDA_GUARDS in the environment, a guard of 0xFF bytes (NaN, or -1) follows each array. A write there
- * fails the run; a read gives NaN, which tests of results show. */
+ * With RILL_CUDA_GUARDS in the environment, 0xFF bytes (NaN, or -1) follow each array. A write there fails the run; a read gives NaN,
+ * which shows in results. */
 #include "executor.h"
 
 #include <stdlib.h>

@@ -37,7 +37,7 @@ GPU_HOST_DEVICE uint16_t gpu_float_to_bf16(float x)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* Round to fp16. fp16 below 2^-14 is as fine as floats in [0.5, 1), so adding 0.5 rounds a small |x|. */
+/* Round to fp16. Below 2^-14, fp16 has the spacing of floats in [0.5, 1), so adding 0.5 rounds a small |x|. */
 GPU_HOST_DEVICE uint16_t gpu_float_to_f16(float x)
 {
     const uint32_t bits = gpu_float_to_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;

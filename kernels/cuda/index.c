@@ -1,8 +1,7 @@
 /* Indices of operands on the device: the operand's row for each row of an operation.
  *
- * Indices that the host knows at the start of a run are uploaded with its columns. Indices that depend on a column
- * that the run writes are computed on the device when an operation first needs them.
- * Sections: written indices · on the host · on the device. */
+ * Indices known to the host when a run starts are uploaded with its columns. An index of a column that the run writes is computed on the
+ * device, when an operation first needs it. */
 #include "executor.h"
 
 /* --- written indices ---------------------------------------------------------------------------------------------- */
@@ -61,8 +60,7 @@ void cuda_make_indices(cuda_run *r)
 
 /* --- on the device ------------------------------------------------------------------------------------------------ */
 
-/* An index into a ragged table is a slot's first row plus a token's number. args->out holds what the host knows of
- * it. */
+/* An index into a ragged table: a slot's first row plus a token's number. args->out holds the part that the host knows. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)
 {
     const int32_t *base = args->out;

@@ -1,13 +1,10 @@
-/* launch.h: launch functions of the CUDA kernels. Plain C; one function per kind of operation.
+/* launch.h: launch functions of the CUDA kernels. Plain C; one function per kind of operation. All pointers in arguments are device memory.
  *
- * All pointers in arguments are device memory. Kernels read the row count on the device and skip rows from *count on,
- * so one captured launch serves any number of rows up to `max`.
+ * Kernels read the row count on the device and skip rows from *count on, so one captured launch serves any number of rows up to `max`. Row
+ * r of an operand is row index[r] of `data`, or r without an index. A negative index is an absent row: reads give zeros unless documented
+ * otherwise, writes are skipped.
  *
- * Row r of an operand is row index[r] of `data`, or r without an index. A negative index is an absent row: reads give
- * zeros unless documented otherwise, writes are skipped.
- *
- * Invariant: a row's result is a function of that row's operands alone, to the bit, whatever `max`, *count and thread
- * order are. */
+ * Invariant: a row's result is a function of that row's operands alone, to the bit, whatever `max`, *count and thread order are. */
 #ifndef RILL_CUDA_LAUNCH_H
 #define RILL_CUDA_LAUNCH_H
 

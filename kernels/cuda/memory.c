@@ -1,6 +1,5 @@
 /* Device memory of a session: table rows, symbols of vocabulary subsets, and pinned memory for uploads. Table rows
- * never move.
- * Sections: pinned memory · tables · subsets · opening and closing. */
+ * never move. */
 #include "executor.h"
 
 #include <string.h>
@@ -50,8 +49,8 @@ static char *table_row(const rill_session *s, size_t idx, size_t row)
     return get_cuda(s)->table[idx].base + row * row_bytes(s, idx);
 }
 
-/* Ragged and host tables grow by half at least, since callers request only their present need. Requests for nodes and
- * slots already include a reserve. */
+/* Ragged and host tables grow by at least half: callers request only their present need. For nodes and slots callers already request a
+ * reserve. */
 rill_status cuda_grow_table(rill_session *s, size_t idx, size_t rows)
 {
     cuda_session *cuda = get_cuda(s);
@@ -148,8 +147,8 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Reserve addresses for the largest size of each table. Each kind of table gets a part of the device's memory, so
- * that addresses suffice for many sessions. */
+/* Reserve addresses for the largest size of each table. Each kind of table gets a part of the device's memory: addresses then suffice
+ * for many sessions. */
 static void reserve_addresses(const rill_session *s)
 {
     const size_t tables = s->network->n_tables, device_bytes = gpu_memory_bytes(get_cuda(s)->gpu),

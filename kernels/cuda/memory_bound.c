@@ -1,10 +1,8 @@
-/* Upper bound on a session's memory besides tables, per row, per slot and per token of a slot's input. The engine's
- * memory limit relies on it.
+/* Upper bound on a session's memory besides tables, per row, per slot and per token of a slot's input. The engine's memory limit relies on
+ * it.
  *
- * The bound follows run.c's layouts. All graphs of a CUDA stream share one region, sized for the largest graph. Each
- * graph has one frame (memory of a run) per micro-batch, in pinned memory and on the device. Columns and other small
- * arrays are overestimated. Rows of encoder graphs are slots. The constant bytes include the last, partly used
- * granule of each region. */
+ * The bound follows run.c's layouts; columns and other small arrays are overestimated. Graphs of a CUDA stream share one region, sized
+ * for the largest. A graph has one frame (memory of a run) per micro-batch. */
 #include "executor.h"
 
 /* Bytes per row of a run, and per token of its inputs. */

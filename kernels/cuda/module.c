@@ -1,7 +1,6 @@
 /* The CUDA module: a GPU as a device, and a network's weights on it.
  *
- * Weights are uploaded while the network is built, into memory that does not move. A finished network is const.
- * Sections: failures · the device · weights · the table. */
+ * Weights are uploaded while the network is built, into memory that does not move. A finished network is const. */
 #include "device_abi.h"
 #include "executor.h"
 #include "half.h"
@@ -151,8 +150,8 @@ static size_t min_of_two(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Upload n rows of `width` floats, `stride` floats apart, then `zeros` zeros, converted to `type` and without gaps.
- * Returns their device address; NULL: the network has failed. */
+/* Upload n rows of `width` floats, `stride` floats apart, then `zeros` zeros, converted to `type`, without gaps. Returns their device
+ * address; NULL: the network has failed. */
 static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, size_t zeros,
                          gpu_type type)
 {
@@ -208,7 +207,7 @@ static void upload_matrix(rill_network *network, size_t idx, const float *w, siz
         cuda->matrix[idx] = m;
 }
 
-/* Fail if a graph itself writes the column that gives its slots or path lengths: the host needs them before the run. */
+/* Fail if a graph writes the column of its slots or path lengths: the host needs these before the run. */
 static void check_graph(rill_network *network, const dev_graph *p)
 {
     for (size_t i = 0; i < p->n_ops; i++) {

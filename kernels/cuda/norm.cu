@@ -1,7 +1,7 @@
-/* norm.cu: layer norm and RMSNorm.
+/* norm.cu: layer norm and RMSNorm. A row of up to 1024 floats is in the registers of a warp, up to 4096 in those of a block. Longer rows
+ * are read three times.
  *
- * Rows up to 1024 floats are held in the registers of a warp, rows up to 4096 in those of a block. Longer rows are
- * read three times. The order of a sum depends on the row's width alone, not on the width of loads. */
+ * The order of a sum depends on the row's width alone, not on the width of loads. */
 #include "rows.cuh"
 
 enum { WARP_ROWS = 4, BLOCK = 256, BLOCK_WARPS = BLOCK / GPU_WARP };
@@ -122,7 +122,7 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     for (int i = 0; i < PIECES; i++) write_y<WIDE>(a, row.y, r, 4 * (own + THREADS * i), z[i], mean, scale);
 }
 
-/* Normalise rows of any length. The output may be x or residual itself: a thread writes only elements that it alone reads. */
+/* Normalise rows of any length. The output may be x or residual itself: each element is read and written by one thread. */
 template <bool WIDE>
 __global__ static void __launch_bounds__(BLOCK) normalise_long(gpu_row_call a)
 {

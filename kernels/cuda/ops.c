@@ -1,6 +1,4 @@
-/* Enqueues operations: makes the arguments of their kernels, with the device addresses of the operands.
- *
- * Sections: operands · products · attention · rows · all of them. */
+/* Enqueues operations: makes the arguments of their kernels, with the device addresses of the operands. */
 #include "executor.h"
 
 #include <string.h>

@@ -2,10 +2,8 @@
  *
  * cuBLAS is column-major: c^T [n, rows] = w [n, k] a^T, where row-major w is a k x n matrix, and a^T is k x rows.
  *
- * trials.cu chooses among the algorithms that cuBLASLt proposes without split-K or workspace, for one order of sums
- * whatever the number of rows. With `fast`, cuBLASLt's heuristic decides for each number of rows.
- *
- * Sections: cuBLASLt's descriptions · proposals · products. */
+ * trials.cu chooses among cuBLASLt's algorithms without split-K or workspace: the order of sums is then the same for any number of rows.
+ * With `fast`, cuBLASLt's heuristic chooses for each number of rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +44,8 @@ static cublasStatus_t make_shape(shape *s, const gpu_product *p)
 static const uint64_t FP32_NUMBERS =
     CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
 
-/* Alignments that algorithms may assume (see gpu.h), their workspace, and whether they may split sums. Without
- * `fast`, the mask admits fp32 weights to kernels of fp32 alone. */
+/* Alignments that algorithms may assume (see gpu.h), their workspace, and whether they may split sums. Without `fast`, fp32 weights are
+ * multiplied by kernels of fp32 alone. */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16,

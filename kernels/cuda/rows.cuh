@@ -1,7 +1,7 @@
 /* rows.cuh: shared by kernels on rows: elementwise functions, and the assignment of threads to parts of rows.
  *
- * A piece is N floats, 4 if widths and addresses allow it, else 1. A block has GPU_TILE threads, 2^shift of them for
- * each of its rows. Rows with more pieces take several blocks, along the grid's y. */
+ * A piece is N floats: 4 if widths and addresses allow it, else 1. A block has GPU_TILE threads, 2^shift of them for each of its rows.
+ * Rows with more pieces take several blocks, along the grid's y. */
 #ifndef RILL_CUDA_ROWS_CUH
 #define RILL_CUDA_ROWS_CUH
 

@@ -2,8 +2,7 @@
  *
  * A run that may be captured (capture.c) is laid out for rounded row counts, so that layouts recur.
  *
- * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads.
- * Sections: layout · columns · inputs of operations · device memory · the run. */
+ * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. */
 #include "executor.h"
 
 #include <string.h>
@@ -246,8 +245,7 @@ static work_sizes measure_work(const cuda_run *r)
     return w;
 }
 
-/* The entries of paths come last, since they grow with each timestep, and the other arrays must not move: a captured
- * graph has their addresses. */
+/* Paths come last: they grow with each timestep. The other arrays must not move, because a captured graph has their addresses. */
 static rill_status lay_out_device(cuda_run *r)
 {
     gpu_region *values = &r->lane->workspace;
@@ -376,7 +374,7 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Whether the run's results may arrive asynchronously: if its micro-batch has no results pending, and the run returns choices only, neither
+/* Whether the run's results may arrive asynchronously: its micro-batch has no results pending, and the run returns choices only, neither
  * columns nor attention weights. */
 static int can_answer_later(const cuda_run *r)
 {

@@ -1,6 +1,5 @@
-/* Recurrent layer over sequences of different lengths: all sequences step together, longest first. So each step
- * processes a prefix, without padding.
- * Sections: steps · enqueuing. */
+/* Recurrent layer over sequences of different lengths. All sequences step together, longest first: each step processes a prefix of them,
+ * without padding. */
 #include "executor.h"
 
 #include <string.h>
@@ -49,8 +48,7 @@ void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *s)
 
 /* --- enqueuing ---------------------------------------------------------------------------------------------------- */
 
-/* The operand restricted to the rows `which`. If the operand has an index, `which` is first mapped through it, for all steps
- * at once. */
+/* The operand restricted to the rows `which`. If the operand has an index, `which` is mapped through it once, for all steps. */
 static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_t *which)
 {
     gpu_operand rows = cuda_operand(r, &op->view[view]);

@@ -1,7 +1,5 @@
-/* Choices: uploads requests, downloads top symbols and log-probabilities.
- *
- * Picks are given actions whose log-probabilities are requested. The host maps them to symbols.
- * Sections: sizes · requests · enqueuing · results. */
+/* Choices: uploads requests, downloads top symbols and log-probabilities. Picks are actions whose log-probabilities are requested; the host
+ * maps them to symbols. */
 #include "executor.h"
 
 #include <math.h>

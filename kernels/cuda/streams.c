@@ -1,13 +1,8 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Slot updates run ahead in a stream of their own: encoder graphs, and updates of vocabulary subsets and host tables.
- * All other graphs decode. A decoding run waits only for the updates of its slots.
- *
- * A slot update may reuse rows of dropped slots, so it waits for decoding runs without pending results. A micro-batch
- * with pending results never reads such rows, since domain.h allows a slot to be dropped only after its results have
- * arrived.
- *
- * Sections: which graphs · opening and closing · outside runs · slots · order · results. */
+ * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in their own stream; all other graphs decode. A decoding run
+ * waits for the updates of its slots. A slot update waits for decoding runs without pending results, because it may reuse rows of
+ * dropped slots. */
 #include "executor.h"
 
 #include <string.h>
@@ -28,7 +23,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* If one graph both writes slots and uses nodes, each stream would wait for the other. Then all graphs run in one stream. */
+/* A graph that both writes slots and uses nodes would make each stream wait for the other. Then all graphs run in one stream. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->data)->graph;
@@ -150,8 +145,8 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* A visit of all slots of a run. It makes `fill` the number of each slot's last update. If `fill` is 0, it stores the
- * highest of these numbers in `last` instead. */
+/* A visit of all slots of a run. It makes `fill` the number of each slot's last update; with `fill` 0 it stores the highest of these
+ * numbers in `last`. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;
@@ -177,8 +172,7 @@ static void visit_index(slot_visit *v, int32_t index)
     }
 }
 
-/* Visit all slots of a run, which occur in three places: indices of ragged tables, row indices of slot tables, and the slots of
- * operations. */
+/* Visit all slots of a run: in indices of ragged tables, in row indices of slot tables, and in operations. */
 static void visit_slots(slot_visit *v)
 {
     const dev_graph *p = v->r->graph;

@@ -12,7 +12,7 @@ enum {
     SYMBOLS_THREADS = 256, /* maximum number of threads of a block */
 };
 
-/* Threads per row. The bits of a row's sum depend on this number, so it depends on the number of symbols alone. */
+/* Threads per row, from the number of symbols alone: the bits of a row's sum depend on it. */
 static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 {
     if (is_subset) return SYMBOLS_SUBSET_THREADS;

@@ -22,8 +22,8 @@ typedef struct gpu_candidate {
     gpu_algo_facts facts;
 } gpu_candidate;
 
-/* Whether an algorithm may be tried: its family adds each element's products in one order, or, with fp32 weights, is
- * not known to do otherwise. */
+/* Whether an algorithm may be tried: its family adds each element's products in one order. With fp32 weights, unknown families may be
+ * tried too. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *facts);
 
 /* Whether `fast` products may split their sums. cuBLASLt was reported to lose the end of K in split sums where K is

@@ -1,13 +1,10 @@
-/* backend.h: the functions that a device implements, and the data that it gets: networks with their graphs, sessions
- * with their slots, and the rows of a run.
+/* backend.h: the functions that a device implements, and the data that it gets: networks with their graphs, sessions with their slots, and
+ * the rows of a run.
  *
- * This library builds and checks networks and manages slots, vocabulary subsets and profiles for all devices. A
- * backend owns the memory of weights and tables, runs graphs, and keeps its own data in the `data` members. It writes
- * nothing else here but what its functions say. The backends are the CPU's (cpu.h) and modules such as CUDA's.
+ * The library builds and checks networks, and manages slots, vocabulary subsets and profiles. A backend owns the memory of weights and
+ * tables, and runs graphs; its own data is in the `data` members. Backends are the CPU (cpu.h) and modules such as CUDA.
  *
- * An operand of an operation is a tensor, table or constant, and an `index`: for each row of the operation, the row
- * to read or write. Indices are numbered per graph, without duplicates.
- *
+ * An operand of an operation is a tensor, table or constant, and an `index`: for each row of the operation, the row to read or write.
  * Handles count from 1: handle h is element h - 1 of its array. Index spaces are the exception: 0 is RILL_ROWS. */
 #pragma once
 
@@ -51,9 +48,8 @@ typedef struct dev_backend {
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
     unsigned weight_types;
 
-    /* add_matrix() takes the weights of matrix number `idx`, the number of matrices so far. Row i of the weights
-     * [n, k] begins at w + i * stride. finish() takes constants and graphs. It is NULL if nothing is left to do. Both
-     * record failures in the network. */
+    /* add_matrix(): the weights [n, k] of matrix number `idx`, the number of matrices so far; row i begins at w + i * stride. finish():
+     * constants and graphs; NULL if nothing is left to do. Both record failures in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     /* frees the backend's data of a network; network->data may be NULL */
@@ -66,8 +62,8 @@ typedef struct dev_backend {
     rill_status (*session_open)(rill_session *session, int threads);
     /* frees the backend's data of a session; session->data may be NULL */
     void (*session_close)(rill_session *session);
-    /* Reserve at least `rows` rows in table number `idx`, counted from 0, or, if `idx` is the number of tables, in
-     * the array of parent nodes. Contents are kept. Sets session->table[idx].capacity. */
+    /* Reserve at least `rows` rows in table number `idx`, from 0; the number of tables stands for the array of parent nodes. Contents
+     * are kept. Sets session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
@@ -75,8 +71,8 @@ typedef struct dev_backend {
      * slot has none, and the call must succeed. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
-    /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which
-     * arguments->async_group must allow. Then collect() waits for them. collect is NULL if they never do. */
+    /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which arguments->async_group must allow;
+     * collect() then waits for them. collect may be NULL if they never do. */
     rill_status (*run)(rill_session *session, const struct dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
     /* returns the limits that rill_runner_limits() returns */
@@ -94,7 +90,7 @@ extern const dev_backend dev_cpu;
 struct rill_device {
     rill_context *ctx;
     char name[160];
-    /* 1: a row's GEMM results may differ in their last bits with the rows computed together with it; 0: they may not */
+    /* 1: the last bits of a row's GEMM results may depend on the rows computed with it; 0: they may not */
     int fast;
     rill_kernels kernels; /* the kernels of the host's CPU */
     const dev_backend *backend;
@@ -118,7 +114,7 @@ typedef struct dev_matrix {
 
 typedef struct dev_table {
     rill_table_kind kind;
-    /* floats of a row; floats from one row to the next, a multiple of a cache line if the row fills one */
+    /* floats of a row; floats from one row to the next (a multiple of a cache line for rows of at least one) */
     size_t width, ld;
     char name[DEV_NAME];
 } dev_table;
@@ -177,8 +173,7 @@ typedef enum dev_index_kind {
     DEV_INDEX_MAP,    /* for each row of the operation: the row of index space `a` that it belongs to */
     /* for each row: its row in the ragged space `a`: its sequence's first token plus the token number from index `b` */
     DEV_INDEX_UNIT,
-    /* for each row: its row in the ragged tables: the first row of the slot from index `a`, plus the token number
-     * from index `b` */
+    /* for each row, its row in the ragged tables: the slot's first row, from index `a`, plus the token number, from index `b` */
     DEV_INDEX_RAGGED,
     /* for each row: in a distinct index space, its value; in a ragged index space, the token's number within its sequence */
     DEV_INDEX_OWN,
@@ -305,8 +300,7 @@ static inline int32_t dev_first_action(const dev_op *op)
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-/* A range of rows; a slot has one. dev_ranges takes the first free range that is large enough, and joins adjacent
- * free ranges. */
+/* A range of rows. A slot has one. dev_ranges takes the first free range that is large enough, and joins adjacent ones. */
 typedef struct dev_range {
     int32_t first, count;
 } dev_range;
@@ -370,8 +364,8 @@ const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Offsets in bytes of a run's buffers, for a block of at most max_rows rows of each index space. The host's memory
- * has what the host computes; the device's memory has tensors. Both may be the same memory. */
+/* Offsets in bytes of a run's buffers, for at most max_rows rows of each index space. The host's memory has the arrays that the host
+ * computes; the device's has the tensors. Both may be the same memory. */
 typedef struct dev_layout {
     size_t *max_rows;          /* [spaces + 1] maximum rows of each index space in a block */
     size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
@@ -404,8 +398,8 @@ typedef struct dev_run {
     size_t *max_length;
     size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
-    /* [n_guards] ends of the device's arrays; NULL: no guards. A guard follows each array: the rest of the last cache
-     * line and DEV_GUARD bytes. The backend checks that nothing wrote there */
+    /* [n_guards] ends of the device's arrays; NULL: no guards. A guard follows each array: the rest of the last cache line and DEV_GUARD
+     * bytes. The backend checks that they are unchanged */
     size_t *guard;
     size_t n_guards;
 } dev_run;
@@ -424,14 +418,13 @@ void dev_carve_run(dev_run *run, rill_carver *c);
 /* Fill unit_start, units, longest, max_length and max_subset. RILL_OK · RILL_ERR_ARGUMENT */
 rill_status dev_measure_run(dev_run *run);
 
-/* Place in memory what the host computes for a block: rows of index spaces, indices, and paths.
- * dev_lay_out_host_work() places the working memory of this computation. */
+/* Lay out the arrays that the host computes for a block: rows of index spaces, indices, and paths. dev_lay_out_host_work(): working
+ * memory of this computation. */
 void dev_lay_out_host(dev_run *run, rill_carver *c);
 void dev_lay_out_host_work(dev_run *run, rill_carver *c);
 
-/* Lay out tensors, for rows[s] rows of index space s. copy_bytes [buffers]: bytes of a row in the backend's second
- * form of the tensor; NULL: none. dev_lay_out_paths() lays out path_entries [paths] nodes, apart since they grow with
- * each timestep. */
+/* Lay out tensors, for rows[s] rows of index space s. copy_bytes: [buffers] bytes of a row in the backend's second form of the tensor;
+ * NULL: none. dev_lay_out_paths() is separate, because paths grow with each timestep: path_entries [paths] nodes. */
 void dev_lay_out_tensors(dev_run *run, const size_t *rows, const size_t *copy_bytes, rill_carver *c);
 void dev_lay_out_paths(dev_run *run, const size_t *path_entries, rill_carver *c);
 
@@ -471,12 +464,12 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index);
 /* Return the row of index space `to` that a row of `space` belongs to. `space` must be derived from `to`. */
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
-/* Return the position of a row of an index space in the host's columns: the row of the run, or, in a ragged space and
- * spaces derived from it, the token. */
+/* Return the position of an index space's row in the host's columns: the row of the run; in a ragged space and spaces derived from it,
+ * the token. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
-/* The keys and values that row r of an attention attends to: rows first[s] + t for t < length[s], s = slot[r], or r
- * if `slot` is NULL. With a path, these are positions in the list of the path's nodes. */
+/* The keys and values that row r of an attention attends to: rows first[s] + t for t < length[s], where s = slot[r], or r without
+ * `slot`. With a path, these are positions in the list of its nodes. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;

@@ -1,5 +1,4 @@
-/* Adds operations to a graph, from the lists of rill/ops.h. All checks are made here, not in each run.
- * Sections: the lists · beginning · operands · row operations · products and scans · attention · choices. */
+/* Adds operations to a graph, from the lists of rill/ops.h. All checks are made here; runs make none. */
 #include <string.h>
 
 #include "backend.h"
@@ -114,7 +113,7 @@ static void check_row(const dev_builder *b, rill_constant constant, size_t width
         dev_build_fail(b, "%s is %zu x %zu, expected 1 x %zu", what, c->rows, c->width, width);
 }
 
-/* Check that an operand has the symbols of this vocabulary subset; 0: that it has those of no subset. Only tensors are checked. */
+/* Check that an operand's symbols are those of this vocabulary subset; 0: of none. Only tensors are checked. */
 static void check_tensor_subset(const dev_builder *b, size_t place, rill_vocab_subset subset, const char *what)
 {
     if (b->network->status != RILL_OK || b->op->view[place].base != DEV_BASE_TENSOR) return;

@@ -1,12 +1,10 @@
-/* The CPU as a device: weights, rows of tables, and the partition of a run's rows. One thread computes a span of
- * rows, one block at a time through all operations.
+/* The CPU as a device: weights, rows of tables, and the partition of a run's rows.
  *
- * A block's tensors take about half of the second-level cache if the weights fit there. Else they take a few
- * megabytes, since each block reads the weights again. If a run has too few rows for one span per thread, the threads
- * divide each operation.
+ * A span is a range of rows that one thread computes, block by block. A block's tensors take about half of the second-level cache if the
+ * weights fit there, else a few megabytes, because each block reads the weights again. If a run has too few rows, the threads divide each
+ * operation instead.
  *
- * Invariant: the partition does not change any result.
- * Sections: the device · weights · sessions · tables · partition · layout · spans · the run · the backend. */
+ * Invariant: the partition does not change any result. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +12,7 @@
 #include "device_abi.h"
 
 enum {
-    /* maximum number of spans (ranges of rows) for each thread; with several, a fast thread computes more spans than a slow one */
+    /* maximum number of spans (ranges of rows) per thread; several, so that fast threads compute more than slow ones */
     SPANS_PER_THREAD = 4,
     L2_BYTES = 1 << 20,
     NEAR_BYTES = 600 << 10, /* maximum bytes of a block's tensors if the weights fit in the second-level cache */

@@ -1,8 +1,7 @@
 /* cpu.h: the CPU as a device. Private to it.
  *
- * The pool's threads claim spans of a run's rows, and compute a span's blocks one after another. All blocks of a run
- * share one layout of scratch memory. There is one scratch per thread; a span uses the first free scratch.
- *
+ * Threads of the pool claim spans of a run's rows, and compute a span's blocks one after another. All blocks share one layout of scratch
+ * memory.
  * Invariant: a row's results depend on that row alone, not on the spans and blocks. */
 #pragma once
 

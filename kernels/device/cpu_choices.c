@@ -1,8 +1,6 @@
-/* Choices on the CPU: top M of each row and log-probabilities of given actions, from the logits of a model or an
- * ensemble.
+/* Choices on the CPU: top M of each row and log-probabilities of requested actions, from the logits of a model or an ensemble.
  *
- * Legal sets are by action. If an operation's symbols have other numbers, each row gets a renumbered copy of its set.
- * Sections: groups · legal sets · picks · best symbols only · choices · ensembles · working memory. */
+ * Legal sets list actions. If an operation numbers its symbols differently, each row gets a renumbered copy of its set. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +8,7 @@
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
-/* Rows of a top-k operation that choose among the same symbols: all rows, or adjacent ones with the same slot's vocabulary subset. */
+/* Rows of a top-k operation that choose among the same symbols: all rows, or adjacent ones with the same vocabulary subset. */
 typedef struct cpu_group {
     cpu_block *b;
     const dev_op *op;
@@ -152,8 +150,7 @@ static void fill_picks(const cpu_group *g, logp_fn get_logp, const void *call)
     }
 }
 
-/* Return the log-probability of symbol v. The operations have the kernel's order, so the result is bit-identical to the log-probabilities
- * of the top M. */
+/* Return the log-probability of symbol v, computed in the kernel's order: bit-identical to those of the top M. */
 static float symbol_logp(const void *call, size_t r, size_t v)
 {
     const rill_best *best = call;
@@ -243,7 +240,7 @@ static void run_group(const cpu_group *g)
     write_best(g, &best, &used);
 }
 
-/* Write to the host that the rows of this group have no choices, because the vocabulary subset of their slot is empty. */
+/* Return no choices for the rows of this group, because their slot's vocabulary subset is empty. */
 static void write_no_choices(const cpu_group *g)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;
@@ -293,7 +290,7 @@ void cpu_best(cpu_block *b, const dev_op *op)
 
 /* --- ensembles: memory ------------------------------------------------------------------------------------------------------- */
 
-/* The mixture of an ensemble's distributions for one group of rows. With a vocabulary subset, symbols are numbered by position in it. */
+/* The mixture of an ensemble's distributions for a group of rows. With a vocabulary subset, symbols are positions in it. */
 typedef struct mixture {
     const cpu_group *g;
     size_t n_models, n_best, ld;

@@ -1,6 +1,4 @@
-/* Operations on a block of rows. Each calls a kernel, which reads and writes the operands in place.
- *
- * Sections: operands · products · attention · rows · scans · all of them. */
+/* Operations on a block of rows. Each calls a kernel, which reads and writes the operands in place. */
 #include <math.h>
 #include <string.h>
 
@@ -67,7 +65,7 @@ static void product(cpu_block *b, const dev_op *op)
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
-/* maximum number of attention weights (floats) kept at a time. Keeping all of them would take memory quadratic in the input's length */
+/* maximum number of attention weights (floats) kept at a time; all would take memory quadratic in the input's length */
 enum { MAX_WEIGHTS = 1 << 20 };
 
 static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t longest)
@@ -179,9 +177,7 @@ static void mask(cpu_block *b, const dev_op *op)
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
 /* The state of a scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first.
- *
- * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same
- * rows of h and c. */
+ * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same rows of h and c. */
 typedef struct scan_state {
     cpu_block *b;
     const rill_scan *o;
@@ -274,8 +270,8 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
-/* Run step t of a GRU for the first `live` sequences. The kernel adds the input part of the gates after the reset
- * gate has scaled the recurrent part. */
+/* Run step t of a GRU for the first `live` sequences. The input part of the gates is added by the kernel, after the reset gate has
+ * scaled the recurrent part. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;

@@ -1,10 +1,9 @@
 /* Devices: the CPU, and GPUs, which modules implement.
  *
- * A module is a shared object beside this library's file, named after it and its version. It is loaded on demand, so
- * that this library does not depend on CUDA.
+ * A module is a shared object beside this library's file, named after it and its version. It is loaded on demand, so the library does not
+ * depend on CUDA.
  *
- * Invariant: a device is const once open; a module stays loaded.
- * Sections: modules · the processor · other devices · opening. */
+ * Invariant: a device is const once open; a module stays loaded. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +29,8 @@ static rill_status module_path(rill_text *path, const char *name)
                             file, name);
 }
 
-/* Look up `symbol` in a module. If either is missing, *out is NULL and dlerror() says why. A loaded module may have
- * threads, so it stays. */
+/* Look up `symbol` in a module. *out is NULL if either is missing, and dlerror() says why. A loaded module stays loaded, because it may
+ * have threads. */
 static rill_status find_module(rill_context *ctx, const char *name, const char *symbol, void **out)
 {
     rill_text path = {.ctx = ctx};

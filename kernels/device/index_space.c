@@ -1,9 +1,7 @@
-/* Blocks: a block's rows in every index space, and the indices of its operands. An index space is a set of rows
- * derived from the block's rows, such as the distinct values of a column. An index maps each row of an operation to a
- * row of an operand.
+/* Blocks: a block's rows in every index space, and the indices of its operands.
  *
- * Index spaces are computed at the start of a block, an index when an operation first needs it.
- * Sections: rows of the host · index spaces · the block · indices · paths and lists of keys. */
+ * An index space is a set of rows derived from the block's rows, such as the distinct values of a column. An index maps each row of an
+ * operation to a row of an operand. Index spaces are computed when a block begins, an index at its first use. */
 #include "backend.h"
 
 #include <string.h>
@@ -167,7 +165,7 @@ static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
     return column + run->unit_start[dev_get_space(b->run->graph, i->space)->ragged_index][b->begin];
 }
 
-/* Copy to `out` the column's entry for each row of the index's index space. This space is the column's own, or derived from it. */
+/* Copy to `out` the column's entry for each row of the index's index space, which is the column's own or derived from it. */
 static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
 {
     const rill_index_space column_space = b->run->graph->column[i->a].space;
@@ -179,7 +177,7 @@ static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32
     return out;
 }
 
-/* Return the row of space `to` that belongs to a row of `from`; -1: none does. `to` must be derived from `from`. */
+/* Return the row of space `to`, derived from `from`, that belongs to a row of `from`; -1: none does. */
 static int32_t descendant_row(const dev_block *b, rill_index_space from, int32_t row, rill_index_space to)
 {
     if (to == from) return row;

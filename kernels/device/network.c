@@ -1,8 +1,7 @@
 /* Networks: constants, matrices, tables and graphs, and the final check.
  *
  * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative
- * handles.
- * Sections: failures and growing arrays · opening · weights and tables · graphs · memory of tensors · the end. */
+ * handles. */
 #include "backend.h"
 
 #include <stdarg.h>
@@ -245,8 +244,8 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
     return handle;
 }
 
-/* Begin a part of a graph with rows of the index space `parent`. *b is for checks outside operations; messages name
- * `what`. Returns 0 if the graph or the space does not exist. */
+/* Begin a part of a graph with rows of the index space `parent`. *b serves checks outside operations; messages name `what`. Returns 0 if
+ * the graph or the space does not exist. */
 static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
                       const char *what)
 {
@@ -335,8 +334,7 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
 
 /* --- memory of tensors -------------------------------------------------------------------------------------------- */
 
-/* Find the buffer for a tensor: among the buffers that are free when the tensor is first written, the one that needs to
- * grow least. */
+/* Find the buffer for a tensor: of those free when the tensor is first written, the one that must grow least. */
 static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
 {
     dev_buffer *best = NULL;

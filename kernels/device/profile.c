@@ -1,8 +1,7 @@
 /* Profiles: calls, rows, seconds, flops and bytes of operations.
  *
  * Flops and bytes are minimums: operands count once per row, weights once per block. Each thread has counters of its
- * own.
- * Sections: costs · counting · runners. */
+ * own. */
 #include <string.h>
 
 #include "backend.h"

@@ -1,6 +1,4 @@
-/* Runs on any device: lengths measured from a run's arguments, and the layout of its buffers.
- *
- * Sections: offsets · order of sequences · columns · layout · the run. */
+/* Runs on any device: lengths measured from a run's arguments, and the layout of its buffers. */
 #include "backend.h"
 
 #include <string.h>
@@ -34,13 +32,14 @@ static size_t lay_out_array(dev_run *r, rill_carver *c, size_t count, size_t siz
 
 /* --- order of sequences ------------------------------------------------------------------------------------------- */
 
-/* Return 1 if sequence a comes before b: longer sequences first, ties by number. So the order is unique, whatever the method of sorting. */
+/* Return 1 if sequence a comes before b: longer first, equal lengths by number. The order is total, so every sorting method gives the
+ * same. */
 static int is_longer(const int32_t *length, int32_t a, int32_t b)
 {
     return length[a] != length[b] ? length[a] > length[b] : a < b;
 }
 
-/* Shell's sort with Knuth's gaps 1, 4, 13, 40, ... It sorts in place, without allocation; n is a few thousand at most. */
+/* Shell's sort with Knuth's gaps 1, 4, 13, 40, ...: in place, without allocation. n is a few thousand at most. */
 void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order)
 {
     for (size_t i = 0; i < n; i++) order[i] = (int32_t)i;
@@ -67,8 +66,8 @@ static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *co
     return r->arguments->columns[i->a];
 }
 
-/* Return the largest entry of a column. If elem_length [elements] is not NULL, entries are elements: return their
- * largest elem_length, and skip invalid numbers. */
+/* Return the largest entry of a column. With elem_length [elements], entries are elements: return their largest elem_length, and skip
+ * invalid numbers. */
 static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_length, size_t elements)
 {
     size_t count;

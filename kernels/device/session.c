@@ -1,9 +1,8 @@
-/* Sessions hold the data that outlives a run: slots, vocabulary subsets, and the sizes of tables. A slot holds one
- * input in flight; its rows in the ragged tables are a range.
+/* Sessions: the data that outlives a run: slots, vocabulary subsets, and the sizes of tables. A slot holds one input in flight; its rows in
+ * the ragged tables are a range.
  *
- * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call
- * leaves slots unchanged.
- * Sections: ranges · opening and closing · rows · slots · subsets. */
+ * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call leaves slots
+ * unchanged. */
 #include "backend.h"
 
 #include <string.h>
@@ -130,8 +129,7 @@ static int has_paths(const rill_network *network)
 /* Add empty slots until there are `slots` slots. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
-    /* rill_session_set_slots() holds an old and a new range of a slot at a time, so free ranges may be twice as many
-     * as slots */
+    /* twice the slots: rill_session_set_slots() holds an old and a new range of a slot at a time */
     const rill_array columns[] = {RILL_ARRAY(s->first),
                                   RILL_ARRAY(s->capacity),
                                   RILL_ARRAY(s->units),
@@ -199,8 +197,7 @@ static rill_status move_slot(rill_session *s, int32_t slot, int32_t units, range
     return RILL_OK;
 }
 
-/* Finish replacing the ranges of slots. If `keep`, the old ranges are freed, else the new ranges are freed and the
- * old restored. */
+/* Finish replacing the ranges of slots: with `keep` free the old ranges, else free the new ones and restore the old. */
 static void settle_range_moves(rill_session *s, range_move *m, size_t moves, int keep)
 {
     while (moves-- > 0) {
@@ -234,8 +231,7 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* Empty a slot's vocabulary subset. The memory of a subset with weights is freed, since memory limits count only
- * slots in use. */
+/* Empty a slot's vocabulary subset. Weights are freed too, because memory limits count only slots in use. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = dev_get_subset(s, idx, slot);

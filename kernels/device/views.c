@@ -1,9 +1,7 @@
 /* Views, and their resolution to operands of an operation.
  *
- * A view names a tensor, table or constant. Its operand is a base address, a row stride, and an optional index: the
- * operand's row for each row of the operation. Index spaces form a tree, so an index follows the one path between two
- * spaces.
- * Sections: making views · indices · checks. */
+ * A view names a tensor, table or constant. The operand is a base address, a row stride, and an optional index: the operand's row for each
+ * row of the operation. Index spaces form a tree, so the index follows the one path between two spaces. */
 #include "backend.h"
 
 /* --- making views ------------------------------------------------------------------------------------------------- */

@@ -1,9 +1,7 @@
 /* gemm.c (ref): C = activation(bias + add + [A1 A2] W^T), an element at a time, for all weight types.
  *
- * An element is one sum over the packed blocks, k ascending. Multiplication and addition round separately here, so
- * vectorised kernels differ in the last bits, except for int8, whose sums are exact.
- *
- * Sections: fp32 and bf16, int8, the call. */
+ * An element is one sum over the packed blocks, k ascending. Multiplication and addition round separately, so vectorised kernels differ in
+ * the last bits; int8 sums are exact and do not. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

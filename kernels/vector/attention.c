@@ -1,11 +1,7 @@
 /* attention.c (vector): multi-head attention: scores of a slot's keys, softmax, then the weighted sum of its values.
  *
- * Up to QUERIES adjacent rows of one slot form a group, so that each key and value is loaded once for all of them.
- *
- * Invariant: a row's result does not depend on its group. A score is VL partial sums along the key, k ascending,
- * added by one fixed tree. A context element is one FMA chain, t ascending.
- *
- * Sections: dot products, additive scores, softmax, context, narrow heads, groups of rows. */
+ * Up to QUERIES adjacent rows of one slot form a group, so that each key and value is loaded once for all. Invariant: a row's result
+ * does not depend on its group: scores are VL partial sums added by one fixed tree, and context elements one FMA chain. */
 #include <assert.h>
 #include <string.h>
 
@@ -250,8 +246,8 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 
 /* ---- narrow heads: softmax --------------------------------------------------------------------------------------------- */
 
-/* Replace scores by exponentials. Returns 1 / sum of each head, broadcast over its four lanes. The context is scaled
- * at its end, so that nothing waits for the division. */
+/* Replace scores by exponentials. Returns 1 / sum of each head, broadcast over its four lanes. Scaling the context at the end hides the
+ * latency of the division. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;

@@ -1,15 +1,13 @@
 /* best.c (vector): bias, log-softmax and the B best symbols of a row.
  *
- * A row is processed in pieces that stay in L1. Exponentials are summed against the running maximum of each lane. A
- * lane's maximum is also the maximum of a disjoint group of symbols. So the B-th largest lane maximum is a lower
- * bound for the B-th best symbol. Only symbols that reach the bound become candidates. A long row is reread only
+ * A row is processed in pieces that stay in L1. Exponentials are summed against the running maximum of each lane. Lanes have disjoint
+ * symbols, so the B-th largest lane maximum is a lower bound for the B-th best symbol. Only symbols that reach the bound become candidates.
+ * A long row is reread only
  * where a span's maximum reaches the bound.
  *
  * Invariant: the choice and order of the returned symbols depend only on logp (x - log_norm, one rounding) and the
  * id. The bound is compared as logp, since different x may round to equal logp. Candidates are collected in ascending
- * id, so a stable ranking breaks ties by smaller id.
- *
- * Sections: a piece, the normaliser, the bound, candidates, ranking, a row. */
+ * id, so a stable ranking breaks ties by smaller id. */
 #include <assert.h>
 #include <float.h>
 
@@ -228,8 +226,7 @@ RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
     return n;
 }
 
-/* Return a value that at least b of count * VL values reach, but not many more; -infinity if none is within 2^20 of
- * the maximum. */
+/* Return a value that at least b of count * VL values reach, and not many more; -infinity if none is within 2^20 of the maximum. */
 static float kth_largest_bisect(const float *x, size_t count, size_t b)
 {
     vf top = minus_infinity();
@@ -256,8 +253,8 @@ static void drop_illegal(const row *r, scan *s)
         v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), minus_infinity()));
 }
 
-/* Return a value that at least b legal symbols of the row reach; -infinity if none is known. The maxima of groups are
- * cheapest, but bound badly for large b. */
+/* Return a value that at least b legal symbols of the row reach; -infinity if none is known. Maxima of groups are the cheapest bound,
+ * but a loose one for large b. */
 static float kth_lower_bound(const row *r, scan *s, size_t b)
 {
     const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
@@ -315,8 +312,8 @@ static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, v
     return c->count <= RANK_MAX;
 }
 
-/* Append the candidates of one piece, x[0..n). In a short piece, packing every vector is cheaper than mispredicted
- * branches. Returns false if the candidates do not fit. */
+/* Append the candidates of one piece, x[0..n). In a short piece every vector is packed, which is cheaper than mispredicted branches.
+ * Returns false if the candidates do not fit. */
 static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
                          vf *low)
 {
@@ -351,8 +348,8 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
 
 /* ---- ranking --------------------------------------------------------------------------------------------- */
 
-/* rank[i] = number of candidates before candidate i; ties rank by position. c->logp is readable up to a whole vector.
- * Not inlined, so that the compiler keeps the ranks in memory. */
+/* rank[i] = number of candidates before candidate i; ties rank by position. c->logp is readable up to a whole vector. Not inlined: the
+ * compiler then keeps the ranks in memory. */
 static __attribute__((noinline)) void rank_candidates(const candidates *c, int32_t *rank)
 {
     const int32_t n = (int32_t)c->count;
@@ -488,7 +485,7 @@ static float max_legal_logit(const scan *s)
 
 static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *ids, float *logp)
 {
-    if (!(norm > -INFINITY)) return 0; /* NaN: an invalid row; -infinity: every x is -infinity */
+    if (!(norm > -INFINITY)) return 0; /* log_norm is NaN: the row is invalid; -infinity: every x is -infinity */
     candidates c;
     c.count = 0;
     const vf low = v_max(v_set1(kth_lower_bound(r, s, best) - norm), v_set1(-FLT_MAX));

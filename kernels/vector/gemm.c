@@ -5,9 +5,7 @@
  * Invariant: every element is a chain of fma(a_k, w_k, sum) that starts at bias + add, k ascending, A1 before A2.
  *
  * A tile with AVX-512 spans the whole panel: 6 rows by 4 vectors, 24 accumulators in 32 registers. A tile with AVX2
- * has 6 rows by 2 vectors, or more vectors if rows are few. NEON does as AVX2; its vectors are two registers each.
- *
- * Sections: the tile, tiles of each shape, the call. */
+ * has 6 rows by 2 vectors, or more vectors if rows are few. NEON does as AVX2; its vectors are two registers each. */
 #include "gemm.h"
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */

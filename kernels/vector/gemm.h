@@ -38,7 +38,7 @@ typedef struct tile_rows {
     size_t ahead_step; /* bytes between prefetched lines */
 } tile_rows;
 
-/* A strip: nv vectors of columns of one panel. At the right edge of C, only the first `columns` of them exist in C. */
+/* A strip: nv vectors of columns of one panel. At the right edge, only the first `columns` of them are columns of C. */
 typedef struct strip {
     const char *w;       /* packed weights, the strip's first line */
     size_t block_stride; /* bytes from one block of packed weights to the next */
@@ -63,7 +63,7 @@ typedef struct tile_set {
     size_t (*vectors)(size_t remaining, size_t rows);
 } tile_set;
 
-/* The quantised rows of A for U8S8 weights, or the rows rounded to bf16. A NULL pointer to it: rows are read as they are. */
+/* The rows of A, quantised for U8S8 weights or rounded to bf16. Callers pass NULL to read the rows as they are. */
 typedef struct quantised {
     const char *rows;
     size_t stride;      /* bytes from one quantised row to the next */
@@ -72,8 +72,8 @@ typedef struct quantised {
 
 /* ---- macros to write tiles ---- */
 
-/* The sums must stay in registers, and compilers keep only named variables there, not arrays. So macros repeat the
- * tile's code for each variable c_ij. Conditions are constants, and code beyond mr and nv is eliminated. */
+/* Compilers keep only named variables in registers, not arrays. So macros repeat the tile's code for each sum c_ij. Conditions are
+ * constants: code beyond mr and nv is eliminated. */
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ROWS2(X, u) X(0, u) X(1, u) X(2, u) X(3, u) X(4, u) X(5, u) X(6, u) X(7, u)
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
@@ -222,7 +222,7 @@ static void run_strip(row_group *group, const strip *s)
     }
 }
 
-/* Assign to the strip its part of the next panel to prefetch: in proportion to its row group's rows and its columns. */
+/* Assign to the strip its part of the next panel to prefetch, in proportion to its rows and columns. */
 static void look_ahead(const row_group *group, size_t index, size_t column, strip *s)
 {
     const division *d = group->d;

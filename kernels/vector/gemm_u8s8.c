@@ -9,9 +9,7 @@
  *   accumulate(s, row, w)  s plus the products of row and w, exactly
  *
  * Invariant: an element is start + float(sum) * (row scale * column scale), and the sum is exact. So without an
- * activation all instruction sets agree with plain C to the last bit.
- *
- * Sections: primitives, rows, sums, the tile, tiles of each shape, the call. */
+ * activation all instruction sets agree with plain C to the last bit. */
 #include "gemm.h"
 
 /* ---- primitives ------------------------------------------------------------------------------------------ */
@@ -80,8 +78,8 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* C = start + float(sum) * (row scale * column scale). A loop of its own keeps the sums in registers. Row fields are
- * copied to locals, since stores may alias them. */
+/* C = start + float(sum) * (row scale * column scale). This separate loop keeps the sums in registers. Row fields are copied to locals,
+ * because stores may alias them. */
 RILL_INLINE void store_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
                                const int adds)
 {
@@ -226,7 +224,7 @@ void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool)
     run_quantised(&q, &tiles, quantise_rows, (double)k * 4.0 / VL, RATE, pool);
 }
 
-/* An instruction set that adds only an int8 GEMM: other weight types use the GEMM of the instruction set that it extends. */
+/* An instruction set that adds only an int8 GEMM uses the set below for other weight types. */
 #if defined(RILL_SET_BELOW)
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
 {

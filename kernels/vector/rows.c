@@ -1,9 +1,7 @@
 /* rows.c (vector): row operations, and the table of operations that this instruction set overrides.
  *
  * Invariant: an element's result is a function of its own operands. A sum over a row has VL partial sums, added in
- * one tree, so the order of additions depends only on the width.
- *
- * Sections: cells, rows, the table. */
+ * one tree, so the order of additions depends only on the width. */
 #include "vec.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------- */
@@ -14,8 +12,7 @@ typedef struct lstm_row {
     size_t width;
 } lstm_row;
 
-/* Vector divisions dominate the latency. So sigmoid(i) tanh(g) and sigmoid(o) tanh(c) take one division each, as v_ratio
- * (vec.h). */
+/* Vector divisions dominate the latency: sigmoid(i) tanh(g) and sigmoid(o) tanh(c) take one each, as v_ratio (vec.h). */
 RILL_INLINE void lstm_units(const lstm_row *p, size_t j, size_t n)
 {
     const v_ratio in = v_sigmoid_ratio(v_load_n(p->gate + j, n));

@@ -83,8 +83,7 @@ RILL_INLINE vf v_max_quads(vf x)
     return v_max(v_even_lanes(y, y), v_odd_lanes(y, y));
 }
 
-/* Load the first n lanes at p, or all if n >= VL. A masked store of a whole vector is slower than a plain store on
- * some processors. */
+/* Load the first n lanes at p, or all if n >= VL: on some processors a masked store of a whole vector is slower than a plain one. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)
 {
     return n >= VL ? v_load(p) : v_load_first(n, p);
@@ -143,8 +142,7 @@ RILL_INLINE vf v_add_exp(vf sum, vf x)
     return v_fma(v_fma(q, f, v_set1(1.0f)), v_low_bits_as_exponent(n), sum);
 }
 
-/* A quotient over / under whose division is deferred: the product of two quotients then costs one division instead of
- * two, with as many roundings. */
+/* A quotient over / under whose division is deferred: the product of two quotients then costs one division instead of two. */
 typedef struct v_ratio {
     vf over, under;
 } v_ratio;
@@ -193,7 +191,7 @@ RILL_INLINE vf v_swish(vf x)
     return v_div(v_mul(x, s.over), s.under);
 }
 
-/* Return x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)). This is x (1 + tanh(..)) / 2 without cancellation in the tail. */
+/* Return x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)): equal to x (1 + tanh(..)) / 2, without cancellation in the tail. */
 RILL_INLINE vf v_gelu_tanh(vf x)
 {
     const vf u = v_fma(v_mul(x, x), v_set1(0.07135481627f), v_set1(1.595769122f));

@@ -5,9 +5,7 @@
  *
  * Invariant: every element is a chain of fused multiply-adds that starts at bias + add, the same in all tile shapes.
  * Pairs of k ascend, and in a pair the odd k comes first. Denormal factors and sums count as zero. A last odd k is
- * paired with zero.
- *
- * Sections: rows, the tile, tiles of each shape, the call. */
+ * paired with zero. */
 #include "../vector/gemm.h"
 
 #define RATE 200.0 /* rough speed in flops per ns, to estimate a call's time */

@@ -14,7 +14,7 @@
 #define RILL_FN(op) op##_avx512vnni
 #define RILL_SET RILL_ISA_AVX512_VNNI
 #define RILL_SET_NAME "avx512vnni"
-/* names the functions of the instruction set that this one extends: only the int8 GEMM is new, all other operations are AVX-512's */
+/* names the functions of the instruction set below: only the int8 GEMM is new, all other operations are AVX-512's */
 #define RILL_SET_BELOW(op) op##_avx512
 #elif defined(RILL_VEC_BF16)
 #define RILL_FN(op) op##_avx512bf16

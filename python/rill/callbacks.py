@@ -22,8 +22,8 @@ Trace = Callable[["TraceEvent"], object]
 class Scheduler(Protocol):
     """Chooses the items of each timestep. Answers do not depend on it.
 
-    With an attribute `overdue_first` that is true, items that it leaves out for long go first. Without it the order of `choose()` is kept
-    exactly.
+    If its attribute `overdue_first` is true, items left out for long go first. Otherwise the order of `choose()` is
+    kept exactly.
     """
 
     def choose(self, view: SchedView, /) -> Sequence[int]:

@@ -1,7 +1,7 @@
 """An open model in this process: contexts, workers, and search configurations for engines.
 
-A rill context belongs to one thread at a time, so every use of the model's context holds `lock`. Each run has a separate context
-(rill_context_create_worker), which shares the model's tables, and needs the lock only while it is created.
+A rill context belongs to one thread at a time, so every use of the model's context holds `lock`. Each run has a
+separate context (rill_context_create_worker) with the model's tables. Only its creation needs the lock.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .context import make_context
 class Calls:
     """Counts running C calls of each thread, for an orderly interpreter exit. `with calls:` surrounds each long call.
 
-    At exit only daemon threads run besides the exiting thread. Finalizers then free nothing, because a thread may still use the memory, and
-    the process returns it anyway. The next call of a daemon thread raises SystemExit, which ends the thread without a message. The
-    interpreter waits for running calls, SECONDS at most.
+    At exit, daemon threads may still run. Finalizers then free nothing, because a thread may still use the memory; the
+    process returns it anyway. The next call of a daemon thread raises SystemExit, which ends the thread without a
+    message. The interpreter waits for running calls, SECONDS at most.
     """
 
     SECONDS = 5.0

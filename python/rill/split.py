@@ -1,4 +1,4 @@
-"""Decoding long inputs sentence by sentence, since translation models are made for inputs of limited length.
+"""Decodes long inputs sentence by sentence: translation models are made for inputs of limited length.
 
 Split wraps a run (stream.Local, workers.WorkersRun): it takes inputs, submits their sentences, and joins the results.
 """
@@ -106,8 +106,8 @@ def _join(between: Sequence[str], outputs: Sequence[Output], settings: Any) -> O
 def _join_warnings(results: Sequence[Result], n: int, requested: int) -> list[str]:
     """Choose the warnings of a line from those of its sentences.
 
-    These are the warnings about the input of the first sentence that has any and, if the line has fewer outputs than requested, the
-    warning that says so. The latter is the last warning of a sentence that has fewer.
+    These are the input warnings of the first sentence that has any. If the line has fewer outputs than requested, the warning that says so
+    follows; it is the last warning of a sentence that has fewer.
     """
     inputs = [one.warnings[:-1] if 0 < len(one.outputs) < requested else one.warnings for one in results]
     warnings = next((one for one in inputs if one), [])

@@ -1,7 +1,7 @@
 """Options by name: the engine's own tables, and keyword arguments on their way to the engine.
 
-This module lists no option. A keyword argument is a name or an alias in rill_setting_table(), rill_chain_table(), rill_output_table() or a
-domain's tables, with "_" for "-". An unknown one is refused with the nearest known name.
+This module lists no option. A keyword argument is a name or an alias in rill_setting_table(), rill_chain_table(),
+rill_output_table() or a domain's tables, with "_" for "-". An unknown one is refused with the nearest known name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs with several workers (rill/workers.h): engines on their own threads, with one queue of inputs and one of results.
 
-One thread, the workers' own, reads requests from a queue and writes results to another. The stream fills the one and empties the other on
-the thread that asks for results, so the user's iterables are advanced on that thread alone.
+A thread of this class reads requests from one queue and writes results to another. The stream fills the first and empties the second, on
+the thread that asks for results. The user's iterables are thus advanced on that thread alone.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class Desk:
             return int(lib.RILL_ERR_STOPPED) if self.stopping else 0
 
     def stop(self) -> None:
-        """End the run before its inputs end; whoever waits for results gets a CancelledError.
+        """End the run before its inputs end; waiting callers get a CancelledError.
 
-        Another thread may hold `change`: this method does not wait long for it."""
+        Another thread may hold `change`; this method does not wait long for it."""
         held = self.change.acquire(timeout=1)
         self.failure = self.failure or errors.CancelledError("the interpreter ends", "RILL_ERR_CANCELLED")
         self.stopping = True

@@ -1,10 +1,8 @@
-/* Lua's array type: creating, checking, indexing, printing. array_arith.c and array_segments.c hold operations on whole arrays.
+/* Lua's array type: creating, checking, indexing, printing. Operations on whole arrays are in array_arith.c and array_segments.c.
  *
- * Also finds masks that a script makes and never uses, for `rill check`: `a and b` of two masks is b in Lua, without an error.
- * array_check() marks a mask as used. A source line is reported only if in every call some of its masks stayed unused. Plain masks are
- * not watched, since a later call may use them.
- *
- * Sections: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
+ * Also finds masks that a script makes and never uses, for `rill check`: in Lua `a and b` of two masks is b, without an error.
+ * array_check() marks a mask as used. A source line is reported only if some of its masks stayed unused in every call. Plain masks are not
+ * watched, since a later call may use them. */
 #include "arrays.h"
 
 #include <inttypes.h>
@@ -270,7 +268,7 @@ static void fill_from_table(lua_State *L, const array *a)
     }
 }
 
-/* rill.array(x): make an array from a table of numbers or booleans, or a plain copy of an array, which outlives the call. */
+/* rill.array(x): make an array from a table of numbers or booleans; or copy an array to a plain one, which outlives the call. */
 static int from_values(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -299,7 +297,7 @@ static int zeros(lua_State *L)
 
 /* --- functions for other modules ---------------------------------------------------------------------------------- */
 
-/* Raise unless n is the number of items (for an array of items) or of cells (for an array of cells) in the engine call. */
+/* Raise unless n is the engine call's number of items (for an array of items) or cells (for an array of cells). */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
 {
     int32_t expected = level == ARRAY_ITEMS ? s->frame.items : level == ARRAY_CELLS ? s->frame.cells : n;
@@ -351,9 +349,9 @@ enum { MAX_MASK_PLACES = 64, PLACE_TEXT = LUA_IDSIZE + 16 };
 
 typedef struct place {
     char text[PLACE_TEXT]; /* position of the script line, "FILE:LINE" */
-    /* used: number of calls in which all masks made by this line were used; unused: in which some were not */
+    /* used: calls in which all masks made by this line were used; unused: calls in which some were not */
     int used, unused;
-    /* call_masks: number of masks that this line made in the call in progress; call_unused: number of these that are still unused */
+    /* of the call in progress. call_masks: masks that this line made; call_unused: those still unused */
     int call_masks, call_unused;
 } place;
 
@@ -393,7 +391,8 @@ static void use_mask(const rill_script *s, array *mask)
     if (p->call_unused > 0) p->call_unused--; /* 0: a call within this one has failed, after which nothing is counted */
 }
 
-/* Count the used and unused masks of each script line when the outermost engine call ends. `counts` 0: the call failed, so forget them. */
+/* Count the used and unused masks of each script line when the outermost engine call ends. counts: 0 if the call failed, which discards
+ * them. */
 static void count_unused_masks(rill_script *s, int counts)
 {
     for (place *p = s->watch->place; p < s->watch->place + s->watch->n; p++) {

@@ -1,9 +1,7 @@
-/* Operations on elements. Operands of any type are read as blocks of doubles, and results written from blocks of doubles.
- * All operations of one to three operands are rows of one table, which one loop over blocks runs.
+/* Operations on elements.
  *
- * min, max and clamp ignore NaN, like C's fmin() and fmax(). // and % are Lua's.
- *
- * Sections: operands · reading · writing · assignment · operations · one block · all blocks · opening. */
+ * Operands of any type are read as blocks of doubles, and results written from blocks of doubles. Operations with one to three operands are
+ * rows of one table; one loop over blocks runs them. min, max and clamp ignore NaN, like C's fmin() and fmax(). // and % are Lua's. */
 #include <math.h>
 #include <string.h>
 
@@ -84,8 +82,8 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* Repeat each item's element for all its cells. Most segments are short, so ARRAY_PAD copies are written; the next segment overwrites
- * the excess. */
+/* Repeat each item's element for all its cells. Most segments are short, so ARRAY_PAD copies are written at once; the next segment
+ * overwrites the excess. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;

@@ -3,9 +3,7 @@
  *
  * A reduction yields one value per segment. Sums run from left to right, so a segment's result does not depend on its neighbours.
  * Results for empty segments: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0, logsumexp -inf.
- * max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last; sorted input costs little more than reading it.
- *
- * Sections: segments · reductions · order · cumulative operations · positions · equal keys · order across segments · opening. */
+ * max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last; sorted input costs little more than reading it. */
 #include <math.h>
 #include <string.h>
 
@@ -82,7 +80,7 @@ static double min_of(const double *x, int32_t n)
 static double logsumexp(const double *x, int32_t n)
 {
     double max = max_of(x, n), total = 0;
-    /* the segment is empty, has only -infinity, or has an element infinity: the result is this maximum, or NaN if an element is NaN */
+    /* the segment is empty, has only -infinity, or has an infinite element: the result is this maximum, or NaN if an element is NaN */
     if (isinf(max)) {
         for (int32_t i = 0; i < n; i++)
             if (x[i] != x[i]) return x[i];
@@ -269,8 +267,7 @@ static int apply_walk(lua_State *L)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Scratch arrays for sort_descending(), large enough for the longest segment. They are on the C stack if they fit there, else in a
- * userdata. */
+/* Scratch arrays for sort_descending(), large enough for the longest segment: on the C stack if they fit, else in a userdata. */
 typedef struct sorter {
     int32_t *order, *scratch;
     int32_t local[2 * ARRAY_LOCAL];
@@ -331,8 +328,8 @@ static int rank(lua_State *L)
 
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
-/* Return the keys as integers in [0, *size), or NULL if a key is no integer or their range too large. They are in the operand's memory,
- * in `local`, or in a userdata that is pushed. */
+/* Return the keys as integers in [0, *size), or NULL if one is no integer or their range is too large. Their memory is the operand's,
+ * `local`, or a userdata that is pushed. */
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {

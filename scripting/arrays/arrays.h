@@ -39,9 +39,9 @@ int script_array_is(lua_State *L, int index);
 /* Return the *n elements of the array at `index`. Raises if its type differs, it is not valid now or, with `writable`, is read-only. */
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
 
-/* Assign the value at `index` to data[0, n). A number is repeated for all elements, an array of items for all cells of each item.
- * Integers are rounded down and clamped to the type's range; masks get 0 or 1. Raises if NaN would be stored as an integer. `marks`:
- * NULL, or the field's name if its elements are marks (ARRAY_U8: 0 or 1) or widths (other types: >= 0); then other values raise. */
+/* Assign the value at `index` to data[0, n). A number is repeated for all elements, an array of items for all cells of each item. Integers
+ * are rounded down and clamped to the type's range; masks get 0 or 1. NaN in an integer raises.
+ * marks: NULL, or the name of a field of marks (ARRAY_U8: 0 or 1) or widths (other types: >= 0), where other values raise. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
                         const char *marks);
 
@@ -125,8 +125,7 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
 const script_view *script_view_self(lua_State *L);
 /* For methods: return the member `number` of the method's script_view_method. */
 int script_view_number(lua_State *L);
-/* For methods: return p for the item whose number is at stack index 2. The item has the cells [p[0], p[1]). Raises if the number is out
- * of range. */
+/* For methods: return p for the item whose number is at stack index 2; its cells are [p[0], p[1]). Raises if the number is out of range. */
 const int32_t *script_view_cells(lua_State *L);
 /* Implements the method view:range(item), which returns the numbers of the item's first and last candidate or row. */
 int script_view_range(lua_State *L);
@@ -134,8 +133,7 @@ int script_view_range(lua_State *L);
 /* For other functions: return the view of class `kind` at `index`. Raises if it is no such view, or its call has returned. */
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
 
-/* Advance the struct's pointers to one item: arrays of items by `item`, the item's number; arrays of cells by `cell`, the number of the
- * item's first cell. */
+/* Advance the struct's pointers to one item. item: its number, for arrays of items; cell: number of its first cell, for arrays of cells. */
 void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell);
 
 /* --- opening ---------------------------------------------------------------------------------------------------------- */
@@ -166,8 +164,8 @@ void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level
 /* Raise unless x[0, n) are marks (type ARRAY_U8) or widths (other types). `name`: the field that they are assigned to, for the message. */
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
 
-/* Add `fn` under `name` to the metatable of arrays, to their methods, or to the table `rill` on top of the stack. `number` becomes
- * upvalue 1: it tells a C function with several names which was called. */
+/* Add `fn` under `name` to the metatable of arrays, to their methods, or to the table `rill` on top of the stack. number: upvalue 1, for
+ * a C function with several names. */
 typedef enum array_place {
     ARRAY_METAMETHOD,
     ARRAY_METHOD,

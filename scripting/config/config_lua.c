@@ -1,8 +1,7 @@
 /* Runs read.lua and sweep.lua, and implements the C functions that they call.
  *
- * A script's state compiles them at first use. They get the table `own` and copies of Lua's libraries made before the script ran;
- * scripts can reach neither. Functions in `own` raise only out-of-memory errors and exhausted limits: a source position in this code
- * would mean nothing to users. */
+ * They get the table `own` and copies of Lua's libraries from before the script ran; scripts can reach neither. Functions in `own` raise
+ * only for lack of memory and exhausted limits: a position in this code would mean nothing to users. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,8 +79,7 @@ static int own_value(lua_State *L)
     return 2;
 }
 
-/* own.is_options_key(name): return true if the name is a misspelling of "options", or the name that another program uses for it, such as
- * "settings". */
+/* own.is_options_key(name): return true if the name is a misspelling of "options", or another program's name for it, such as "settings". */
 static int own_is_options_key(lua_State *L)
 {
     lua_pushboolean(L, rill_is_options_key(lua_tostring(L, 1)));
@@ -114,7 +112,7 @@ const rill_script_parameter *rill_script_parameter_table(void)
     return PARAMETERS;
 }
 
-/* own.parameters(): return two tables: sweep parameter to the heuristic whose argument it is; short name to the setting it stands for. */
+/* own.parameters(): return two tables: from a sweep parameter to its heuristic, and from a short name to its setting. */
 static int own_parameters(lua_State *L)
 {
     lua_newtable(L);

@@ -1,11 +1,8 @@
 -- Checks the table that a script returned and converts it to flat lists, which run_config.c stores in a C struct.
---
--- own.keys() lists the keys that the table may have, own.settings() those of `options`. Keys are visited in the order
--- of these lists, since Lua's own order changes from run to run. Errors are raised as {key, why}; config_lua.c adds the
--- position.
---
--- A script cannot affect how its table is read: globals are copies made before the script ran, and the script's tables
--- are only read through next, rawget and rawlen.
+-- Keys are visited in the order of own.keys() and own.settings(), because Lua's own order changes from run to run. Errors are raised as
+-- {key, why}; config_lua.c adds the position.
+-- A script cannot affect how its table is read: globals are copies made before the script ran, and the script's tables are read only
+-- through next, rawget and rawlen.
 local own = ...
 local find, format, gsub, gmatch, match, sub = string.find, string.format, string.gsub, string.gmatch, string.match, string.sub
 
@@ -324,8 +321,8 @@ local function setting_value(value, key, setting, place)
   return value_of(value, place_of(key, place), setting.name)
 end
 
--- Returns the setting's value in a table and the name under which it is there; nil if it has none. Two names of one
--- setting with different values are an error.
+-- Returns the setting's value in a table, and the name that has it; nil if none does. Two names of one setting with different values are an
+-- error.
 local function value_in(t, setting, place)
   local value, name
   for _, spelling in ipairs(setting.spellings) do
@@ -408,8 +405,7 @@ function own.read(config, point, names)
     local value = rawget(config, key.name)
     if key.read and value ~= nil then
       local said = key.read(value, key.name, out)
-      -- key.read has appended an option's value to out.domain_options. Do not store it in `out`: the option may have the
-      -- name of one of its lists.
+      -- key.read has appended an option's value to out.domain_options. It is not stored in `out`, whose lists may have the same name.
       if not key.of then out[key.name] = said end
     end
   end
@@ -430,9 +426,8 @@ own.setting_of, own.setting_value = setting_of, setting_value
 -- --- lines of keys: tokens --------------------------------------------------------------------------------------------
 
 -- Finds the line of a configuration key. Lua stores no line numbers for tables, so the source text is scanned.
---
--- If the script ends with `return {`, keys are found at their depth inside these braces. Otherwise the first assignment
--- to a variable or field of that name is taken.
+-- If the script ends with `return {`, keys are found at their depth inside these braces. Otherwise the first assignment to a variable or
+-- field of that name counts.
 local BLOCKS = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["end"] = -1, ["until"] = -1 }
 local BRACES = { ["{"] = 1, ["}"] = -1 }
 

@@ -1,8 +1,6 @@
 /* Stores a run's configuration in a C struct, from the flat lists that read.lua and sweep.lua make.
  *
- * A configuration is a userdata, which the registry keeps until the caller frees it. It keeps alive the Lua lists that own its strings.
- *
- * Sections: storing · keys · reading · results of the script · searches · locating errors. */
+ * A configuration is a userdata, kept by the registry until the caller frees it. It keeps the Lua lists with its strings alive. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +20,8 @@ typedef struct config_owner {
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
     const char *name; /* the key in the configuration, and in the table that own.read() returns */
-    /* function in read.lua that reads the value; "": a setting or `options`, read separately; NULL: not a key of configurations */
+    /* function in read.lua that reads the value; "" for a setting or `options`, which are read separately; NULL: not a key of
+     * configurations */
     const char *read;
     field_type type;
     /* byte offsets in rill_script_config. offset: of the value or the list; count: of the list's length */
@@ -229,9 +228,9 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-/* Make the configuration of one sweep point. The four values on the stack are the arguments of own.apply(): the table, the point, a
- * function that then edits the table or nil, and the order of the parameters or nil. *out is replaced and the old configuration freed.
- * It is unchanged after a failure. Raises Lua errors. */
+/* Make the configuration of one sweep point. On the stack are the four arguments of own.apply(): the table, the point, an edit function or
+ * nil, the order of the parameters or nil.
+ * *out: replaced, and the old configuration freed; unchanged after a failure. Raises Lua errors. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
@@ -356,8 +355,8 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. The script may keep `try` after
- * the search, so the userdata that leads to the search is then cleared. */
+/* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. A script may keep `try` after
+ * the search, so the userdata that points to the search is then cleared. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));
@@ -411,8 +410,8 @@ rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, vo
 
 /* --- locating errors ----------------------------------------------------------------------------------------------- */
 
-/* Plugins' names and arguments are only checked when an engine is created. Afterwards each entry is tried alone, to find the line for
- * the message. */
+/* Plugins' names and arguments are checked only when an engine is created. If that fails, each entry is tried alone, to find the line
+ * for the message. */
 
 /* Return 1 if the plugin of this entry exists and accepts its arguments, else 0. */
 #define RETURN_WORKS(type, find)                                              \

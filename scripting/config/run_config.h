@@ -14,10 +14,10 @@ void script_open_config(lua_State *L); /* defined in run_config.c: adds its func
 /* Add C functions to the table `own`, through which the Lua code of this folder calls C. */
 void script_config_lua_add(lua_State *L, const luaL_Reg *functions);
 
-/* Call own.NAME with the topmost `arguments` values. A mistake in the configuration is recorded in the context and returns
- * RILL_ERR_OPTION, with nothing pushed. Any other error raises. */
+/* Call own.NAME with the topmost `arguments` values. A mistake in the configuration is recorded in the context; then nothing is pushed
+ * and RILL_ERR_OPTION returned. Any other error raises. */
 rill_status script_internal_call(lua_State *L, const char *name, int arguments, int results);
 
-/* Return the source line that sets a key ("options.k", "heuristics[2]") of the returned table, else the line of the nearest enclosing
- * key. Returns 0 if unknown. */
+/* Return the source line that sets a key ("options.k", "heuristics[2]") of the returned table, else its nearest enclosing key; 0 if
+ * unknown. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);

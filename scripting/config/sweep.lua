@@ -1,8 +1,6 @@
 -- Parameter grids: rill.sweep{ delta = {0.5, 1.5}, M = {3, 5} }, and how a grid point changes a configuration.
---
--- rill.sweep checks a grid and returns an opaque object for {names = {...}, values = {{...}, ...}, edit = function or nil}.
--- A point is a table of parameter names and values. It is applied to a copy of the script's table, which is then read
--- like any configuration. read.lua states the rules for this code.
+-- A point is a table of parameter names and values. It is applied to a copy of the script's table, which is then read like any
+-- configuration. read.lua states the rules for this code.
 local own = ...
 local format, gsub = string.format, string.gsub
 local MOST_AXES <const>, MOST_POINTS <const>, COPY_DEPTH <const> = 16, 1000000, 3
@@ -107,8 +105,8 @@ function own.sweep(said, edit)
   return object
 end
 
--- Returns the grid as strings: for each parameter a list of its name and its values. Invalid values are an error now,
--- before anything is decoded, unless an edit function may convert them.
+-- Returns the grid as strings: for each parameter a list of its name and its values. Invalid values are an error before anything is
+-- decoded, unless an edit function may convert them.
 function own.axes(grid)
   local axes = {}
   for i, name in ipairs(grid.names) do
@@ -151,8 +149,8 @@ local function part_of(config, name)
   return type(config[name]) == "table" and config[name] or nil
 end
 
--- Sets the heuristic's argument where the list of heuristics has it, or appends the heuristic. The list may also be in
--- `options`, where the argument may be an option: prune_absolute = 10.
+-- Sets the heuristic's argument where the list of heuristics has it, else appends the heuristic. The list may be in `options`, where the
+-- argument may be an option: prune_absolute = 10.
 local function apply_heuristic(config, name, value)
   local options = type(config.options) == "table" and config.options or {}
   for _, option in ipairs({ "prune_" .. name, (gsub("prune-" .. name, "_", "-")), name, (gsub(name, "_", "-")) }) do
@@ -171,8 +169,8 @@ local function apply_heuristic(config, name, value)
   chain[at] = { name, value }
 end
 
--- Returns a copy of the configuration with the point applied, the point, the order of its names, and a copy of the
--- point for the edit function. Heuristics' parameters are left to the edit function: it may use "delta" otherwise.
+-- Returns a copy of the configuration with the point applied, the point, the order of its names, and a copy of the point for the edit
+-- function. With an edit function heuristics' parameters are left to it, because it may use "delta" otherwise.
 function own.apply(config, point, edit, names)
   local a_point <const> = "a point is a table of names with numbers, strings, true or false: { delta = 1.5, M = 3 }"
   names = names or sorted_names(point, a_point)

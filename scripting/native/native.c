@@ -7,9 +7,7 @@
  *   rill.ffi.array(type, values)         an array of a type that rill.array does not make
  *   rill.ffi.callback(signature, f)      a Lua function for C to call
  *
- * The sandbox cannot limit native code, so only trusted scripts get rill.ffi.
- *
- * Sections: libraries · binding · calling · fixing arguments · callbacks · arrays · opening. */
+ * The sandbox cannot limit native code, so only trusted scripts get rill.ffi. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -221,12 +219,10 @@ static int fix_arguments(lua_State *L)
 
 /* --- callbacks ----------------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer to a libffi closure. C may keep the pointer, so
- * callbacks are only freed after the script's Lua state is closed.
- *
- * A Lua error cannot cross native stack frames. It is recorded in script_native; all callbacks return 0 until script_late_take().
- *
- * C passes arrays without a length: scripts get arrays of one element, valid until the callback returns. */
+/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer to a libffi closure. C may keep the pointer, so callbacks
+ * are freed only after the script's Lua state is closed.
+ * A Lua error cannot cross native stack frames: it is recorded in script_native, and all callbacks return 0 until script_late_take(). C
+ * passes arrays without a length, so scripts get arrays of one element, valid until the callback returns. */
 typedef struct native_callback {
     struct native_callback *prev;
     rill_script *script;
@@ -310,8 +306,7 @@ static void check_callback_signature(lua_State *L, callback *c)
     }
 }
 
-/* libffi initialises its allocator at its first use and takes no lock for it. pthread_once() keeps two threads from doing so at the same
- * time. */
+/* libffi initialises its allocator at its first use, without a lock. pthread_once() keeps threads apart. */
 static pthread_once_t allocator = PTHREAD_ONCE_INIT;
 
 static void set_up_allocator(void)

@@ -1,7 +1,7 @@
 /* native.h: rill.ffi, functions of shared objects.
  *
- * Ownership: libraries are closed after the script's Lua state, so code is never unmapped while Lua or an engine refers to it. Functions
- * and registered plugins are userdata. The registry keeps those that C refers to until the script ends.
+ * Libraries are closed after the script's Lua state, so code is never unmapped while Lua or an engine refers to it. The registry keeps
+ * functions and plugins that C refers to until the script ends.
  *
  * Values are passed as native_value. libffi reads an argument with its type's size, but writes small results as a whole register. All
  * integers are therefore stored in i64, and native_integer() uses only the type's low bytes. This requires a little-endian machine. */
@@ -37,12 +37,12 @@ struct script_native {
     /* Callbacks and registered functions made so far. Both are limited: they live as long as the script, and its memory limit does not
      * count them. */
     int callbacks, tables;
-    /* A callback's failure, which cannot pass through native code. It is raised, or fails the run, when the native function that called
-     * the callback returns. Until then all callbacks return 0 at once. */
+    /* A callback's failure, which cannot pass through native code. When the native function that called the callback returns, the
+     * failure is raised or fails the run. Until then all callbacks return 0 at once. */
     script_late failed;
 };
 
-/* A C function that a script has bound. Its Lua user value 1 is a table that keeps the data of fixed arguments alive. */
+/* A C function that a script has bound. Lua user value 1 is a table that keeps the data of fixed arguments alive. */
 typedef struct native_function {
     void (*code)(void);
     signature signature;
@@ -70,8 +70,9 @@ static inline array_type native_elements(signature_type type)
 
 ffi_type *native_ffi_type(signature_type type);
 
-/* Read the Lua value at `index` as an argument of a native function. `argument`: its number from 1, or 0 for a result. `function`: its
- * name for messages. Pointers in *out point into the Lua value. Raises if the value does not fit the type. */
+/* Read the Lua value at `index` as an argument of a native function; raises if it does not fit the type. Pointers in *out point into the
+ * Lua value.
+ * argument: number from 1, or 0 for a result; function: its name for messages. */
 void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,
                  native_value *out);
 
@@ -90,8 +91,8 @@ void native_count_object(lua_State *L, int *n, const char *what);
 
 /* --- for the modules above ----------------------------------------------------------------------------------------- */
 
-/* script_native_is() returns 1 for a C function that rill.ffi bound, else 0. script_native_register() registers it as a plugin at the
- * first call, and stores the plugin's name. Raises Lua errors. */
+/* script_native_is(): 1 for a C function that rill.ffi bound, else 0. script_native_register(): register it as a plugin at the first
+ * call, and store the plugin's name. Raises Lua errors. */
 int script_native_is(lua_State *L, int index);
 void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 

@@ -12,7 +12,7 @@
 
 #include "native.h"
 
-/* A bound C function registered as a plugin. The Lua registry keeps it until the script ends, since the context refers to its struct. */
+/* A bound C function registered as a plugin. The context refers to its struct, so the Lua registry keeps it until the script ends. */
 typedef struct native_table {
     union {
         rill_heuristic heuristic;

@@ -1,9 +1,7 @@
 /* Parser of native functions' signatures; signature.h has the grammar.
  *
- * The words of a C integer type may have any order, so a type's words are collected first (type_words), then interpreted together.
- * Errors point at the type's first word or at the unexpected character.
- *
- * Sections: words · errors · one type · the whole · writing. */
+ * The words of a C integer type may have any order: a type's words are collected first (type_words), then interpreted together. Errors
+ * point at the type's first word or at the unexpected character. */
 #include "signature.h"
 
 #include "rill/context.h"

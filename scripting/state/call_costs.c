@@ -3,18 +3,15 @@
  * All library functions that scripts can reach are wrapped. They cost per argument and per byte of each text, unless they have a cost
  * function. pattern.c charges for patterns, script_memory.c for memory.
  *
- * table.concat, insert, move, remove, sort and unpack are replaced, to charge each access to an element: a chain of tables linked by
- * __index runs no instruction that a hook could count. Results and messages are those of Lua 5.4; tests/scripting/test_table_functions.c
- * compares them.
- *
- * Sections: lists · arguments · texts · the wrapper · compiling · opening. */
+ * table.concat, insert, move, remove, sort and unpack are replaced, to charge each access to an element. Without this a chain of tables
+ * linked by __index would run no instruction that a hook could count. Results and messages are those of Lua 5.4;
+ * tests/scripting/test_table_functions.c compares them. */
 #include <limits.h>
 #include <string.h>
 
 #include "limits.h"
 
-/* Integers that a script passes are clamped to [0, MAX_CALL_COST] before costs are computed from them, so that sums of costs cannot
- * overflow. */
+/* Integers from a script are clamped to [0, MAX_CALL_COST] before costs are computed: sums of costs cannot overflow. */
 #define MAX_CALL_COST (INT64_MAX / 4)
 
 /* Bytes of text that are charged as one instruction. The most expensive work per byte is reading a number: two or three nanoseconds per
@@ -246,8 +243,7 @@ static int64_t utf8_len_cost(lua_State *L)
     return span_length(L, 1, INT64_MAX) / BYTES_PER_UNIT;
 }
 
-/* Cost of string.rep(s, n, separator). A result beyond the memory limit costs nothing: the function allocates the whole result first, so it
- * fails at once. */
+/* Cost of string.rep(s, n, separator). A result beyond the memory limit costs nothing: string.rep allocates it first, and fails at once. */
 static int64_t rep_cost(lua_State *L)
 {
     int64_t n = clamped_integer(L, 2), each = (int64_t)(lua_rawlen(L, 1) + (lua_isstring(L, 3) ? lua_rawlen(L, 3) : 0)),

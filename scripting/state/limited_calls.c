@@ -1,17 +1,15 @@
 /* Standard library functions rewritten to respect a script's limits.
  *
  *   - pcall, xpcall and coroutines raise a caught error again if a limit of the call is exhausted.
- *   - A coroutine that a limit stopped has its hooks off, so its to-be-closed variables are not closed.
- *   - Finalizers run with hooks off, so tables cannot have finalizers (__gc).
- *   - C functions that work long are charged for their work (call_costs.c).
- *
- * Sections: catching errors · coroutines · metatables · loading · opening. */
+ *   - A coroutine that a limit stopped runs no hooks, so its to-be-closed variables are not closed.
+ *   - Finalizers run without hooks, so tables cannot have finalizers (__gc).
+ *   - C functions that work long are charged for their work (call_costs.c). */
 #include <string.h>
 
 #include "limits.h"
 
-/* MAX_NESTED_CLOSES limits nested coroutine.close() calls in close handlers, each of which takes some of the C stack: Lua before 5.4.6 has
- * no limit for them. */
+/* MAX_NESTED_CLOSES limits nested coroutine.close() calls in close handlers: each takes some of the C stack, and Lua before 5.4.6 has no
+ * limit. */
 enum { MAX_NESTED_CLOSES = 50, SWITCH_COST = 10, CATCH_COST = 5 };
 
 /* --- catching errors ---------------------------------------------------------------------------------------------- */
@@ -24,7 +22,7 @@ static void after_catch(lua_State *L)
     if (s->is_exhausted) script_raise_exhausted(L);
 }
 
-/* If the error on top of the stack means that the Lua stack was not allowed to grow, replace it by Lua's message "stack overflow". */
+/* If the error on top of the stack says that the Lua stack was not allowed to grow, replace it by Lua's "stack overflow". */
 static void name_overflow(lua_State *L, int status)
 {
     if (status != LUA_ERRMEM || script_from_lua(L)->heap.failed_limit != 3) return;
@@ -52,7 +50,8 @@ static int guarded_pcall(lua_State *L)
     return finish_call(L, status, 0);
 }
 
-/* Error handler of xpcall; upvalue 1: the script's handler. No script code may run for an error of the limits' hook: hooks are off. */
+/* Error handler of xpcall; upvalue 1: the script's handler. After an error of the limits' hook no script code may run, because hooks are
+ * off. */
 static int guarded_handler(lua_State *L)
 {
     if (script_from_lua(L)->is_exhausted) return 1;
@@ -264,8 +263,7 @@ static int guarded_collectgarbage(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* math.randomseed(): a call without arguments sets the seed 0, not the time, so that runs are reproducible. Upvalue 1 is the original
- * function. */
+/* math.randomseed(): without arguments the seed is 0, not the time, so that runs are reproducible. Upvalue 1 is the original function. */
 static int guarded_randomseed(lua_State *L)
 {
     if (lua_gettop(L) == 0) lua_pushinteger(L, 0);

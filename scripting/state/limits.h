@@ -7,8 +7,8 @@
 
 enum { SCRIPT_STRIDE = 1000 }; /* number of instructions between two checks of a call's limits */
 
-/* Check the limits more often from now on: one instruction may compare a text of `bytes` bytes. Between checks at most about
- * SCRIPT_COMPARED_BYTES can be compared. The allocator may call this. */
+/* Check the limits more often from now on: one instruction may compare a text of `bytes` bytes, and at most about SCRIPT_COMPARED_BYTES
+ * may pass between checks. The allocator may call this. */
 enum { SCRIPT_COMPARED_BYTES = 64 << 20 };
 void script_note_long_text(lua_State *L, size_t bytes);
 /* Set the current interval between checks of the limits on a coroutine that is about to be resumed. */
@@ -16,7 +16,7 @@ void script_apply_stride(lua_State *L);
 
 /* Create the entries of script_limits.c in the Lua registry. */
 void script_open_limits(lua_State *L);
-/* Start the limits of a call into the script. Without limits no hook is set, since a hook halves the speed of arithmetic in Lua. */
+/* Start the limits of a call into the script. Without limits no hook is set: a hook halves the speed of arithmetic in Lua. */
 void script_start_limits(rill_script *s, lua_State *L);
 
 /* Return 1 if the frame is a C function or the Lua code of scripting/config, neither of which users wrote. */

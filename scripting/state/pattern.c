@@ -1,12 +1,10 @@
-/* string.find, match, gmatch and gsub that count their work and can be stopped: Lua's versions can take days on a short pattern.
+/* string.find, match, gmatch and gsub that count their work and can be stopped; Lua's can take days on a short pattern.
  *
  * pattern_compile.c turns the pattern into a list of items, which a backtracking matcher runs. A match passes each item once, so
  *   - each item has at most one open choice: the stack is allocated beforehand, and no pattern is "too complex";
  *   - backtracking runs all later items again, so captures need not be restored.
  *
- * Results and messages are those of Lua 5.4; tests/scripting/test_patterns.c compares them.
- *
- * Sections: work · matching · captures · arguments · find and match · gmatch · gsub. */
+ * Results and messages are those of Lua 5.4; tests/scripting/test_patterns.c compares them. */
 #include <string.h>
 
 #include "pattern.h"
@@ -266,7 +264,7 @@ static int is_plain(const char *pattern, size_t length)
     return 1;
 }
 
-/* Return the first occurrence of `text` in [s, end), or NULL. The search proceeds in blocks, so that the examined bytes are counted. */
+/* Return the first occurrence of `text` in [s, end), or NULL. Searches block by block, to count the examined bytes. */
 static const char *find_plain(pattern_match *m, const char *s, const char *end, const char *text, size_t length)
 {
     enum { STEP = 64 * BYTES_PER_UNIT };
@@ -403,7 +401,7 @@ static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_
     add_bytes(m, out, text, (size_t)(end - text));
 }
 
-/* Append the replacement of a match: the value that the table or function at index 3 gives; if false or nil, the match. */
+/* Append the replacement of a match: the value of the table or function at index 3, or the match if that is false or nil. */
 static void add_replacement(pattern_match *m, luaL_Buffer *out)
 {
     lua_State *L = m->L;

@@ -62,5 +62,5 @@ static inline int set_has(const uint64_t *set, char c)
 }
 
 /* Compile the pattern text [p, end), without its anchor '^', into *m. `items` has one entry more than the pattern has bytes. Raises
- * nothing: an invalid part becomes an item that raises when it is matched. */
+ * nothing: an invalid part becomes an item that raises when matched. */
 void pattern_compile(pattern_match *m, pattern_item *items, const char *p, const char *end);

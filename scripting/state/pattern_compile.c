@@ -1,9 +1,8 @@
 /* Compiles patterns of string.find, match, gmatch and gsub into a list of items.
  *
- * Only single characters can be repeated in Lua, so the list has no nesting, and the compiler knows which captures are open at each
- * item.
- * Lua reports an invalid pattern only when matching reaches the error, so the invalid part becomes the last item, which raises.
- * Character classes are those of the C locale. */
+ * Lua can repeat only single characters, so the list has no nesting, and the captures open at each item are known. Lua reports an
+ * invalid pattern only when matching reaches the error, so the invalid part becomes the last item, which raises. Character classes are
+ * those of the C locale. */
 #include "pattern.h"
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -57,9 +56,8 @@ static void invert(uint64_t *set)
     for (int k = 0; k < SET_WORDS; k++) set[k] = ~set[k];
 }
 
-/* Read the members of a set "[...]" from the position after the '['. Returns the position after the ']', or NULL if there is none.
- *
- * As in Lua, the ']' is found before ranges are read: "[a-]" contains a hyphen. */
+/* Read the members of a set "[...]" from after the '['. Returns the position after the ']', or NULL if there is none. As in Lua, the ']'
+ * is found before ranges are read: "[a-]" contains a hyphen. */
 static const char *read_set(uint64_t *set, const char *p, const char *end)
 {
     int inverted = p < end && *p == '^';
@@ -92,7 +90,7 @@ static const char *bad_item(pattern_item *item, const char *error, const char *e
     return end;
 }
 
-/* The following functions each make an item from the pattern's text at p, and return the position at which the next item's text begins. */
+/* Functions that make an item from the pattern's text at p; each returns the start of the next item's text. */
 
 static const char *compile_opening(pattern_match *m, pattern_item *item, const char *p, const char *end)
 {

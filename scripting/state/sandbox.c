@@ -1,12 +1,8 @@
-/* What scripts can access: an allow-list of the standard library, and the table `rill`; and checks of strings that scripts pass to C.
- *
- * Every other library name is removed, so functions of a newer Lua stay unavailable until reviewed. limited_calls.c replaces functions
- * that could evade the limits.
+/* What scripts can access: an allow-list of the standard library, and the table `rill`. All other library names are removed, so functions
+ * of a newer Lua stay unavailable until reviewed.
  *
  * rill.names has a sorted list of names for each kind, for completion in editors. The lists come from the C tables in which rill looks
- * up names. A test compares docs/scripting.md with them.
- *
- * Sections: the standard library · strings and tables · names · output · missing names · rill. */
+ * names up. */
 #include <math.h>
 #include <string.h>
 
@@ -289,8 +285,8 @@ static int log_text(lua_State *L)
 
 /* --- missing names -------------------------------------------------------------------------------------------------- */
 
-/* Raise for an undefined global that other Lua programs have, or that is a plugin's name without quotes: { absolute } would be an empty
- * list. Other undefined globals are nil. */
+/* Raise for an undefined global that other Lua programs have, or that is a plugin's name without quotes, because { absolute } would be
+ * an empty list. Other undefined globals are nil. */
 static int missing_global(lua_State *L)
 {
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
@@ -379,8 +375,7 @@ static void open_rill(lua_State *L)
     set_names(L);
 }
 
-/* Add rill.names to the table `rill`. It is a copy, because error messages suggest names from the original, which scripts must not
- * change. */
+/* Add rill.names to the table `rill`: a copy, because error messages suggest names from the original, which scripts must not change. */
 void script_open_names(lua_State *L)
 {
     luaL_getsubtable(L, LUA_REGISTRYINDEX, all_names);

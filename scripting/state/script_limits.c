@@ -1,9 +1,8 @@
 /* The limits of a call into a script: instructions and CPU seconds.
  *
- * A hook counts instructions. Once they are used up, script->is_exhausted is set until the outermost script_call() returns. Meanwhile
- * the hook raises after every instruction, and so does every function of limited_calls.c that could catch the error.
- *
- * Seconds limit the work that the instruction count misses. They are the thread's CPU time, so a busy machine stops no script. */
+ * A hook counts instructions. When they are used up, the hook raises after every instruction until the outermost script_call() returns,
+ * and so do functions that could catch the error. Seconds limit work that the count misses; they are the thread's CPU time, so a busy
+ * machine stops no script. */
 #include <string.h>
 #include <time.h>
 
@@ -24,8 +23,8 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Return 1 if the call has used up its CPU seconds. CPU time passes no faster than wall time, so the slow CPU clock is read only when
- * the wall clock says so. */
+/* Return 1 if the call has used up its CPU seconds. The slow CPU clock is read only when enough wall time has passed, because CPU time
+ * passes no faster. */
 static int is_out_of_time(rill_script *s)
 {
     if (s->options.seconds <= 0) return 0;
@@ -87,7 +86,7 @@ static void count_hook(lua_State *L, lua_Debug *record)
 {
     rill_script *s = script_from_lua(L);
     int stride = lua_gethookcount(L);
-    /* This coroutine's interval was set to 1 by an earlier call that a limit stopped. That call has ended, so restore the interval. */
+    /* An earlier call that a limit stopped has set this coroutine's interval to 1; restore it. */
     if (stride == 1 && !s->is_exhausted) set_stride(L, s->stride);
     s->instructions -= record->event == LUA_HOOKCOUNT ? stride : 1;
     if (record->event != LUA_HOOKCOUNT && s->heap.max_stack_slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
@@ -124,8 +123,7 @@ int script_raise_exhausted(lua_State *L)
                 lua_tostring(L, -1), s->options.seconds);
         lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     }
-    /* Raise the stored message: its position is the one at which the limit was first reached, even if the script has caught that error
-     * since. */
+    /* Raise the stored message. Its position is where the limit was first reached, even if the script has caught that error since. */
     lua_rawgetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     return lua_error(L);
 }

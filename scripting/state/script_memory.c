@@ -1,17 +1,15 @@
 /* Allocator of a Lua state: a memory limit, and small blocks carved from chunks.
  *
  * The context's 64-byte aligned blocks are too slow for Lua's many small blocks. So blocks up to MAX_CARVED_BLOCK bytes are carved from
- * chunks and kept in free lists by size. A chunk returns to the context when the script ends, or when memory is short and none of its
- * blocks is in use.
+ * chunks and kept in free lists by size. A chunk returns to the context when the script ends, or when memory is short and all of its blocks
+ * are free.
  *
  * Invariants: heap.memory is the sum of the sizes of all blocks that Lua holds, at most options.memory. heap.context_bytes is the memory
  * that the context allocated for them, at most 5/4 of options.memory plus SLACK.
  *
- * Each ALLOC_BYTES_PER_UNIT bytes count as one instruction. A refused request counts as a pass over all memory, since Lua then collects
- * garbage. The length of a text is limited, because one instruction may compare, hash or parse it. The stack of a Lua thread is limited,
- * because calls in a chain of __call metamethods move its values without an instruction.
- *
- * Sections: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
+ * Each ALLOC_BYTES_PER_UNIT bytes count as one instruction. A refused request counts as a pass over all memory, because Lua then collects
+ * garbage. Texts have a maximum length, because one instruction may compare, hash or parse a text. The stack of a Lua thread has a maximum
+ * size, because calls in a chain of __call metamethods move its values without an instruction. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,8 +271,7 @@ size_t script_max_text(const rill_script *s)
 
 /* --- stacks ------------------------------------------------------------------------------------------------------- */
 
-/* Return the stack address of a frame's function, the first member of Lua's frame. It is an offset while Lua 5.4.6 and later move a
- * stack. */
+/* Return the stack address of a frame's function, the first member of Lua's frame; an offset while Lua 5.4.6 and later move a stack. */
 static uintptr_t frame_address(const lua_Debug *frame)
 {
     uintptr_t address;
@@ -300,8 +297,8 @@ static size_t slots_in_use(lua_State *L)
     return (size_t)(frame_address(&inner) - frame_address(&outer)) / STACK_SLOT_BYTES + (size_t)lua_gettop(L) + 1;
 }
 
-/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 do not name the old block. Their new size is twice
- * the old number of slots plus five: odd, as almost no table's is. At least about half of the old stack is then in use. */
+/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 do not name the old block. There the new size is
+ * twice the old number of slots plus five (odd, as almost no table's is), and at least about half of the old stack is in use. */
 static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
 {
     enum { MAX_FRAME_VARIABLES = 300 };
@@ -319,8 +316,7 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
     if (n <= SMALL_STACK_REQUEST) return lua_checkstack(L, n > 0 ? (int)n : 0);
     const size_t used = slots_in_use(L), max_slots = SCRIPT_MAX_SLOTS - STACK_RESERVE;
     if (used > max_slots || (size_t)n > max_slots - used) return 0;
-    /* If doubling would exceed the stack's maximum, grow it to the maximum. Lua 5.4.7 fails if it has this size already; then request n
-     * slots. */
+    /* If doubling would exceed the stack's maximum, grow it to the maximum. Lua 5.4.7 fails at that size; then request n slots. */
     if (!lua_checkstack(L, used + (size_t)n > max_slots / 2 ? (int)(max_slots - used) : (int)n) &&
         !lua_checkstack(L, (int)n))
         return 0;

@@ -91,7 +91,7 @@ rill_status script_late_take(script_late *late, rill_context *ctx)
     return status < 0 ? rill_fail(ctx, status, "%s", late->message) : RILL_OK;
 }
 
-/* Return 1 if the message says that Lua is out of memory. The status does not tell: after a coroutine it is an ordinary error. */
+/* Return 1 if the message says that Lua is out of memory; after a coroutine the status is that of an ordinary error. */
 static int is_about_memory(const char *message)
 {
     static const char words[] = "not enough memory"; /* the words of Lua's message */
@@ -112,8 +112,8 @@ static rill_status error_status(rill_script *s, const char *message)
     return status;
 }
 
-/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message. *place: the length of one position.
- * Each coroutine.wrap() that an error passes adds a position. */
+/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message: an error gets one more from each
+ * coroutine.wrap() that it passes. *place: the length of one. */
 static const char *last_place(const char *message, size_t *place)
 {
     const char *pos = message, *colon = strstr(message, ": ");
@@ -198,8 +198,7 @@ rill_status script_call(rill_script *s, int arguments, int results)
         s->heap.failed_size = 0;
         s->caller_line = 0;
     }
-    /* Set the C locale during the call, because Lua depends on the locale when it reads and writes numbers, compares texts and classifies
-     * letters. */
+    /* Set the C locale during the call: Lua uses the locale to read and write numbers, compare texts and classify letters. */
     void *locale = rill_enter_plain_locale();
     int code = lua_pcall(L, arguments, results, base);
     rill_leave_plain_locale(locale);
@@ -207,7 +206,7 @@ rill_status script_call(rill_script *s, int arguments, int results)
     s->has_hit_limit = code != LUA_OK && s->is_exhausted;
     if (code != LUA_OK && s->watch != NULL) s->watch_end(s, 0);
     if (--s->depth == 0) s->is_exhausted = 0;
-    /* The instructions that this thread ran since the last check of its hook are not counted, so charge a whole interval for them. */
+    /* Charge a whole interval for the instructions since the last check of this thread's hook, which are not counted. */
     s->instructions = old_instructions - (s->depth > 0 ? SCRIPT_STRIDE : 0);
     s->cpu_start = old_cpu_start;
     s->next_clock_check = old_clock_check;

@@ -44,8 +44,8 @@ typedef struct script_heap {
     size_t context_bytes;   /* bytes allocated from the context, overhead included */
     size_t failed_size;     /* size in bytes of the latest request in this call that was refused; 0: none was */
     size_t used_at_failure; /* value of `memory` when that request was refused */
-    /* the limit that the refused request exceeded: 0: the context's memory; 1: the script's memory; 2: length of a text; 3: size of a
-     * stack */
+    /* the limit that the refused request exceeded: 0 the context's memory, 1 the script's memory, 2 the length of a text, 3 the size of
+     * a stack */
     int failed_limit;
     size_t max_stack_slots; /* number of stack slots of the longest stack so far */
     script_block *free[SCRIPT_HEAP_CLASSES];
@@ -54,7 +54,7 @@ typedef struct script_heap {
     char *bump, *bump_end; /* bytes of the newest chunk that were not carved yet: [bump, bump_end) */
 } script_heap;
 
-/* One call of a Lua function for the engine. An item is an input. Its cells are its candidates or its rows of the model's batch. */
+/* One call of a Lua function for the engine. An item is an input; its cells are its candidates or its rows. */
 typedef struct script_frame {
     uint64_t stamp; /* serial number of the call; 0: no call is in progress */
     /* [items + 1] item i has the cells from offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: the call has no items */
@@ -113,9 +113,10 @@ void script_destroy(rill_script *s);
 /* Return the script that owns the Lua state; L may be any of its coroutines. */
 rill_script *script_from_lua(lua_State *L);
 
-/* Call the Lua function that lies below the topmost `arguments` values on the stack of s->L, protected and with the script's limits.
- * Success leaves `results` values. Failure pops everything, records the error with its traceback, and returns RILL_ERR_PLUGIN,
- * RILL_ERR_MEMORY, or the status of a rill function that failed inside the call. */
+/* Call the Lua function below the topmost `arguments` values on the stack of s->L, protected and with the script's limits. Success leaves
+ * `results` values.
+ * A failure pops everything, records the error with its traceback, and returns RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill
+ * function that failed inside the call. */
 rill_status script_call(rill_script *s, int arguments, int results);
 
 /* Run C code that may raise Lua errors, protected like script_call(): fn(s->L) gets `user` as light userdata. */
@@ -127,7 +128,7 @@ rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
 /* Size in bytes of a copy of the context's message with its traceback, made where later calls may overwrite the original. */
 enum { SCRIPT_MESSAGE_MAX = 4000 };
 
-/* A failure in a callback that cannot return a status. It is kept here until a later call that can return a status returns it. */
+/* A failure in a callback that cannot return a status. A later call that can return a status returns it. */
 typedef struct script_late {
     rill_status status; /* status of the failure; RILL_OK: there is no failure */
     char message[SCRIPT_MESSAGE_MAX];
@@ -149,9 +150,9 @@ void script_reset_limits(rill_script *s);
 /* instructions to charge for a search of the nearest name among some dozens of names */
 enum { SCRIPT_NEAREST_WORK = 1000 };
 
-/* Enclose each call of a Lua function for the engine. Its arrays point to the engine's memory; their use after script_end() is an error.
- * Calls may nest: the outer call's arrays are unusable during the inner call. script_begin() returns the outer call's frame, which
- * script_end() restores. offset, items: the new frame's (script_frame). */
+/* Enclose each call of a Lua function for the engine. Arrays over the engine's memory are valid until script_end(). Calls may nest: the
+ * outer call's arrays are unusable during the inner one.
+ * script_begin() returns the outer call's frame, which script_end() restores. offset, items: the new frame's (script_frame). */
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 
@@ -162,8 +163,8 @@ void script_name_add(lua_State *L, const char *kind, const char *name);
 /* Return the most similar of n names, or the new name if `word` was renamed; NULL if no name is similar. */
 const char *script_nearest(const char *word, const char *const *names, size_t n);
 
-/* Raise if the table at `index`, an absolute index, has a key that is not among n names: a misspelt key would be ignored silently.
- * `table`: what the table is, for the message. */
+/* Raise if the table at `index`, an absolute index, has a key that is not among n names: a misspelt key must not be ignored. table: what
+ * the table is, for the message. */
 void script_check_keys(lua_State *L, int index, const char *const *names, size_t n, const char *table);
 
 /* Return the name in rill.names[kind] that is most similar to `word`, or NULL. */
@@ -188,7 +189,7 @@ void script_push_copy(lua_State *L, int depth);
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
 /* Compile Lua source. Pushes the function or an error message, and returns Lua's status. Reaching a limit marks the script as exhausted;
- * if a limit was exceeded before, an error is raised. */
+ * if a limit was exceeded before, raises. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */

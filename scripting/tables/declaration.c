@@ -1,6 +1,4 @@
-/* Reads the tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions (tables.h).
- *
- * Sections: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
+/* Reads the tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions (tables.h). */
 #include "tables.h"
 
 #include <stdio.h>
@@ -234,7 +232,7 @@ static script_table *make_function_table(lua_State *L, int function, const scrip
     return t;
 }
 
-/* The registry has a table for each kind of declaration, under the kind's name. It maps functions to the objects made of them. */
+/* The registry has a table for each kind of declaration, under the kind's name: from functions to their objects. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
 {
     int function = lua_absindex(L, index);
@@ -379,8 +377,8 @@ void script_refuse_array(lua_State *L, void *instead)
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or no inputs fail. *id: if
- * some fail, the first failing input. */
+/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or no inputs fail. *id: the
+ * first failing input, if some fail. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {

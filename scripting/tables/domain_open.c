@@ -1,9 +1,7 @@
 /* Models of Lua domains: open, close, model information, and file access.
  *
- * Model information (actions, max_length ...) comes from the second result of open(), with the declaration as fallback.
- * Scripts have no io: options.read(NAME) returns the text of a file inside the model's directory.
- *
- * Sections: files · options · actions · model information · open and close. */
+ * Model information (actions, max_length ...) is the second result of open(), else comes from the declaration. Scripts have no io:
+ * options.read(NAME) returns the text of a file inside the model's directory. */
 #include <string.h>
 
 #include "rill/file.h"
@@ -390,7 +388,7 @@ static int release_references(lua_State *L)
     return 0;
 }
 
-/* Log a kept failure of a callback that returned no status. The model is being closed, so no later call can return the failure. */
+/* Log the failure of a callback that returned no status: the model is being closed, and no later call can return it. */
 static void log_late(script_model *m)
 {
     if (m->failed.status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->failed.message);

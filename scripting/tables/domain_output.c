@@ -1,9 +1,7 @@
 /* A Lua domain's functions for outputs and for freed inputs and states.
  *
  * The engine's callbacks drop, free and measure return no status. A script error in them is recorded and fails the next callback that
- * returns a status.
- *
- * Sections: finalize · drop and free · measure and canonical · names · texts to actions. */
+ * returns a status. */
 #include <stdio.h>
 #include <string.h>
 

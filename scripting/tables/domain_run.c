@@ -1,12 +1,10 @@
 /* Running a Lua domain: the engine's calls between open and close.
  *
- * A row's choices are a Lua table, whose order depends on addresses. rill_score_result_fill() sorts them by log-probability, then
+ * A row's choices are a Lua table, in an order that depends on addresses. rill_score_result_fill() sorts them by log-probability, then
  * action.
  *
- * Each engine call makes one protected Lua call, which loops over the rows: entering Lua is slow. The values that the loop needs are at
- * fixed stack indexes.
- *
- * Sections: failures · actions · choices · encode · step · score · whole timesteps. */
+ * Entering Lua is slow, so each engine call makes one protected Lua call, which loops over the rows. The loop finds its values at fixed
+ * stack indexes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,8 +156,8 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     m->has_last |= lasts;
 }
 
-/* Read a row's choices from the table at stack index `scores`, which maps actions to log-probabilities. `last`: stack index of the
- * actions that complete the hypothesis: true (all), a set, or nil (none). Raises. */
+/* Read a row's choices from the table at stack index `scores`, from actions to log-probabilities. last: stack index of the actions that
+ * complete the hypothesis: true (all), a set, or nil (none). Raises. */
 static void read_choices(lua_State *L, script_model *m, int scores, int last, int ids)
 {
     clear_choices(m);
@@ -249,7 +247,7 @@ static void push_input(lua_State *L, const rill_input *input, int text)
 }
 
 /* Call the script's start() or encode() for one input. start() returns a state and optional details of the input, encode() details or
- * nil. If nil and a message are returned, this input alone fails. */
+ * nil. nil and a message fail this input alone. */
 static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
 {
     int by_rows = m->domain->by_rows, top = lua_gettop(L);

@@ -1,12 +1,10 @@
 /* rill.domain{}: domains written in Lua, and the options that they declare.
  *
- * The Lua registry keeps a declaration's functions. The engine gets the rill_domain at the start of the script_domain. Callbacks for
- * which the engine has a default stay NULL.
+ * The Lua registry keeps a declaration's functions. The engine gets the rill_domain at the start of the script_domain. Callbacks with a
+ * default in the engine stay NULL.
  *
  * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, which the
- * table of declared fields owns. open() gets their values in options.given.
- *
- * Sections: options · fields · declaration. */
+ * table of declared fields owns. open() gets their values in options.given. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* script_domain.h: domains written in Lua.
  *
- * A script uses one of two interfaces. start(), advance() and choices() handle one hypothesis, and rill stores its state, a Lua value.
+ * A script uses one of two interfaces. start(), advance() and choices() handle one hypothesis, whose state, a Lua value, rill stores.
  * encode(), step() and score() get the rows of a whole timestep, as in rill/domain.h, and the script manages the states.
  *
  * Invariant: only close() releases a model's references and C memory, also after Lua errors. */
@@ -114,12 +114,12 @@ int domain_rows_answer(lua_State *L);
 /* Run fn(call) in a protected call. If it fails, the message names the domain, the engine's call (`what`) and the input. */
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* As domain_protect(), for callbacks without a status. A failure is kept for the next callback that returns a status. The context's
- * error does not change. */
+/* As domain_protect(), for callbacks without a status: a failure is kept for the next callback that returns one. The context's error
+ * does not change. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* Return the action at `index`, a name or an integer, without converting it in place: lua_next() needs the original key. `ids`: stack
- * index of the table from names to actions, or 0. `what` begins the message. Raises. */
+/* Return the action at `index`, a name or an integer. The value is not converted in place, because lua_next() needs the original key.
+ * ids: stack index of the table from names to actions, or 0. `what` begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
 /* Push the action as scripts see it: its name, or its number if actions have no names. */

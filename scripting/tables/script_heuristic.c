@@ -1,9 +1,7 @@
 /* Heuristics written in Lua: rill.heuristic{}. Their argument `b` is a view of the engine's rill_candidates.
  *
- * The script is called once per timestep, for all items. The fields of `b` are arrays over the engine's memory. Nonzero values in keep
- * and stop become 1, as the engine requires; a negative width is an error.
- *
- * Sections: fields · methods · calls · declaring. */
+ * The script is called once per timestep, for all items. The fields of `b` are arrays over the engine's memory. Nonzero values in keep and
+ * stop become 1, as the engine requires; a negative width is an error. */
 #include "tables.h"
 
 /* --- fields -------------------------------------------------------------------------------------------------------- */
@@ -39,8 +37,7 @@ static const script_view_field fields[] = {
 
 /* --- methods ------------------------------------------------------------------------------------------------------ */
 
-/* Raise if the argument of the method is missing. This is checked first, because later something else may be pushed to its stack index
- * 2. */
+/* Raise if the argument of the method is missing: first of all, before something else is pushed to its stack index 2. */
 static void require_value(lua_State *L)
 {
     luaL_argcheck(L, !lua_isnone(L, 2), 2, "a number, a boolean or an array expected, got no value");
@@ -92,8 +89,7 @@ const script_view_class script_candidates_class = {"candidates", "b", fields, me
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Check that no width is negative. A script's assignments are checked when they are made, but a native function may have written any
- * value. */
+/* Check that no width is negative. Assignments by scripts are checked at once, but a native function may have written any value. */
 static rill_status check_widths(const script_instance *self, const rill_candidates *b)
 {
     const rill_script *s = self->table->script;
@@ -126,7 +122,7 @@ typedef struct failed_call {
     const rill_candidates *candidates;
 } failed_call;
 
-/* Repeat the script's call for item i alone, to find the item that fails. The marks that it sets are irrelevant, since the run ends. */
+/* Repeat the script's call for item i alone, to find the item that fails. Its marks are irrelevant, because the run ends. */
 static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
 {
     const failed_call *c = user;

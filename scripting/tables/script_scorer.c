@@ -1,13 +1,11 @@
 /* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows.
  *
  * A scorer is called once per timestep and phase. An item's rows form a segment, over which arrays reduce and broadcast. Methods that
- * modify scores have the form rows:word(row, ...), with row numbers from 1. If row is nil, they apply to all rows, and their numbers may
- * be arrays over rows or items.
+ * modify scores have the form rows:word(row, ...), with row numbers from 1. With row nil they apply to all rows, and their numbers may be
+ * arrays over rows or items.
  *
- * Also functions for the option cube_key. They get a view of all live hypotheses and return a number for each; cube pruning treats
- * hypotheses with equal numbers as equivalent.
- *
- * Sections: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring · cube keys. */
+ * Also functions for the option cube_key: they get a view of all live hypotheses and return a number for each. Cube pruning treats
+ * hypotheses with equal numbers as equivalent. */
 #include <math.h>
 #include <string.h>
 
@@ -252,7 +250,7 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
 }
 
 /* Read a method's argument at `index`. With `all` it may be an array, broadcast to one element per row in a userdata that is pushed.
- * `kind`: what a single integer must be; NO_NUMBER: a value. */
+ * kind: what a single integer must be; NO_NUMBER: a value. */
 static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, int all, int index, row_numbers *out)
 {
     *out = (row_numbers){0, &out->single, 0};

@@ -1,14 +1,14 @@
 /* One allocation for several arrays; every array begins at a cache line.
  *
- *   scratch   temporary arrays of a call. A layout function runs twice: without a base to add up sizes, then with the block to set
- *             pointers. The block only grows, so the steady state allocates nothing; its content is lost when it grows.
+ *   scratch   temporary arrays of a call. A layout function runs twice: first without a block to add up sizes, then with the block to set
+ *             pointers. The block only grows, so a steady state allocates nothing. Growing loses its content.
  *
  *                 rill_carver carver = {0};
  *                 lay_out(&work, &carver);
  *                 status = rill_carve_reserve(ctx, &block, &room, &carver);
  *                 lay_out(&work, &carver);
  *
- *   columns   parallel arrays of one capacity that keep their content when they grow: a growing table.
+ *   columns   a table that grows: parallel arrays of one capacity, whose content is kept.
  *
  *                 const rill_array columns[] = {RILL_ARRAY(table->id), RILL_ARRAY(table->size)};
  *                 status = rill_columns_grow(ctx, &table->memory, need, columns, 2, "the table");

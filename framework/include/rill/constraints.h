@@ -1,6 +1,5 @@
-/* Constraints on outputs: lines of text, each for one input's output, and files of all allowed outputs.
- * Threads: as the context.
- * Stability: stable within a major version. */
+/* Constraints on outputs: lines of text, each for one input's output, and files of allowed outputs (tries).
+ * Threads: as the context. Stability: stable within a major version. */
 #ifndef RILL_CONSTRAINTS_H
 #define RILL_CONSTRAINTS_H
 

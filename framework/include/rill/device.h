@@ -104,9 +104,10 @@ typedef enum rill_table_kind {
 /* Add a table with rows of `width` floats. `what` names the table in error messages. */
 RILL_API rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_t width, const char *what);
 
-/* Add a vocabulary subset: a list of symbols for each slot, to be masked or, with weights, the output vocabulary of the slot's input (a
- * shortlist). With `rows`, a constant [V, H], a list carries its symbols' weight rows, packed as `type`; with `bias`, a constant [1, V],
- * also their biases. For lists to be masked, both are RILL_NONE. */
+/* Add a vocabulary subset: for each slot a list of symbols, either symbols to mask, or the output vocabulary of the slot's input (a
+ * shortlist).
+ * A shortlist has weights: `rows`, a constant [V, H], packed as `type` for the list's symbols, and perhaps `bias`, a constant [1, V].
+ * For symbols to mask both are RILL_NONE. */
 RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
 
@@ -116,9 +117,9 @@ RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill
 RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
 
 /* Index spaces derived from `parent`:
- *   where     the rows of `parent` in which `column` is >= 0, in order
- *   distinct  one row per distinct value of `column`: shared parents of siblings. The device may leave duplicates. A row of `parent` in
- *             which `column` is negative has no row there: it reads a negative row index
+ *   where     the rows of `parent` with `column` >= 0, in order
+ *   distinct  one row per distinct value of `column`, such as the parents that siblings share; the device may leave duplicates. Rows of
+ *             `parent` with a negative `column` have no row here: they read a negative row index
  *   ragged    `parent` is RILL_ROWS; row r has length[r] >= 0 consecutive tokens
  * Create index spaces before the first operation, from columns that the host passes. No index space can be derived from a `distinct`
  * one. */

@@ -95,8 +95,9 @@ typedef struct rill_input {
     const char *options; /* in: the input's own values of input_options, for rill_input_value(); NULL: none */
 } rill_input;
 
-/* Returns the length in bytes of the white space that a text begins with: control characters, Unicode spaces, zero-width characters,
- * direction marks and byte order marks. A text of white space alone has an empty output. Invalid UTF-8 is not white space. */
+/* Returns the length in bytes of a text's leading white space: control characters, Unicode spaces, zero-width characters, direction marks
+ * and byte order marks. Invalid UTF-8 is not white space.
+ * A text of white space alone has an empty output. */
 RILL_API size_t rill_blank_bytes(const char *text, size_t length);
 
 /* Fail one input: set its status and message. Returns `status`. */
@@ -126,12 +127,13 @@ typedef struct rill_rows {
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
     const int32_t *depth; /* number of timesteps that the item has completed; 0 for a first node */
-    int32_t group; /* 0 or 1: the micro-batch: which of the two timesteps that may run concurrently, see collect() */
+    int32_t group;        /* the micro-batch, 0 or 1: one of two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
-/* What a score call shall return for its rows: the best choices (next actions) of each row, and the log-probabilities of particular
- * actions, called picks. The engine applies rules, constraints and bonuses afterwards. So it requests enough choices that its result is
- * exact, and picks for actions that may gain a bonus. */
+/* What a score call shall return: the best choices (next actions) of each row, and the log-probabilities of particular actions, called
+ * picks.
+ * The engine applies rules, constraints and bonuses afterwards. It therefore requests enough choices for an exact result, and picks for
+ * actions that may gain a bonus. */
 typedef struct rill_score_request {
     int32_t max_choices; /* number M of best legal actions to return per row; 0: only the picks */
     /* [n] number of choices of the row that the engine reads; NULL: M for all rows */
@@ -157,9 +159,9 @@ typedef enum rill_row_ends {
 } rill_row_ends;
 
 /* The result of a score call. Row r has the choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller action.
- * Values are the model's log-probabilities, without rules or bonuses. For a row with one possible action the domain returns it with logp 0
- * and need not run the network. Fewer choices than requested must be all actions of the row's set. A domain that returns all actions of a
- * row may ignore the row's set, since the engine applies it. The engine provides the arrays and does not read entries past count. */
+ * Values are the model's log-probabilities, without rules or bonuses. The engine provides the arrays and does not read entries past count.
+ * A row with one possible action gets it with logp 0, without running the network. Fewer choices than requested must be all actions of
+ * the row's set. A domain that returns all actions of a row may ignore the set, which the engine applies itself. */
 typedef struct rill_score_result {
     int32_t stride;    /* entries per row of `action`, `logp` and `terminal`; >= max_choices of the request */
     int32_t *count;    /* [n] number of choices returned for each row, 0 to M */
@@ -283,8 +285,8 @@ typedef struct rill_domain {
     /* (optional; NULL: RILL_NO_ACTION) Return the unknown-token action (<unk>), or RILL_NO_ACTION if the model has none. */
     int32_t (*unknown_action)(void *self);
 
-    /* (optional; NULL: nothing) For the preset `like` of another decoder, such as "hf": append the settings that the model's makers
-     * recommend for that decoder, as NAME=VALUE separated by spaces. They apply to settings that the user leaves unset. */
+    /* (optional; NULL: nothing) Append the settings that the model's makers recommend for another decoder (`like`, such as "hf"), as
+     * NAME=VALUE separated by spaces. They apply where the user sets nothing. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
     /* (optional; NULL: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it
@@ -316,25 +318,26 @@ typedef struct rill_domain {
      *   RILL_OK · a failure of that score call; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 
-    /* (optional; NULL: rill's defaults) For a model whose directory defines no search settings: append the domain's default settings and
-     * heuristics, as NAME=VALUE separated by spaces. Whatever the user sets overrides them. Called without a model; `table` is this
-     * rill_domain, `path` the path of the model, or NULL.
-     *   RILL_OK · the failures of open() that the same files cause */
+    /* (optional; NULL: rill's defaults) Append the domain's default settings and heuristics, as NAME=VALUE separated by spaces. Used if the
+     * model's directory defines none; the user's options override them. Called without a model.
+     * table: this rill_domain · path: of the model, or NULL
+     * RILL_OK · the failures of open() that the same files cause */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
-    /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. A name has 2 to 40
-     * characters of a-z, 0-9 and -, does not begin or end with -, and differs from the names of settings, chain options (heuristics,
-     * scorers, schedulers) and output options. Users set them like settings. open() gets them in rill_open_options.values, with these names
-     * and checked values. */
+    /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. Users set them like
+     * settings; open() gets their checked values in rill_open_options.values.
+     * A name has 2 to 40 characters of a-z, 0-9 and -, with no - at its ends. It differs from the names of settings, of output options
+     * and of heuristics', scorers' and schedulers' options. */
     const rill_option *options;
 
-    /* (optional; NULL: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory without a
-     * domain name is opened with the first domain that reads its type. */
+    /* (optional; NULL: none) The "model_type" values of config.json that this domain reads, NULL-terminated. They select the domain of a
+     * model directory that names none; the first domain that reads the type wins. */
     const char *const *model_types;
 
-    /* (optional; NULL: by last action) The equivalence classes of cube pruning. A hypothesis may continue the state of an equivalent one,
-     * so the same actions must be legal for both. Set class_of[i] for each row i. The rows' states are not computed yet: rows->node is
-     * NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0 on entry. */
+    /* (optional; NULL: by last action) The equivalence classes of cube pruning: set class_of[i] for each row i. A hypothesis may continue
+     * the state of an equivalent one, so the same actions must be legal for both.
+     * The rows' states are not computed yet: rows->node is NULL, but the states in rows->state_parent exist.
+     * class_of: [rows->n], 0 on entry. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 
     /* (optional; NULL: none) Return the forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none, or

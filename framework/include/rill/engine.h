@@ -57,10 +57,10 @@ typedef struct rill_chain_entry {
 /* Return the current time in seconds since an arbitrary origin; the time never goes back. */
 typedef double (*rill_clock_fn)(void *user);
 
-/* Equivalence classes for cube pruning: hypotheses with equal key[i] are equivalent. Called once per timestep and phase with the live
- * hypotheses of all items that are expanded. An item's keys must depend on that item's rows alone. `rows` has no states.
- *   key: [n], out
- *   a negative status after rill_fail() ends the run */
+/* Equivalence classes for cube pruning: hypotheses with equal key[i] are equivalent. Called once per timestep and phase with all expanded
+ * hypotheses. `rows` has no states. An item's keys must depend on that item's rows alone.
+ * key: [n], out
+ * a negative status after rill_fail() ends the run */
 typedef rill_status (*rill_key_fn)(void *user, const rill_scorer_rows *rows, int64_t *key);
 
 typedef struct rill_engine_setup {
@@ -94,7 +94,7 @@ typedef struct rill_engine_setup {
     /* 1: the trace function also gets every candidate (rill_trace_event.hypotheses); 0: only numbers per item */
     int trace_hypotheses;
     /* 1: overdue items go first under every scheduler, for services without an end of input; 0: as rill_scheduler.overdue_first says. 64
-     * bits, so that it does not fit in the padding of an older program's struct */
+     * bits, to lie beyond the padding of an older program's struct */
     int64_t overdue_first;
 } rill_engine_setup;
 
@@ -130,8 +130,8 @@ typedef struct rill_progress {
     size_t struct_size;
     void *user; /* the pointer `user` of the input's request (rill_request.user) */
     int32_t timestep;
-    /* The common prefix of all outputs that are still possible: its number of actions, which never decreases, and its text, as if an
-     * output were cut there. Empty with a scorer that may have inputs decoded again (rill_scorer.found), and in exact search. */
+    /* The prefix that all still possible outputs share: number of actions, which never decreases, and text, as if an output were cut
+     * there. Empty in exact search and with a scorer that may decode inputs again (rill_scorer.found). */
     int32_t final_actions;
     const char *final_text;
     size_t final_length;

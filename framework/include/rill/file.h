@@ -1,11 +1,11 @@
 /* Reading files: every file of a model, script or list is opened here.
  *
- * A path may name a pipe without a writer, an endless device, or more data than memory holds. So only regular files are accepted unless
- * the caller passes another rill_file_kind, and reading a whole file has a limit. Files are never mapped: reading a mapped page of a
- * truncated file kills the process.
- * The context remembers the latest 256 regular files opened, so that a program can refuse to overwrite its inputs.
- * Every error names the file. One thread at a time per context.
- * Stability: stable within a major version. */
+ * Only regular files are accepted, unless the caller passes another rill_file_kind: a path may name a pipe without a writer, or an endless
+ * device. Reading a whole file has a size limit. Files are never mapped: reading a mapped page of a truncated file kills the process.
+ *
+ * The context remembers the latest 256 regular files opened, so that a program can refuse to overwrite its inputs. Every error names the
+ * file.
+ * One thread at a time per context. Stability: stable within a major version. */
 #ifndef RILL_FILE_H
 #define RILL_FILE_H
 

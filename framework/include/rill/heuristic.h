@@ -37,10 +37,10 @@ typedef struct rill_candidates {
     /* [offset[n]] 1: the candidate has ended and waits in the beam below a live candidate */
     const uint8_t *ended;
     uint8_t *keep; /* [offset[n]] out: 1 on entry; 0 drops the candidate */
-    /* [n] out: only the best `width` candidates of the item that `keep` leaves are kept; INT32_MAX, the value on entry, keeps all */
+    /* [n] out: the item keeps only its best `width` candidates, of those with keep = 1; INT32_MAX on entry: all */
     int32_t *width;
-    /* [n] out: 0 on entry; 1 stops the item after this timestep: ended candidates become outputs; if there is no output, live candidates
-     * become truncated outputs */
+    /* [n] out: 0 on entry; 1 stops the item after this timestep. Its ended candidates become outputs; without any output its live
+     * candidates become truncated outputs */
     uint8_t *stop;
 } rill_candidates;
 

@@ -75,12 +75,12 @@ typedef struct rill_domain_info {
     /* 1: a row's result may have a terminal flag per choice (RILL_ENDS_BY_FLAG). Under an end rule the engine then requests all of its
      * actions */
     int terminals_by_flag;
-    /* For domains with `collect`: number of live hypotheses that fill the device; 0: one micro-batch only. With at least twice as many the
-     * engine forms two micro-batches of items, and works on one while the device computes the other */
+    /* For domains with `collect`: number of live hypotheses that fill the device; 0: one micro-batch only. With at least twice as many,
+     * the engine forms two micro-batches and prepares one while the device computes the other */
     int32_t group_rows;
     /* 1: finalize reads nothing that other calls write, and of a hypothesis only length, action, action_logp, path_score, logp and
-     * truncated. Any runner may then finalize any output, with slot -1 and NULL for other fields, so the thread that delivers results
-     * finalizes for all workers. */
+     * truncated. Then any runner may finalize any output, with slot -1 and NULL for other fields; with several workers the thread that
+     * delivers results does it. */
     int finalize_anywhere;
     /* [actions / 64 rounded up] bit a % 64 of word a / 64: action a is legal in some row. NULL: all are. The domain's until close */
     const uint64_t *legal;
@@ -99,7 +99,7 @@ typedef struct rill_domain_info {
     int32_t n_forbidden;
     /* the language codes of a multilingual model, NULL-terminated; NULL: not multilingual. Owned by the domain until close */
     const char *const *languages;
-    /* bytes of memory that the model's device has free for all of this: the bound without the setting `memory`; 0: none */
+    /* bytes of device memory free for states and buffers: the limit if the setting `memory` is unset; 0: none */
     int64_t memory_bytes;
 } rill_domain_info;
 
@@ -150,8 +150,8 @@ RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx
 
 /* Return the options that a single input may override (rill_domain.input_options); NULL: there are none. */
 RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);
-/* Find the option that one input may set by this name: a setting for which rill_setting_is_per_request(), or an input option of the domain.
- *   RILL_OK · RILL_ERR_OPTION (recorded: the option applies to the whole run, or is unknown, with the nearest name); *out is then NULL */
+/* Find an option of a single input by name: a setting with rill_setting_is_per_request(), or an input option of the domain.
+ * RILL_OK · RILL_ERR_OPTION (recorded: the option applies to the whole run, or is unknown, with the nearest name); *out is then NULL */
 RILL_API rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
                                                 const rill_option **out);
 /* Append NAME=VALUE to a request's options (rill_request.input_options) in `out`, whose context records failures; `out` is then unchanged.

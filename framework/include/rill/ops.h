@@ -38,8 +38,8 @@ enum { RILL_NONE = 0 }; /* an omitted operand or object */
 enum { RILL_ROWS = 0 }; /* the index space of all rows of the run */
 enum { RILL_OWN = -1 }; /* passed instead of a column: the row's own index */
 
-/* An operand: the rows of a tensor, table or constant that an operation's rows read or write. The functions of device.h make views; zeros
- * stand for no operand. */
+/* An operand: the rows of a tensor, table or constant that an operation reads or writes. device.h's rill_view_*() make operands; zeros
+ * mean none. */
 typedef struct rill_view {
     uint8_t kind;   /* kind of the source: 0: there is none; the other values are private */
     int32_t source; /* handle of the tensor, table or constant */
@@ -90,7 +90,7 @@ enum { RILL_N_ACTIVATIONS = 0 RILL_ACTIVATIONS(RILL_ENTRY) };
 enum rill_operand_use {
     RILL_OUT = 1 << 0,           /* the operation writes this operand; all other operands are read */
     RILL_OPTIONAL = 1 << 1,      /* the operand may be omitted */
-    RILL_MAY_BE_ABSENT = 1 << 2, /* row indexes of the operand may be negative, which means that there is no row */
+    RILL_MAY_BE_ABSENT = 1 << 2, /* the operand's row indexes may be negative: no row */
     RILL_OWN_SPACE = 1 << 3,     /* the operand must be a tensor of the operation's own index space */
     RILL_ANY_ROW = 1 << 4,    /* the operation selects rows of a tensor or table itself: the view's row is not read */
     RILL_RUN_ROWS = 1 << 5,   /* the operand has a row for each row of the run, not for each row of the operation */

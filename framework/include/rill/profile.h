@@ -35,8 +35,7 @@ typedef struct rill_limits {
     double bytes;                   /* bytes read from main memory per second */
 } rill_limits;
 
-/* Runs of graphs on a GPU, which can capture a run's launches as a CUDA graph and replay it for the same memory layout. All 0 on a
- * processor. */
+/* Counts of a GPU's graph runs: captured as a CUDA graph, or replayed for the same memory layout. All 0 on a processor. */
 typedef struct rill_graph_runs {
     int64_t direct;   /* runs whose operations were launched one by one */
     int64_t captured; /* runs that were captured, and launched as the CUDA graph */

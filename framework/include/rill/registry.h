@@ -29,19 +29,19 @@ RILL_API rill_status rill_register_scheduler(rill_context *ctx, const rill_sched
 /* Register the engine's own heuristics, scorers and schedulers; rill_register_builtins() includes it. Once per context. */
 RILL_API rill_status rill_register_core(rill_context *ctx);
 
-/* The number of registered tables of each kind. rill_registry_restore() drops tables registered after the mark, so that a loader registers
- * all or none; no object may use a dropped table. */
+/* The number of registered tables of each kind. rill_registry_restore() drops tables registered after the mark, so a loader registers
+ * all of its tables or none. No object may use a dropped table. */
 typedef struct rill_registry_mark {
     size_t domains, heuristics, scorers, schedulers;
 } rill_registry_mark;
 RILL_API rill_registry_mark rill_registry_size(const rill_context *ctx);
 RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
 
-/* Make a context for a worker, for use in another thread than `parent`'s. It has its own error record, tables and memory accounting, which
- * also counts in the parent's. It shares the parent's allocation function and log. It has the tables that `parent` had at the mark
- * `shared`; NULL: all. Tables that belong to one thread, such as a script's, must not be among them: load the script again. Destroy it
- * before its parent.
- *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
+/* Make a context for a worker's thread. It has its own error record, tables and memory accounting, and shares the parent's allocation
+ * function and log. Its memory also counts in the parent. Destroy it before the parent.
+ * shared: the worker has the tables that `parent` had at this mark; NULL: all. A script's tables belong to one thread: exclude them and
+ * load the script again.
+ * RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
 RILL_API rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
                                                 const rill_registry_mark *shared);
 

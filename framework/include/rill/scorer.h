@@ -87,13 +87,13 @@ typedef struct rill_scorer {
     /* An input has been encoded: its rows may come until done(). A failure fails this input alone. A scorer with this method may keep data
      * of inputs in flight; the setting `check` then uses the same instance. (optional) */
     rill_status (*begin)(void *self, int64_t item_id);
-    /* The input's search has completed. Return RILL_OK to accept its outputs as the result. Return RILL_AGAIN to decode the encoded input
-     * again, with the data that the scorers have collected; if the deadline comes first, these outputs are the result. A failure fails this
-     * input alone. All scorers of the run are called. (optional) */
+    /* The input's search has completed; called for all scorers of the run. Return RILL_OK to accept the outputs as the result. Return
+     * RILL_AGAIN to decode the encoded input again, with the data that the scorers have collected. If the deadline comes first, these
+     * outputs are the result. A failure fails this input alone. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
-    /* The input leaves the engine. Called once for each begin() that succeeded. Not called for inputs not yet encoded when the engine is
-     * destroyed. An input that exceeds a worker's part of the memory limit also leaves and begins again, in any worker: data collected
-     * about it is lost. (optional) */
+    /* The input leaves the engine: called once for each begin() that succeeded. When the engine is destroyed, inputs not yet encoded are
+     * skipped. An input larger than a worker's share of memory also leaves, and begins again in any worker; data collected about it is
+     * lost. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, of an end action. Negative: the
      * instance always subtracts at least that much. (optional; NULL: the setting certify refuses the scorer) */
@@ -113,14 +113,14 @@ RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *modifiers, int32_
 /* Drop the hypothesis, with an error message, which is copied. If all hypotheses of an item are dropped, its input fails with this
  * message. */
 RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *modifiers, int32_t row, const char *why);
-/* Divide the beam of the row's item into constraint banks, 1 to RILL_MAX_BANKS (Post and Vilar 2018): candidates compete for entries only
- * within their bank. All rows of an item have the same number. The row's choices go to bank `rest` unless rill_modifiers_assign_bank()
- * assigns them. Only one scorer may divide a beam. With the setting certify, outputs of a divided beam are not certified by the beam
- * search. */
+/* Divide the beam of the row's item into constraint banks (Post and Vilar 2018): candidates compete only within their bank. banks: 1 to
+ * RILL_MAX_BANKS, equal for all rows of an item.
+ * Choices go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam. Outputs of a divided
+ * beam are not certified by the beam search. */
 enum { RILL_MAX_BANKS = 256 };
 RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int32_t row, int32_t banks, int32_t rest);
-/* After rill_modifiers_divide_banks(): assign the action to a constraint bank. It becomes a candidate even beyond the row's best M choices.
- * The last assignment wins. */
+/* After rill_modifiers_divide_banks(): assign the action to a constraint bank. The action becomes a candidate even beyond the row's best
+ * M choices. The last assignment wins. */
 RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *modifiers, int32_t row, int32_t action, int32_t bank);
 /* Add bits of a rill_end_rule to the row's end rule, which says whether hypotheses may end. */
 RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t row, rill_end_rule rule);
@@ -128,7 +128,7 @@ RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t 
 RILL_API rill_status rill_modifiers_reward(rill_modifiers *modifiers, int32_t row, float value);
 /* Add `value` to the end action. */
 RILL_API rill_status rill_modifiers_end_reward(rill_modifiers *modifiers, int32_t row, float value);
-/* Keep at most the best m >= 1 choices of the row in this phase. It can only lower the setting max_candidates; the smallest limit wins. */
+/* Keep at most the best m >= 1 choices of the row in this phase. The smallest limit wins; none exceeds the setting max_candidates. */
 RILL_API rill_status rill_modifiers_limit_children(rill_modifiers *modifiers, int32_t row, int32_t m);
 
 RILL_C_END

@@ -10,7 +10,7 @@
 
 RILL_C_BEGIN
 
-/* Bytes that structs reserve for a member of type rill_settings, so that it can grow without moving later members. */
+/* Bytes reserved for a rill_settings inside other structs: it may grow without moving the members after it. */
 enum { RILL_SETTINGS_SPACE = 1024 };
 
 /* Values of settings (docs/search.md). 0 stands for the default of the method or preset, else for rill's default, the value 1. */
@@ -74,7 +74,7 @@ typedef struct rill_settings {
     int64_t memory;
     int32_t like;      /* rill_like: use another decoder's defaults for unset settings; 0 = none */
     int32_t keep;      /* rill_keep: which outputs to keep once an item has stop_after outputs */
-    int32_t stop;      /* rill_stop: when an item with stop_after outputs stops */
+    int32_t stop;      /* rill_stop: the rule by which an item stops once it has stop_after outputs */
     int32_t at_limit;  /* rill_at_limit: what happens to live candidates at the length limit */
     int32_t count_end; /* 1: the length in the penalties counts the end action */
     /* A: outputs have at most A * (the input's size) + max_length actions; 0 = max_length alone limits them */

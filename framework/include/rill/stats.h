@@ -40,8 +40,8 @@ typedef struct rill_stats {
     int64_t truncated;
     /* how often the scheduler was overruled, because an item had been passed over or left unexpanded for too long */
     int64_t passed_over_first;
-    /* sum over lengths d of ceil(W_d / budget), where W_d counts expanded hypotheses of length d: a lower bound on the timesteps of a
-     * scheduler that expands the least advanced items first; 0 without a budget, or with a budget function */
+    /* lower bound on timesteps when the least advanced items are expanded first: the sum over lengths d of ceil(W_d / budget), W_d
+     * expanded hypotheses of length d; 0 without a budget, or with a budget function */
     int64_t depth_bound;
     int64_t nodes_in_use, nodes_peak, nodes_capacity; /* ids of model states: in use, maximum in use, reserved */
     /* nodes of the hypothesis tree; the peak may include some hypotheses of the previous timestep */
@@ -109,7 +109,7 @@ typedef struct rill_trace_event {
     const int32_t *widths_merged; /* [n] candidates of the item after merging, before heuristics prune them */
     const int32_t *widths_after;  /* [n] candidates of the new beam, live and ended; 0 when the item is done */
     rill_seconds seconds;         /* seconds of each stage since the end of the previous timestep */
-    /* index of the worker whose event this is, and whose timesteps `timestep` counts (rill/workers.h); 0 with one worker */
+    /* index of the event's worker, whose timesteps `timestep` counts (rill/workers.h); 0 with one worker */
     int32_t worker;
     int32_t group; /* TIMESTEP: which of the two concurrent micro-batches (rill_rows.group) */
     int32_t links; /* TIMESTEP: number of heuristics of the run */

@@ -436,8 +436,8 @@ def bias_arguments(ids: list[int], scored: Result, beta: float) -> str:
 class StepCallback:
     """Reports the steps of greedy searches, or of samples, to a callback, and stops a search if the callback says so.
 
-    For greedy search it is a heuristic that never prunes. Sampling has no heuristics: there it is a scorer that changes no score. It sees
-    each token one timestep later, and a stopped sample is drawn to its end and then cut.
+    For greedy search it is a heuristic that never prunes. For samples, which have no heuristics, it is a scorer that
+    changes no score; it sees each token one timestep later. A stopped sample is drawn to its end and then cut.
     """
 
     def __init__(self, model: Model, search: SearchOptions) -> None:

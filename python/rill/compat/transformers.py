@@ -64,7 +64,7 @@ _STOPS = {False: "bound", True: "count", "never": "bound-max"}
 
 
 def _length_limit(model: Model) -> tuple[int, bool]:
-    """The length limit that the model's files set, and whether they force the end token after it, which the limit does not count."""
+    """Returns the length limit that the model's files set, without a forced end token, and whether they force one after it."""
     engine = Engine(model._opened, {"like": "hf", "heuristic": []}, None, model._names, False)
     try:
         settings = lib.rill_engine_settings(engine.engine)

@@ -28,7 +28,7 @@ typedef struct rill_script_options {
     void (*print)(void *user, const char *line);
     void *print_user;
     /* Maximum CPU seconds per call into the script, for work that the instruction count does not measure. 0 = 10, or no limit if
-     * `instructions` is negative; negative = no limit. It never changes the result of a call that completes. */
+     * `instructions` is negative; negative = no limit. Results of calls within the limit never depend on it. */
     double seconds;
 } rill_script_options;
 
@@ -49,12 +49,12 @@ RILL_API int rill_script_returned(const rill_script *script);
 RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                            size_t length, const rill_script_options *options);
 
-/* Record from now on the masks (boolean arrays) that the script creates but never uses, often by mistake: Lua's `a and b`, `a or b` and
+/* Record from now on the masks (boolean arrays) that the script creates but never uses. Most are mistakes: Lua's `a and b`, `a or b` and
  * `not a` do not combine masks, but raise no error.
- *   RILL_OK · RILL_ERR_MEMORY */
+ * RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_watch(rill_script *script);
-/* Return the position "FILE:LINE" of script line number i that makes unused masks: in each call so far in which the line made masks,
- * some stayed unused. Lines are numbered from 0 in order of first occurrence; NULL past the last. Valid as long as the script. */
+/* Return the position "FILE:LINE" of a script line that left masks unused in every call in which it made masks. Lines are numbered from
+ * i = 0 in order of first occurrence; NULL past the last. Valid as long as the script. */
 RILL_API const char *rill_script_unused_mask(const rill_script *script, size_t i);
 
 /* Return the number of bytes that the script has allocated at present. */

@@ -49,8 +49,8 @@ typedef struct rill_script_config {
     size_t struct_size;
     const char *script; /* the script's path, for messages */
 
-    /* Texts of the table; NULL: the key is missing. Paths relative to the script are made relative to the current directory; "-" is
-     * standard input or output. */
+    /* Texts of the table; NULL: the key is missing. Paths are converted from the script's directory to the current one; "-" is standard
+     * input or output. */
     const char *model, *domain, *domain_arguments;
     const char *input, *output, *references, *stats, *trace;
     const char *const *plugins; /* [n_plugins] names or paths of plugins to load */
@@ -102,8 +102,8 @@ RILL_API rill_status rill_script_config_read(rill_script *script, rill_script_co
 RILL_API rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out);
 RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is allowed */
 
-/* Make the configuration of grid point `index`, 0 <= index < sweep_points: the script's table with this combination of parameter values.
- * It has no sweep itself. Returns as rill_script_config_read(). */
+/* Make the configuration of grid point `index`, 0 <= index < sweep_points: the script's table with this combination of parameter values,
+ * without a sweep. Returns as rill_script_config_read(). */
 RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out);
 
 /* Call after rill_engine_create() has failed. If a heuristic, scorer or scheduler of the configuration is the cause, its file, line and
