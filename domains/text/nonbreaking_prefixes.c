@@ -110,6 +110,7 @@ rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const cha
     char name[32];
     rill_text path = {.ctx = ctx}, text = {.ctx = ctx};
     *out = NULL;
+    if (language == RILL_MOSES_OTHER) language = RILL_MOSES_EN;
     snprintf(name, sizeof name, "nonbreaking_prefix.%s", language_names[language]);
     rill_status status = rill_path_join(&path, directory, name);
     if (status == RILL_OK) status = rill_file_read(&text, path.data, RILL_FILE_TEXT_MAX);
