@@ -32,6 +32,7 @@ try:
     from safetensors.torch import load_file, save_file
     from tokenizers import AddedToken
     from transformers.models.fsmt import modeling_fsmt
+    import sacremoses
     import sentencepiece
     import reference_text
 except ImportError as error:
@@ -121,6 +122,11 @@ class Folder:
                 "added_tokens_decoder": {str(i): {"content": token, "special": True, "normalized": False, "rstrip": False,
                                                   "lstrip": token == "<mask>", "single_word": False}
                                          for i, token in numbers.items()}})
+        if self.name == "fsmt":  # rill's own lists are shorter
+            prefixes = sacremoses.corpus.NonbreakingPrefixes()
+            for language in ("de", "en"):
+                with open(os.path.join(self.path, "nonbreaking_prefix." + language), "w", encoding="utf-8") as file:
+                    file.write("".join(word + "\n" for word in prefixes.words(language)))
         self.added = []
         tokenizer = self.load_tokenizer(self.path)
         if self.maybe(0.6):

@@ -1,6 +1,7 @@
 """Packages of Argos Translate: a zip with a CTranslate2 folder, model/, and the tokenizer beside it.
 
-rill reads the folder as it is, so the files are copied out of the zip, unchanged: those of model/ and sentencepiece.model.
+rill reads the folder as it is, so the files are copied out of the zip, unchanged: those of model/ and sentencepiece.model, or bpe.model
+and metadata.json, which names its languages.
 """
 
 import json
@@ -12,7 +13,8 @@ import zlib
 from refusal import Refused
 
 ENDING = ".argosmodel"
-MODEL, TOKENIZER = "model/", "sentencepiece.model"
+MODEL = "model/"
+TOKENIZERS = (["sentencepiece.model"], ["bpe.model", "metadata.json"])
 
 
 def is_package(path):
@@ -43,12 +45,12 @@ def convert(path, out):
         with zipfile.ZipFile(path) as archive:
             top = find_top(path, archive.namelist())
             check_metadata(path, archive, top)
-            has_text = top + TOKENIZER in archive.namelist()
+            found = [names for names in TOKENIZERS if all(top + name in archive.namelist() for name in names)]
             wanted = [name for name in archive.namelist() if os.path.dirname(name) == (top + MODEL).rstrip("/") and not name.endswith("/")]
             os.makedirs(out, exist_ok=True)
-            for name in wanted + [top + TOKENIZER] * has_text:
+            for name in wanted + [top + name for names in found[:1] for name in names]:
                 with archive.open(name) as source, open(os.path.join(out, os.path.basename(name)), "wb") as target:
                     shutil.copyfileobj(source, target)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise Refused(f"{path}: not a whole zip: {error}") from error
-    return [out if has_text else f"{out}: the package has no {TOKENIZER}: decode tokens, with --tokenized"]
+    return [out if found else f"{out}: the package has neither sentencepiece.model nor bpe.model: decode tokens, with --tokenized"]

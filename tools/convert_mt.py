@@ -41,7 +41,7 @@ pieces (--tokenized): those that subword-nmt made of the text."""
 AVERAGE = """The mean of the weights of several checkpoints of one training, each a folder with model.safetensors as the other commands and
 transformers write it. config.json and the vocabularies must be the same."""
 ARGOS = """A package of Argos Translate, FILE.argosmodel, is a zip with a CTranslate2 folder, which rill reads as it is. This takes it
-out, with sentencepiece.model. Packages with a BPE model take pieces (--tokenized)."""
+out, with sentencepiece.model or bpe.model."""
 PTB = """The .mrg files of the Wall Street Journal as the LDC ships them, below DIR in folders 00 to 24. Makes train.ptb, dev.ptb and
 test.ptb with one tree per line, for tools/train_shiftreduce.py, `rill tune` and `rill eval`. Traces, function tags and indices are
 removed."""

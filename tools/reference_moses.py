@@ -6,6 +6,7 @@ those instead of its own. Needs transformers and sacremoses (0.2.0 made the file
 `expected.json` holds, by language,
   split: [text, tokens separated by spaces, their numbers]
   join: [tokens separated by spaces, text]
+and below "argos" the same without numbers, by the rules of Argos Translate (sacremoses has none of pt's own),
 of the sentences and of mixtures of their words, of punctuation and of unusual characters. More of them, to be tried once:
   tools/reference_moses.py DATA/mt/moses --texts 6000 --joins 6000 && cp -r tests/data/mt/fsmt DATA/mt
   RILL_TEST_DATA=DATA build/tests/domains/test_domains_moses_bpe
@@ -191,6 +192,38 @@ def expected(folder, language, rng, texts, joins):
     return {"split": split, "join": join}
 
 
+def argos_pieces(made, tokens):
+    """The pieces of subword-nmt: the end of a word has no mark, other pieces have @@."""
+    return [p[:-4] if p.endswith("</w>") else p + "@@" for t in tokens for p in made.bpe(t).split(" ")]
+
+
+def expected_of_argos(folder, language, rng, texts, joins):
+    """As Argos Translate's BPETokenizer, with the folder's own prefixes."""
+    known = language if language in SENTENCES else "en"
+    made, normalizer = tokenizer(folder, known), sacremoses.MosesPunctNormalizer(language)
+    path = os.path.join(folder, "nonbreaking_prefix." + known)
+    cutter = sacremoses.MosesTokenizer(lang=language, custom_nonbreaking_prefixes_file=path)
+    joiner = sacremoses.MosesDetokenizer(lang=language)
+    split, join = [], []
+
+    def add(pieces):
+        join.append([" ".join(pieces), joiner.detokenize(" ".join(pieces).replace("@@ ", "").split(" "))])
+
+    for text in SENTENCES[known] + [mixture(known, rng) for _ in range(texts)]:
+        pieces = argos_pieces(made, cutter.tokenize(normalizer.normalize(text)))
+        split.append([text, " ".join(pieces)])
+        add(pieces)
+    for _ in range(joins):
+        add(argos_pieces(made, [rng.choice(TOKENS) for _ in range(rng.randint(1, 14))]))
+    add(["ab@@", "c@@"])
+    return {"split": split, "join": join}
+
+
+def ways_as_json(ways):
+    return "{" + ",".join(f'"{way}":[\n' + ",\n".join(json.dumps(c, ensure_ascii=False, separators=(",", ":")) for c in cases)
+                          + "\n]" for way, cases in ways.items()) + "}"
+
+
 def build(folder, texts, joins):
     os.makedirs(folder, exist_ok=True)
     for language, lines in PREFIXES.items():
@@ -198,10 +231,10 @@ def build(folder, texts, joins):
     build_bpe(folder)
     rng = random.Random(11)
     cases = {language: expected(folder, language, rng, texts, joins) for language in SENTENCES}
-    rows = [f'"{language}":{{' + ",".join(
-        f'"{way}":[\n' + ",\n" .join(json.dumps(c, ensure_ascii=False, separators=(",", ":" )) for c in
-        cases[language][way])
-        + "\n]" for way in ("split", "join")) + "}" for language in cases]
+    argos = {language: expected_of_argos(folder, language, rng, texts // 3, joins // 3)
+             for language in [*SENTENCES, "pt"]}
+    rows = [f'"{language}":{ways_as_json(ways)}' for language, ways in cases.items()]
+    rows.append('"argos":{' + ",\n".join(f'"{language}":{ways_as_json(ways)}' for language, ways in argos.items()) + "}")
     write(folder, "expected.json", "{" + ",\n".join(rows) + "}\n")
     print({language: {way: len(c) for way, c in ways.items()} for language, ways in cases.items()})
 

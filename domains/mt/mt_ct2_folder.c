@@ -256,6 +256,19 @@ static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_fil
     return 0;
 }
 
+/* An Argos package has either sentencepiece.model or bpe.model. */
+static int find_argos_codes(const char *directory, rill_tokenizer_files *text)
+{
+    static const char *const names[][2] = {{"bpe.model", "metadata.json"}, {"../bpe.model", "../metadata.json"}};
+    for (size_t i = 0; i < 2; i++) {
+        if (!rill_directory_has_file(directory, names[i][0]) || !rill_directory_has_file(directory, names[i][1]))
+            continue;
+        text->codes = names[i][0];
+        return 1;
+    }
+    return 0;
+}
+
 /* Warn if the directory has no tokenizer: text would be read as tokens, without an error. */
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
@@ -267,6 +280,10 @@ rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, ril
     if (text->kind == RILL_TOKENIZER_FAMILY) return RILL_OK;
     if (is_marian || find_spm(net->ctx, directory, text)) {
         text->kind = RILL_TOKENIZER_SENTENCEPIECE;
+        return RILL_OK;
+    }
+    if (find_argos_codes(directory, text)) {
+        text->kind = RILL_TOKENIZER_MOSES_BPE;
         return RILL_OK;
     }
     rill_log(

@@ -259,8 +259,8 @@ void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
 rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,
                                   seq_vocab_subset *list);
 
-/* Return an upper bound on the size of the vocabulary subset of an input with `pieces` tokens; it is linear in
- * `pieces`. */
+/* Return an upper bound on the size of the vocabulary subset of an input with `pieces` tokens: linear in `pieces` up
+ * to the number of target tokens. */
 size_t seq_vocab_subset_max(const seq_shortlist *shortlist, size_t pieces);
 
 #endif

@@ -159,7 +159,8 @@ static rill_status index_pairs(lexicon_reader *r)
  *   u64 magic, checksum, first (F), best (B), n_offsets, n_ids; u64 offsets[n_offsets]; u32 ids[n_ids]
  * Source id i has ids[offsets[i]] .. ids[offsets[i + 1] - 1]; from n_offsets on none, since some files are shorter than the vocabulary.
  * The checksum covers what follows it, in words of 8 bytes without a last half word.
- * Invariant of what is read: offsets ascend from 0 to the number of ids, and ids are target ids of the model. */
+ * Invariant of what is read: offsets ascend from 0 to the number of ids, a source token has at most as many ids as
+ * there are target tokens, and ids are target ids of the model. */
 
 static const uint64_t MAGIC = UINT64_C(0xF11A48D5013417F5);
 
@@ -207,10 +208,12 @@ static rill_status check_header(const lexicon_reader *r, const char *bytes, size
 static rill_status check_offset(const lexicon_reader *r, const header *h, uint64_t i, uint64_t previous,
                                 uint64_t offset)
 {
-    if ((i > 0 || offset == 0) && offset >= previous && offset <= h->n_ids) return RILL_OK;
+    const uint64_t all = (uint64_t)r->shortlist->target_vocab_size;
+    const uint64_t last = i == 0 ? 0 : h->n_ids - previous > all ? previous + all : h->n_ids;
+    if (offset >= previous && offset <= last) return RILL_OK;
     return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT,
                      "%s: offset %" PRIu64 ": expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64, r->path, i,
-                     previous, i > 0 ? h->n_ids : 0, offset);
+                     previous, last, offset);
 }
 
 static int is_binary(const char *bytes, size_t size)
@@ -372,6 +375,7 @@ rill_status seq_vocab_subset_make(const seq_shortlist *s, rill_arena *arena, con
 
 size_t seq_vocab_subset_max(const seq_shortlist *s, size_t pieces)
 {
-    const size_t first = (size_t)(s->n_frequent < s->target_vocab_size ? s->n_frequent : s->target_vocab_size);
-    return first + 1 + pieces * ((size_t)s->max_translations + 1) + (s->is_binary ? SUBSET_MULTIPLE - 1 : 0);
+    const size_t all = (size_t)s->target_vocab_size, first = (size_t)s->n_frequent;
+    const size_t n = first + 1 + pieces * ((size_t)s->max_translations + 1) + (s->is_binary ? SUBSET_MULTIPLE - 1 : 0);
+    return n < all ? n : all;
 }

@@ -1,4 +1,4 @@
-/* FSMT's tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
+/* FSMT's and Argos' tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
  *
  * The order of rules matters. Moses' rules that cannot match after an earlier rule are omitted. Deviation: sacremoses replaces dots by
  * DOTMULTI and back, which changes texts with that word. Here the placeholder is a character that texts cannot contain.
@@ -32,9 +32,9 @@ static const rill_rewrite_rule unicode_rules[] = {
 static const rill_rewrite_rule punctuation_rules[] = {
     {U"\r", U"", 0}, {U"(", U" (", 0}, {U")", U") ", 0}, {U" " RW_RUN, U" ", 0},
     {U") " RW_CLOSER, U")" RW_P2, 0}, {U"( ", U"(", 0}, {U" )", U")", 0}, {RW_DIGIT U" %", RW_P0 U"%", 0},
-    {U" :", U":", 0}, {U" ;", U";", 0}, {U"`", U"'", 0}, {U"''", U" \" ", 0}, {U"„", U"\"", 0},
+    {U" :", U":", 0}, {U" ;", U";", 0}, {U"`", U"'", 0}, {U"''", U" \" ", 0}, {U"„", U"\"", 0}, {U"“", U"\"", 0}, {U"”", U"\"", 0},
     {U"–", U"-", 0}, {U"—", U" - ", 0}, {U" " RW_RUN, U" ", 0}, {U"´", U"'", 0}, {U"‘", U"'", 0},
-    {U"‚", U"'", 0}, {U"''", U"\"", 0}, {NBSP U"«" NBSP, U"\"", 0}, {U"«" NBSP, U"\"", 0}, {U"«", U"\"", 0},
+    {U"‚", U"'", 0}, {U"’", U"'", 0}, {U"''", U"\"", 0}, {U"…", U"...", 0}, {NBSP U"«" NBSP, U"\"", 0}, {U"«" NBSP, U"\"", 0}, {U"«", U"\"", 0},
     {NBSP U"»" NBSP, U"\"", 0}, {NBSP U"»", U"\"", 0}, {U"»", U"\"", 0}, {NBSP U"%", U"%", 0},
     {U"nº" NBSP, U"nº ", 0}, {NBSP U":", U":", 0}, {NBSP U"ºC", U" ºC", 0}, {NBSP U"cm", U" cm", 0},
     {NBSP U"?", U"?", 0}, {NBSP U"!", U"!", 0}, {NBSP U";", U";", 0}, {U"," NBSP, U", ", 0},
@@ -51,21 +51,23 @@ static const rill_rewrite_rule german_punctuation[] = {
     {U"." RW_RUN U"\"" RW_WHITE_SPACE RW_ANY RW_NO_ANGLE, U"\"" RW_P0 RW_P2 RW_P3, 0},
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"," RW_P2, 0},
 };
-static const rill_rewrite_rule russian_punctuation[] = {
+static const rill_rewrite_rule other_punctuation[] = {
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
 };
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-static const rill_rewrite_rule cleaning_rules[] = {
-    {RW_INVISIBLE, U"", 0},
-    {RW_WHITE_SPACE RW_RUN, U" ", 0},
-};
+static const rill_rewrite_rule invisible_rules[] = {{RW_INVISIBLE, U"", 0}};
+static const rill_rewrite_rule space_rules[] = {{RW_WHITE_SPACE RW_RUN, U" ", 0}};
 
-/* The marks . ' ` , - may be part of a word. A - between words becomes @-@, a run of dots one token. */
+/* The marks . ' ` , - may be part of a word. */
+static const rill_rewrite_rule mark_rules[] = {{RW_MARK, U" " RW_P0 U" ", 0}};
+
+/* Aggressive dash splits: a - between words becomes @-@. */
+static const rill_rewrite_rule dash_rules[] = {{RW_WORD U"-" RW_WORD, RW_P0 U" @-@ ", 1}};
+
+/* A run of dots is one token; commas, except between numbers, are tokens. */
 static const rill_rewrite_rule token_rules[] = {
-    {RW_MARK, U" " RW_P0 U" ", 0},
-    {RW_WORD U"-" RW_WORD, RW_P0 U" @-@ ", 1},
     {U"..", RW_HIDDEN_DOT, 1},
     {RW_HIDDEN_DOT U".", RW_HIDDEN_DOT RW_HIDDEN_DOT U" ", 0},
     {RW_NOT_HIDDEN RW_HIDDEN_DOT, RW_P0 U" " RW_HIDDEN_DOT, 0},
@@ -100,7 +102,8 @@ static const rules language_rules[] = {
     [RILL_MOSES_EN] = {english_punctuation, english_apostrophes, COUNT(english_punctuation),
                        COUNT(english_apostrophes)},
     [RILL_MOSES_DE] = {german_punctuation, other_apostrophes, COUNT(german_punctuation), COUNT(other_apostrophes)},
-    [RILL_MOSES_RU] = {russian_punctuation, other_apostrophes, COUNT(russian_punctuation), COUNT(other_apostrophes)},
+    [RILL_MOSES_RU] = {other_punctuation, other_apostrophes, COUNT(other_punctuation), COUNT(other_apostrophes)},
+    [RILL_MOSES_OTHER] = {other_punctuation, other_apostrophes, COUNT(other_punctuation), COUNT(other_apostrophes)},
 };
 
 /* --- periods ------------------------------------------------------------------------------------------------------ */
@@ -165,13 +168,13 @@ void rill_moses_clear(rill_moses *m)
     rill_arena_clear(&m->arena);
 }
 
-/* Remove the space at the start and at the end of the text; there is at most one at each. */
-static void trim_ends(rill_chars *text)
+static void trim_spaces(rill_chars *text)
 {
-    size_t begin = text->length > 0 && text->data[0] == ' ';
-    if (begin) memmove(text->data, text->data + 1, (text->length - 1) * sizeof *text->data);
+    size_t begin = 0;
+    while (begin < text->length && text->data[begin] == ' ') begin++;
+    if (begin > 0) memmove(text->data, text->data + begin, (text->length - begin) * sizeof *text->data);
     text->length -= begin;
-    if (text->length > 0 && text->data[text->length - 1] == ' ') text->length--;
+    while (text->length > 0 && text->data[text->length - 1] == ' ') text->length--;
 }
 
 static void replace_pairs(rill_chars *text)
@@ -184,17 +187,35 @@ static void replace_pairs(rill_chars *text)
             }
 }
 
+/* Among the characters dropped is RW_HIDDEN_DOT. */
+static void drop_controls(rill_chars *text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text->length; i++)
+        if (text->data[i] >= ' ') text->data[n++] = text->data[i];
+    text->length = n;
+}
+
+static rill_status replace_unicode(rill_moses *m)
+{
+    replace_pairs(&m->text);
+    return rill_rewrite(unicode_rules, COUNT(unicode_rules), &m->text, &m->spare);
+}
+
 static rill_status apply_rules(rill_moses *m, int lower)
 {
     const rules *own = &language_rules[m->language];
     for (size_t i = 0; lower && i < m->text.length; i++)
         m->text.data[i] = (char32_t)utf8proc_tolower((utf8proc_int32_t)m->text.data[i]);
-    replace_pairs(&m->text);
-    TRY(rill_rewrite(unicode_rules, COUNT(unicode_rules), &m->text, &m->spare));
+    if (!m->default_steps) TRY(replace_unicode(m));
     TRY(rill_rewrite(punctuation_rules, COUNT(punctuation_rules), &m->text, &m->spare));
     TRY(rill_rewrite(own->punctuation, own->n_punctuation, &m->text, &m->spare));
-    TRY(rill_rewrite(cleaning_rules, COUNT(cleaning_rules), &m->text, &m->spare));
-    trim_ends(&m->text);
+    if (!m->default_steps) TRY(rill_rewrite(invisible_rules, COUNT(invisible_rules), &m->text, &m->spare));
+    TRY(rill_rewrite(space_rules, COUNT(space_rules), &m->text, &m->spare));
+    if (m->default_steps) drop_controls(&m->text);
+    trim_spaces(&m->text);
+    TRY(rill_rewrite(mark_rules, COUNT(mark_rules), &m->text, &m->spare));
+    if (!m->default_steps) TRY(rill_rewrite(dash_rules, COUNT(dash_rules), &m->text, &m->spare));
     TRY(rill_rewrite(token_rules, COUNT(token_rules), &m->text, &m->spare));
     TRY(rill_rewrite(own->apostrophes, own->n_apostrophes, &m->text, &m->spare));
     TRY(split_periods(m));
@@ -373,6 +394,7 @@ struct rill_moses_bpe {
     rill_vocabulary *merges;
     int has_languages; /* 1: the configuration names the languages */
     int lower;         /* 1: convert inputs to lower case */
+    int argos;         /* 1: an Argos package's: Moses' default steps, and tokens that end in @@ */
 };
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
@@ -398,6 +420,28 @@ static rill_status read_moses_config(void *user, const rill_config *config)
     return RILL_OK;
 }
 
+/* sacremoses has rules for these languages that are not implemented. */
+static const char *const languages_with_rules[] = {"cs", "cz", "es", "fi", "fr", "ga", "it", "ja", "ko", "zh"};
+
+static rill_status read_argos_language(const rill_config *config, const char *key, rill_moses_language *out)
+{
+    const char *name;
+    TRY(rill_config_string(config, key, &name));
+    *out = RILL_MOSES_OTHER;
+    if (rill_moses_language_find(name, out) || RILL_NAME_INDEX(name, languages_with_rules) < 0) return RILL_OK;
+    return rill_config_fail(config, key,
+                            "the package has a BPE model, whose rules for \"%.20s\" are not supported: tokenize the "
+                            "text with another program and set tokenized",
+                            name);
+}
+
+static rill_status read_argos_config(void *user, const rill_config *config)
+{
+    rill_moses_bpe *f = user;
+    TRY(read_argos_language(config, "from_code", &f->language[RILL_SIDE_SOURCE]));
+    return read_argos_language(config, "to_code", &f->language[RILL_SIDE_TARGET]);
+}
+
 static rill_status find_languages(rill_moses_bpe *f, const char *directory)
 {
     int found;
@@ -410,20 +454,40 @@ static rill_status find_languages(rill_moses_bpe *f, const char *directory)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static rill_status open_all(rill_moses_bpe *f, const char *directory)
+/* Codes of other versions have the end of a word as a symbol of its own. */
+static rill_status check_version(rill_context *ctx, const char *path)
+{
+    static const char version[] = "#version: 0.2\n";
+    char first[sizeof version] = "";
+    rill_file file;
+    TRY(rill_file_open(&file, ctx, path, RILL_FILE_REGULAR));
+    rill_status status = RILL_OK;
+    if (file.size >= sizeof version - 1) status = rill_file_get(&file, 0, sizeof version - 1, first);
+    rill_file_close(&file);
+    if (status != RILL_OK || strcmp(first, version) == 0) return status;
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s:1: expected subword-nmt's codes, which begin with \"#version: 0.2\"",
+                     path);
+}
+
+static rill_status open_all(rill_moses_bpe *f, const char *directory, const char *codes)
 {
     SCOPED(rill_text_clear) rill_text path = {.ctx = f->ctx};
-    TRY(find_languages(f, directory));
+    if (codes == NULL)
+        TRY(find_languages(f, directory));
+    else
+        TRY(rill_config_read(f->ctx, directory, codes[0] == '.' ? "../metadata.json" : "metadata.json",
+                             read_argos_config, f, NULL));
     for (size_t i = 0; i < 2; i++) TRY(rill_prefixes_open(&f->prefixes[i], f->ctx, directory, f->language[i]));
-    TRY(rill_path_join(&path, directory, "merges.txt"));
+    TRY(rill_path_join(&path, directory, codes != NULL ? codes : "merges.txt"));
+    if (codes != NULL) TRY(check_version(f->ctx, path.data));
     return rill_merges_open(&f->merges, f->ctx, path.data);
 }
 
-rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory)
+rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory, const char *codes)
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
-    (*out)->ctx = ctx;
-    const rill_status status = open_all(*out, directory);
+    **out = (rill_moses_bpe){.ctx = ctx, .argos = codes != NULL};
+    const rill_status status = open_all(*out, directory, codes);
     CLOSE_UNLESS_OK(status, out, rill_moses_bpe_close);
     return status;
 }
@@ -439,15 +503,37 @@ void rill_moses_bpe_close(rill_moses_bpe *f)
 
 /* --- encoding and decoding ---------------------------------------------------------------------------------------- */
 
+static const char WORD_END[] = "</w>", CONTINUES[] = "@@";
+
+enum { WORD_END_BYTES = sizeof WORD_END - 1, CONTINUES_BYTES = sizeof CONTINUES - 1 };
+
 typedef struct bpe_receiver {
     rill_bpe *bpe;
+    rill_text *marked; /* Argos: space for a token with its mark @@; NULL: tokens end in </w> */
     rill_word_fn fn;
     void *user;
 } bpe_receiver;
 
+static int ends_word(const char *piece, size_t length)
+{
+    return length >= WORD_END_BYTES && memcmp(piece + length - WORD_END_BYTES, WORD_END, WORD_END_BYTES) == 0;
+}
+
+/* A word has no text </w>, since < is escaped. */
+static rill_status mark_continuation(void *user, const char *piece, size_t length)
+{
+    bpe_receiver *r = user;
+    if (ends_word(piece, length)) return r->fn(r->user, piece, length - WORD_END_BYTES);
+    rill_text_reset(r->marked);
+    TRY(rill_text_append(r->marked, piece, length));
+    TRY(rill_text_append(r->marked, CONTINUES, CONTINUES_BYTES));
+    return r->fn(r->user, r->marked->data, r->marked->length);
+}
+
 static rill_status split_token(void *user, const char *token, size_t length)
 {
     bpe_receiver *r = user;
+    if (r->marked != NULL) return rill_bpe_split(r->bpe, token, length, mark_continuation, r);
     return rill_bpe_split(r->bpe, token, length, r->fn, r->user);
 }
 
@@ -455,20 +541,31 @@ rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, ril
                                  size_t length, rill_word_fn fn, void *user)
 {
     SCOPED(rill_bpe_clear) rill_bpe bpe = {.ctx = ctx, .merges = f->merges};
-    SCOPED(rill_moses_clear)
-    rill_moses moses = {.ctx = ctx, .language = f->language[side], .prefixes = f->prefixes[side]};
-    return rill_moses_split(&moses, text, length, f->lower, split_token, &(bpe_receiver){&bpe, fn, user});
+    SCOPED(rill_text_clear) rill_text marked = {.ctx = ctx};
+    SCOPED(rill_moses_clear) rill_moses moses = {
+        .ctx = ctx, .language = f->language[side], .default_steps = f->argos, .prefixes = f->prefixes[side]};
+    bpe_receiver r = {.bpe = &bpe, .marked = f->argos ? &marked : NULL, .fn = fn, .user = user};
+    return rill_moses_split(&moses, text, length, f->lower, split_token, &r);
 }
 
 /* Append a subword token to the text. Each </w> in it becomes a space; its other spaces are removed. */
 static rill_status append_piece(rill_text *words, const char *piece, size_t length)
 {
     for (size_t pos = 0; pos < length;) {
-        const int ends = length - pos >= 4 && memcmp(piece + pos, "</w>", 4) == 0;
+        const int ends = length - pos >= WORD_END_BYTES && memcmp(piece + pos, WORD_END, WORD_END_BYTES) == 0;
         if (ends || piece[pos] != ' ') TRY(rill_text_append(words, ends ? " " : piece + pos, 1));
-        pos += ends ? 4 : 1;
+        pos += ends ? WORD_END_BYTES : 1;
     }
     return RILL_OK;
+}
+
+/* Append a subword token of an Argos package. The last token of an output keeps its @@, as in Argos Translate. */
+static rill_status append_marked(rill_text *words, const char *piece, size_t length, int is_last)
+{
+    const int continues = !is_last && length >= CONTINUES_BYTES &&
+                          memcmp(piece + length - CONTINUES_BYTES, CONTINUES, CONTINUES_BYTES) == 0;
+    TRY(rill_text_append(words, piece, continues ? length - CONTINUES_BYTES : length));
+    return continues ? RILL_OK : rill_text_append(words, " ", 1);
 }
 
 rill_status rill_moses_bpe_join(const rill_moses_bpe *f, size_t n, const char *const *piece, const size_t *length,
@@ -476,6 +573,8 @@ rill_status rill_moses_bpe_join(const rill_moses_bpe *f, size_t n, const char *c
 {
     SCOPED(rill_text_clear) rill_text words = {.ctx = out->ctx};
     SCOPED(rill_moses_clear) rill_moses moses = {.ctx = out->ctx, .language = f->language[RILL_SIDE_TARGET]};
-    for (size_t i = 0; i < n; i++) TRY(append_piece(&words, piece[i], length[i]));
+    for (size_t i = 0; i < n; i++)
+        TRY(f->argos ? append_marked(&words, piece[i], length[i], i + 1 == n)
+                     : append_piece(&words, piece[i], length[i]));
     return rill_moses_join(&moses, words.data, words.length, out);
 }

@@ -1,5 +1,5 @@
-/* moses.h: FSMT's tokenizer and detokenizer, as fairseq's WMT'19 models use them: Moses tokenization for English, German and Russian, then
- * BPE.
+/* moses.h: Moses tokenization, then BPE, and back: for FSMT models (fairseq's of WMT'19) of English, German and
+ * Russian, and for packages of Argos Translate.
  *
  * Source: sacremoses 0.2, which transformers' FSMTTokenizer calls, compared string by string (tests/data/mt/moses). The rules are those of
  * Moses' scripts replace-unicode-punctuation, normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes)
@@ -85,7 +85,12 @@ size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length);
 /* Abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина. Files are Moses' nonbreaking_prefix.LANGUAGE,
  * one word per line. # starts a comment. A word with #NUMERIC_ONLY# counts only before a number. */
 
-typedef enum rill_moses_language { RILL_MOSES_EN, RILL_MOSES_DE, RILL_MOSES_RU } rill_moses_language;
+typedef enum rill_moses_language {
+    RILL_MOSES_EN,
+    RILL_MOSES_DE,
+    RILL_MOSES_RU,
+    RILL_MOSES_OTHER, /* a language without rules of its own; its nonbreaking prefixes are the English ones */
+} rill_moses_language;
 
 typedef enum rill_prefix_kind {
     RILL_PREFIX_NONE,
@@ -126,6 +131,9 @@ typedef struct rill_quote {
 typedef struct rill_moses {
     rill_context *ctx;
     rill_moses_language language;
+    /* 1: only Moses' default steps. FSMT adds replace-unicode-punctuation, remove-non-printing-char and aggressive
+     * dash splits. */
+    int default_steps;
     const rill_prefixes *prefixes; /* nonbreaking prefixes of the same language */
     rill_chars text, spare;        /* the current text; scratch memory */
     rill_text bytes;               /* a word as UTF-8 */
@@ -148,14 +156,17 @@ rill_status rill_moses_join(rill_moses *moses, const char *tokens, size_t length
 /* --- subword tokens: moses.c -------------------------------------------------------------------------------------- */
 
 /* Source: transformers' tokenization_fsmt.py, except that special tokens such as "</s>" in a text are ordinary text.
+ * For Argos, argostranslate/tokenizer.py: Moses' default steps, and subword tokens end in @@ unless they end a word.
  * Threads may share a tokenizer, each with its own context. */
 
 typedef struct rill_moses_bpe rill_moses_bpe;
 
-/* Read merges.txt, languages (tokenizer_config.json, else config.json) and nonbreaking prefixes.
+/* Read merges, languages and the directory's nonbreaking prefixes.
+ *   codes   subword-nmt's codes of an Argos package, in the directory, with the languages in metadata.json beside
+ *           them; NULL: FSMT's merges.txt, and the languages in tokenizer_config.json, else config.json
  *   out: the caller closes it; NULL on failure
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file, key or line) · RILL_ERR_MEMORY */
-rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory);
+rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory, const char *codes);
 
 void rill_moses_bpe_close(rill_moses_bpe *self); /* NULL is allowed */
 

@@ -83,7 +83,7 @@ rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const ch
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
                                rill_moses_language language)
 {
-    const rill_embedded_file *builtin = &builtin_prefixes[language];
+    const rill_embedded_file *builtin = &builtin_prefixes[language != RILL_MOSES_OTHER ? language : RILL_MOSES_EN];
     SCOPED(rill_text_clear) rill_text path = {.ctx = ctx}, text = {.ctx = ctx};
     *out = NULL;
     TRY(rill_path_join(&path, directory, builtin->name));

@@ -84,7 +84,8 @@ static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *
 static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
 {
     if (t->kind == RILL_TOKENIZER_WHITESPACE) return RILL_OK;
-    if (t->kind == RILL_TOKENIZER_MOSES_BPE) return rill_moses_bpe_open(&t->bpe, t->ctx, files->directory);
+    if (t->kind == RILL_TOKENIZER_MOSES_BPE)
+        return rill_moses_bpe_open(&t->bpe, t->ctx, files->directory, files->codes);
     TRY(rill_path_join(path, files->directory, files->spm != NULL ? files->spm : "source.spm"));
     TRY(rill_spm_open(&t->source_spm, t->ctx, path->data));
     const char *target = files->target_spm != NULL ? files->target_spm : files->spm;

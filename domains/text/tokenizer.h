@@ -38,7 +38,8 @@ typedef struct rill_tokenizer_files {
     int language_is_token;
     /* SENTENCEPIECE: the model of the source, or of both sides if target_spm is NULL; spm NULL: source.spm and target.spm. */
     const char *spm, *target_spm;
-    int adds_unknown; /* 1: a vocabulary without <unk> gets it as its last token, as in CTranslate2 */
+    const char *codes; /* MOSES_BPE: codes of an Argos package, as for rill_moses_bpe_open(), or NULL */
+    int adds_unknown;  /* 1: a vocabulary without <unk> gets it as its last token, as in CTranslate2 */
     /* FAMILY: the model family (text_families.c); its source and target share one vocabulary. */
     const rill_family *family;
     int tokenized; /* 1: inputs and outputs are tokens separated by spaces */

@@ -74,10 +74,36 @@ def tokens_and_texts(model):
     return "".join(line.replace("<unk>", "").replace(" ", "").replace("▁", " ").strip() + "\n" for line in found.stdout.splitlines())
 
 
+def check_codes():
+    """Packages with subword-nmt's codes, whose text is Moses'."""
+    ct2_versions.TARGET = ["the", "is", "in", "T@@", "o@@", "m"]
+    ct2_versions.SOURCE = [*ct2_versions.TARGET, ","]
+    ct2_versions.write_folder("codes/model", 6, ct2_versions.make_model("f"), scales=False)
+    with open("codes/bpe.model", "w", encoding="utf-8") as file:
+        file.write("#version: 0.2\nt h\nth e</w>\ni s</w>\ni n</w>\n")
+    check("codes need the languages", decode("codes/model").stderr.count(NO_TOKENIZER), 1)
+    with open("codes/metadata.json", "w", encoding="utf-8") as file:
+        json.dump({"from_code": "pt", "to_code": "en"}, file)
+    texts = ["the Tom, is", "in", "Tom the", "is in Tom", "m o", "Tom"]
+    tokens = ["the T@@ o@@ m , is", "in", "T@@ o@@ m the", "is in T@@ o@@ m", "m o", "T@@ o@@ m"]
+    expected = ""
+    for line in decode("codes/model", "--tokenized", lines=tokens).stdout.splitlines():
+        expected += " ".join(word for word in line.split() if word not in ("<s>", "<unk>")).replace("@@ ", "") + "\n"
+    check("outputs that differ", len(set(expected.split("\n"))) > 2, True)
+    found = decode("codes/model", lines=texts)
+    check("a package with codes", (found.stdout, found.stderr), (expected, ""))
+    pack("codes.argosmodel", "codes")
+    found = convert("codes.argosmodel", "of-codes")
+    check("a package with codes is converted", (found.stdout, found.stderr), ("of-codes\n", ""))
+    found = decode("of-codes", lines=texts)
+    check("a converted package with codes", (found.stdout, found.stderr), (expected, ""))
+
+
 def main():
-    ct2_versions.SOURCE = ct2_versions.TARGET = ["▁" + word for word in WORDS]
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
+        check_codes()
+        ct2_versions.SOURCE = ct2_versions.TARGET = ["▁" + word for word in WORDS]
         for version in (2, 6):
             package = f"package{version}"
             ct2_versions.write_folder(f"{package}/model", version, ct2_versions.make_model("f"), scales=False)

@@ -44,7 +44,7 @@ static rill_moses_bpe *open_language(const char *language)
     rill_moses_bpe *fsmt;
     snprintf(config, sizeof config, "{\"langs\": [\"%s\", \"%s\"]}", language, language);
     write_string(folder, "tokenizer_config.json", config);
-    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder));
+    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder, NULL));
     return fsmt;
 }
 
@@ -336,12 +336,93 @@ static void long_words_take_no_long(void **state)
     free(text);
 }
 
+/* --- packages of Argos Translate ---------------------------------------------------------------------------------- */
+
+/* merges.txt is the codes without their first line. */
+static rill_status open_argos(const char *version, const char *language, rill_moses_bpe **out)
+{
+    size_t length;
+    char *merges = read_bytes(folder, "merges.txt", &length), codes[8192], metadata[80];
+    assert_true((size_t)snprintf(codes, sizeof codes, "%s%.*s", version, (int)length, merges) < sizeof codes);
+    snprintf(metadata, sizeof metadata, "{\"from_code\": \"%s\", \"to_code\": \"%s\"}", language, language);
+    write_string(folder, "bpe.model", codes);
+    write_string(folder, "metadata.json", metadata);
+    free(merges);
+    return rill_moses_bpe_open(out, ctx, folder, "bpe.model");
+}
+
+/* Detokenize subword tokens separated by spaces. */
+static void join_marked(const rill_moses_bpe *bpe, const char *subwords, rill_text *out)
+{
+    const char *piece[200];
+    size_t length[200], n = 0;
+    for (const char *at = subwords; *at != '\0'; n++) {
+        piece[n] = at;
+        length[n] = strcspn(at, " ");
+        at += length[n] + (at[length[n]] == ' ');
+    }
+    rill_text_reset(out);
+    assert_ok(ctx, rill_moses_bpe_join(bpe, n, piece, length, out));
+}
+
+static void argos_texts_are_those_of_the_reference(void **state)
+{
+    (void)state;
+    reference r = reference_open("mt/moses");
+    rill_text out = {.ctx = ctx};
+    const char *language;
+    json_t *cases, *one;
+    size_t i, n = 0;
+    json_object_foreach(json_object_get(r.expected, "argos"), language, cases)
+    {
+        rill_moses_bpe *bpe;
+        assert_ok(ctx, open_argos("#version: 0.2\n", language, &bpe));
+        json_array_foreach(json_object_get(cases, "split"), i, one)
+        {
+            const char *text = json_string_value(json_array_get(one, 0));
+            rill_text_reset(&out);
+            assert_ok(ctx, rill_moses_bpe_split(bpe, ctx, RILL_SIDE_SOURCE, text, strlen(text), collect, &out));
+            assert_same(language, text, &out, json_string_value(json_array_get(one, 1)));
+        }
+        assert_true(i > 60);
+        json_array_foreach(json_object_get(cases, "join"), i, one)
+        {
+            const char *subwords = json_string_value(json_array_get(one, 0));
+            join_marked(bpe, subwords, &out);
+            assert_same(language, subwords, &out, json_string_value(json_array_get(one, 1)));
+        }
+        assert_true(i > 60);
+        rill_moses_bpe_close(bpe);
+        n++;
+    }
+    assert_int_equal(n, 4);
+    rill_text_clear(&out);
+    reference_close(&r);
+}
+
+static void argos_packages_that_are_refused(void **state)
+{
+    (void)state;
+    rill_moses_bpe *bpe;
+    assert_int_equal(open_argos("", "de", &bpe), RILL_ERR_FORMAT);
+    assert_error(ctx, "%s/bpe.model:1: expected subword-nmt's codes, which begin with \"#version: 0.2\"", folder);
+    assert_int_equal(open_argos("#version: 0.2\n", "fr", &bpe), RILL_ERR_FORMAT);
+    assert_error(ctx,
+                 "%s/metadata.json: from_code: the package has a BPE model, whose rules for \"fr\" are not supported: "
+                 "tokenize the text with another program and set tokenized",
+                 folder);
+    write_string(folder, "metadata.json", "{\"from_code\": \"de\"}");
+    assert_int_equal(rill_moses_bpe_open(&bpe, ctx, folder, "bpe.model"), RILL_ERR_FORMAT);
+    assert_error(ctx, "%s/metadata.json: to_code: expected a text, found nothing", folder);
+    assert_null(bpe);
+}
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 static void fsmt_refused(const char *sentence)
 {
     rill_moses_bpe *fsmt;
-    assert_true(rill_moses_bpe_open(&fsmt, ctx, folder) < 0);
+    assert_true(rill_moses_bpe_open(&fsmt, ctx, folder, NULL) < 0);
     assert_null(fsmt);
     assert_error(ctx, sentence, folder);
 }
@@ -359,7 +440,7 @@ static void languages_of_a_folder(void **state)
     write_string(folder, "tokenizer_config.json", "{\"langs\": \"de\"}");
     fsmt_refused("%s/tokenizer_config.json: langs: expected an array of 2 texts, found \"de\"");
     write_string(folder, "tokenizer_config.json", "{}");
-    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder)); /* config.json has them too */
+    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder, NULL)); /* config.json has them too */
     rill_moses_bpe_close(fsmt);
     write_string(folder, "config.json", "{}");
     fsmt_refused("%s/config.json: langs is missing: expected an array of two languages");
@@ -421,6 +502,8 @@ int main(void)
         CASE(cuts_that_are_worth_the_same),
         CASE(merges_that_are_refused),
         CASE(long_words_take_no_long),
+        CASE(argos_texts_are_those_of_the_reference),
+        CASE(argos_packages_that_are_refused),
         CASE(languages_of_a_folder),
         CASE(missing_files),
         CASE(subwords_need_no_tokenizer),

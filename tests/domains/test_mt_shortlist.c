@@ -188,7 +188,7 @@ static void a_lists_memory_is_bounded(void **state)
     runner_close(m);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         kind = kinds[i];
-        m = open_it("mt/shared", ",9,100");
+        m = open_it("mt/shared", ",5,100");
         const size_t one = check_bytes(m, 1), two = check_bytes(m, 2), ten = check_bytes(m, 10);
         assert_int_equal(ten - two, 8 * (two - one)); /* at most three translations, and the token itself */
         assert_in_range(two - one, 4, 4 * (mt_from_seq(m->model->net[0])->width * sizeof(float) + 8));
@@ -339,6 +339,30 @@ static void damaged_binary_files(void **state)
     b = small_binary(UINT64_MAX, 10); /* all tokens are among the first: no limit, but no error */
     write_binary(&b);
     runner_close(open_it("mt/shared", ""));
+}
+
+/* Without a limit, ids that a crafted file repeats would take memory and time for each of an input's tokens. */
+static void a_token_has_at_most_all_targets(void **state)
+{
+    (void)state;
+    enum { TARGETS = 51, IDS = 48 + 8 * 11 };
+    binary b = small_binary(3, 10);
+    char sentence[100];
+    for (size_t n = TARGETS; n <= TARGETS + 1; n++) {
+        put_little(&b, 40, n, 8);
+        for (size_t i = 6; i <= 10; i++) put_little(&b, 48 + 8 * i, n, 8);
+        for (size_t i = 0; i < n; i++) put_little(&b, IDS + 4 * i, 7, 4);
+        set_checksum(&b);
+        if (n > TARGETS) break;
+        write_binary(&b);
+        seq_runner *m = open_it("mt/shared", "");
+        assert_int_equal(m->model->net[0]->target_vocab_size, TARGETS);
+        for (size_t pieces = 0; pieces < 3; pieces++)
+            assert_in_range(seq_vocab_subset_max(m->model->shortlist, pieces), 8, TARGETS);
+        runner_close(m);
+    }
+    snprintf(sentence, sizeof sentence, "%%s/lex: offset 6: expected 0 to %d, found %d", TARGETS, TARGETS + 1);
+    refused_binary(&b, sentence);
 }
 
 static void random_damage_does_no_harm(void **state)
@@ -553,7 +577,7 @@ int main(void)
         CASE(methods_agree_to_the_bit),         CASE(bad_files),
         CASE(every_allocation_may_fail),        CASE(binary_lists_are_marians),
         CASE(a_binary_file_has_its_own_counts), CASE(damaged_binary_files),
-        CASE(random_damage_does_no_harm),
+        CASE(a_token_has_at_most_all_targets),  CASE(random_damage_does_no_harm),
     };
     return cmocka_run_group_tests_name("domains_mt_shortlist", tests, NULL, NULL);
 }
