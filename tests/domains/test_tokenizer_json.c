@@ -205,6 +205,28 @@ static void spaces_go_as_the_folder_says(void **state)
     rill_tokenizer_close(codec);
 }
 
+/* The map drops the byte C3 and leaves the byte A9, which begins no character. It is one unknown token, in a word of its own or before
+ * other characters. */
+static void bytes_may_begin_no_character(void **state)
+{
+    static const char *const folders[] = {"nllb-5", "t5-5"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const char *type = i == 0 ? "m2m_100" : "t5", *mark = i == 0 ? "eng_Latn " : "";
+        char unknown[40], before[60];
+        copy_folder(folders[i]);
+        change_pipeline("normalizer", "type", json_string("Precompiled"));
+        change_pipeline("normalizer", "precompiled_charsmap", json_string("EAAAAAAAAwAAAAAAAQAAgMMFAAAgAA=="));
+        change_pipeline("pre_tokenizer", "prepend_scheme", json_string("never"));
+        snprintf(unknown, sizeof unknown, "%s<unk> </s>", mark);
+        snprintf(before, sizeof before, "%s<unk> \xE2\x96\x81%s", mark, "a </s>");
+        reads_and_writes(type, "\xC3\xA9", unknown, "");
+        reads_and_writes(type, "\xC3\xA9 a", before, "a");
+        folder_remove(folder);
+        folder = folder_make();
+    }
+}
+
 /* An unsupported value of a key in an otherwise valid tokenizer.json. */
 static void tokenizer_json_is_refused_by_key(void **state)
 {
@@ -264,9 +286,9 @@ static void tokenizer_json_is_refused_by_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(tokens_that_stand_alone),          CASE(runs_and_marks_are_as_tokenizer_json_says),
-        CASE(bytes_stand_for_characters),       CASE(spaces_go_as_the_folder_says),
-        CASE(tokenizer_json_is_refused_by_key),
+        CASE(tokens_that_stand_alone),      CASE(runs_and_marks_are_as_tokenizer_json_says),
+        CASE(bytes_stand_for_characters),   CASE(spaces_go_as_the_folder_says),
+        CASE(bytes_may_begin_no_character), CASE(tokenizer_json_is_refused_by_key),
     };
     return cmocka_run_group_tests_name("tokenizer_json", tests, NULL, NULL);
 }
