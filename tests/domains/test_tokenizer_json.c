@@ -227,6 +227,31 @@ static void bytes_may_begin_no_character(void **state)
     }
 }
 
+/* Nine normalizers would make one byte 64 GiB: the input fails, and its length decides what is too long. */
+static void normalizers_lengthen_a_text_within_bounds(void **state)
+{
+    rill_tokenizer *codec;
+    int32_t *ids = NULL;
+    size_t capacity = 0;
+    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &capacity};
+    rill_output_prefix opening;
+    json_t *list = json_array();
+    (void)state;
+    copy_folder("t5-5");
+    for (int i = 0; i < 9; i++)
+        json_array_append_new(list, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", "a",
+                                              "content", "aaaaaaaaaaaaaaaa"));
+    change_pipeline("normalizer", "type", json_string("Sequence"));
+    change_pipeline("normalizer", "normalizers", list);
+    const rill_tokenizer_files files = required_files("t5");
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_int_equal(rill_tokenizer_encode(codec, "a", 1, &out, &opening), RILL_ERR_INPUT);
+    assert_error(ctx, "the tokenizer's normalizers make more than 4160 bytes of the text", NULL);
+    assert_ok(ctx, rill_tokenizer_encode(codec, "b", 1, &out, &opening));
+    rill_free(ctx, ids, capacity * sizeof *ids);
+    rill_tokenizer_close(codec);
+}
+
 /* An unsupported value of a key in an otherwise valid tokenizer.json. */
 static void tokenizer_json_is_refused_by_key(void **state)
 {
@@ -248,6 +273,8 @@ static void tokenizer_json_is_refused_by_key(void **state)
         {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\", \"prepend_scheme\": \"last\"}",
          "pre_tokenizer.prepend_scheme: expected always, first or never"},
         {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\"}",
+         "pre_tokenizer.replacement: expected a character"},
+        {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"__\"}",
          "pre_tokenizer.replacement: expected a character"},
         {"\"decoder\": {\"type\": \"WordPiece\"}", "decoder: \"WordPiece\" is not supported"},
         {"\"post_processor\": {\"type\": \"Other\"}", "post_processor: \"Other\" is not supported"},
@@ -286,9 +313,13 @@ static void tokenizer_json_is_refused_by_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(tokens_that_stand_alone),      CASE(runs_and_marks_are_as_tokenizer_json_says),
-        CASE(bytes_stand_for_characters),   CASE(spaces_go_as_the_folder_says),
-        CASE(bytes_may_begin_no_character), CASE(tokenizer_json_is_refused_by_key),
+        CASE(tokens_that_stand_alone),
+        CASE(runs_and_marks_are_as_tokenizer_json_says),
+        CASE(bytes_stand_for_characters),
+        CASE(spaces_go_as_the_folder_says),
+        CASE(bytes_may_begin_no_character),
+        CASE(tokenizer_json_is_refused_by_key),
+        CASE(normalizers_lengthen_a_text_within_bounds),
     };
     return cmocka_run_group_tests_name("tokenizer_json", tests, NULL, NULL);
 }
