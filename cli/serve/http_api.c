@@ -26,8 +26,7 @@ static unsigned http_status(const api_request *r)
         if (r->job->input[i].status == RILL_ERR_STOPPED) return 503;
     if (status >= 0) return 200;
     if (status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS || status == RILL_ERR_DEADLINE) return 422;
-    /* the client has disconnected: the status is for the counters only */
-    if (status == RILL_ERR_CANCELLED) return 499;
+    if (status == RILL_ERR_CANCELLED) return CLIENT_GONE;
     return status == RILL_ERR_OPTION ? 400 : 500;
 }
 
@@ -84,7 +83,8 @@ static int begin_trace(api_request *r)
 static int end_trace(api_request *r)
 {
     job *j = r->job;
-    if (!j->trace) return api_answer_json(r, 500, json_incref(j->input[j->n - 1].result));
+    if (!j->trace)
+        return api_answer_json(r, j->is_cancelled ? CLIENT_GONE : 500, json_incref(j->input[j->n - 1].result));
     char *text = j->trace;
     j->trace = NULL;
     return api_answer_text(r, text, "application/x-ndjson");

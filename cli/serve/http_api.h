@@ -6,6 +6,9 @@
 #include "document.h"
 #include "serve.h"
 
+/* HTTP status if the client has disconnected, for the counters: it is no failure of the server. */
+enum { CLIENT_GONE = 499 };
+
 /* A response. At most one of the two bodies is set. */
 typedef struct api_answer {
     unsigned code; /* HTTP status; 0: there is no response yet */

@@ -211,6 +211,7 @@ static int answer_failure(api_request *r, const job_input *input)
     const char *why = json_string_value(json_object_get(json_object_get(input->result, "error"), "message"));
     const unsigned code = is_own_fault(input->status) || input->status == RILL_ERR_OPTION ? 400
                           : input->status == RILL_ERR_STOPPED                             ? 503
+                          : input->status == RILL_ERR_CANCELLED                           ? CLIENT_GONE
                                                                                           : 500;
     return api_refuse(r, code, "bad-request", "%s", why ? why : rill_status_name(input->status));
 }

@@ -79,12 +79,12 @@ static rill_status read_special_token(mt_net *net, const rill_config *config, co
  * config.json only. */
 static rill_status read_forced_bos(mt_net *net, const rill_config *config, const char *file)
 {
-    const char *key = "forced_bos_token_id", *origin;
+    const char *key = "forced_bos_token_id";
     int old;
     net->seq.forced_bos = -1;
     TRY(rill_config_bool_or(config, "force_bos_token_to_be_generated", 0, &old));
     if (old && strcmp(file, "config.json") == 0) key = "bos_token_id";
-    return read_special_token(net, config, file, key, &net->seq.forced_bos, &origin);
+    return read_special_token(net, config, file, key, &net->seq.forced_bos, &net->seq.forced_bos_file);
 }
 
 /* max_length counts the start token; max_new_tokens does not, and takes precedence. */

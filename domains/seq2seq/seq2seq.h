@@ -33,8 +33,8 @@ typedef struct seq_net {
     int32_t forced_bos;
     /* number of target ids that have a token: ids from here on have none. Set by seq_open() */
     int32_t n_target_tokens;
-    const char *eos_file;     /* name of the file that set eos, for messages */
-    int32_t config_positions; /* number of positions in the model's configuration */
+    const char *eos_file, *forced_bos_file; /* names of the files that set eos and forced_bos, for messages */
+    int32_t config_positions;               /* number of positions in the model's configuration */
     /* maximum tokens of an input: config_positions, or more if the architecture does not limit positions */
     int32_t max_input_length;
     int32_t max_positions; /* hard limit on the actions of an output, which requests cannot exceed */

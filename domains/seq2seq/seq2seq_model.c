@@ -128,6 +128,10 @@ static rill_status set_legal_tokens(seq_net *net)
         return rill_fail(net->ctx, RILL_ERR_FORMAT,
                          "%s: eos_token_id: expected one of the vocabulary's %d symbols, found %d", net->eos_file,
                          named, net->eos);
+    if (net->forced_bos >= named)
+        return rill_fail(net->ctx, RILL_ERR_FORMAT,
+                         "%s: forced_bos_token_id: expected one of the vocabulary's %d symbols, found %d",
+                         net->forced_bos_file, named, net->forced_bos);
     for (int32_t i = 0; i < net->target_vocab_size; i++)
         if (i >= named || i == net->pad) net->legal[i / 64] &= ~(UINT64_C(1) << (i % 64));
     for (int32_t i = net->target_vocab_size; i % 64 != 0; i++) net->legal[i / 64] &= ~(UINT64_C(1) << (i % 64));

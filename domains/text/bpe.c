@@ -165,7 +165,8 @@ static rill_status merge_lowest_rank(rill_bpe *b)
 
 /* --- words of byte pair encoding ---------------------------------------------------------------------------------------------------- */
 
-/* Make one symbol for each character of the word; the mark </w>, if used, is part of the last symbol. */
+/* Make one symbol for each character of the word; the mark </w>, if used, is part of the last symbol. Bytes at the start that begin no
+ * character, which a normalizer may leave, are a symbol too. */
 static rill_status init_symbols(rill_bpe *b, const char *word, size_t length)
 {
     b->word.ctx = b->key.ctx = b->arena.ctx = b->ctx;
@@ -175,7 +176,7 @@ static rill_status init_symbols(rill_bpe *b, const char *word, size_t length)
     TRY(GROW(&b->arena, b->symbols, length, "a word's characters"));
     b->n_symbols = b->n_pairs = 0;
     for (size_t i = 0; i < length; i++) {
-        if (((unsigned char)word[i] & 0xC0) == 0x80) continue;
+        if (i > 0 && ((unsigned char)word[i] & 0xC0) == 0x80) continue;
         size_t n = b->n_symbols++;
         b->symbols[n] = (rill_bpe_symbol){.begin = i, .prev = n > 0 ? n - 1 : 0, .next = n + 1};
         if (n > 0) b->symbols[n - 1].end = i;
@@ -186,6 +187,7 @@ static rill_status init_symbols(rill_bpe *b, const char *word, size_t length)
 
 rill_status rill_bpe_split(rill_bpe *b, const char *word, size_t length, rill_word_fn fn, void *user)
 {
+    if (length == 0) return RILL_OK;
     TRY(init_symbols(b, word, length));
     for (size_t i = 0; i < b->n_symbols; i++) TRY(push_known_pair(b, i));
     while (b->n_pairs > 0) TRY(merge_lowest_rank(b));
@@ -251,6 +253,7 @@ static void try_tokens_from(const rill_pipeline *p, const char *word, size_t len
     int single = 0;
     for (size_t n = 0; from + n < length && low < high; n++) {
         const int byte = (unsigned char)word[from + n];
+        if (byte == 0) break; /* no token has a NUL; after the one that ends a token nothing may be read */
         low = lower_bound(p, low, high, n, byte);
         high = lower_bound(p, low, high, n, byte + 1);
         if (low == high) break;

@@ -14,6 +14,19 @@ static int begins_with(const char *text, size_t length, rill_slice what)
     return length >= what.length && memcmp(text, what.data, what.length) == 0;
 }
 
+/* A text being normalised, and the maximum number of its bytes: a chain of normalizers could multiply a text without end. */
+typedef struct normalized_text {
+    rill_text *text;
+    size_t max_bytes;
+} normalized_text;
+
+static rill_status append(const normalized_text *out, const char *bytes, size_t length)
+{
+    if (length <= out->max_bytes - out->text->length) return rill_text_append(out->text, bytes, length);
+    return rill_fail(out->text->ctx, RILL_ERR_INPUT, "the tokenizer's normalizers make more than %zu bytes of the text",
+                     out->max_bytes);
+}
+
 /* --- SentencePiece's character map -------------------------------------------------------------------------------- */
 
 /* The character map consists of the size of the trie in bytes, the trie, and the replacement texts. */
@@ -59,16 +72,16 @@ static size_t longest_match(const rill_normalizer *t, const char *text, size_t l
     return best > 0 && *value < t->text_bytes ? best : 0;
 }
 
-static rill_status apply_table(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
+static rill_status apply_table(const rill_normalizer *t, const char *text, size_t length, const normalized_text *out)
 {
     uint32_t value = 0;
     for (size_t pos = 0; pos < length;) {
         size_t n = longest_match(t, text + pos, length - pos, &value);
         if (n > 0) {
-            TRY(rill_text_append(out, t->texts + value, strlen(t->texts + value)));
+            TRY(append(out, t->texts + value, strlen(t->texts + value)));
         } else {
             n = rill_utf8_skip(text + pos, length - pos);
-            TRY(rill_text_append(out, text + pos, n));
+            TRY(append(out, text + pos, n));
         }
         pos += n;
     }
@@ -77,7 +90,7 @@ static rill_status apply_table(const rill_normalizer *t, const char *text, size_
 
 /* --- other kinds -------------------------------------------------------------------------------------------------- */
 
-static rill_status apply_strip(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
+static rill_status apply_strip(const rill_normalizer *t, const char *text, size_t length, const normalized_text *out)
 {
     size_t from = 0, n;
     while (t->strip_left && (n = rill_white_space_length(text + from, length - from)) > 0) from += n;
@@ -87,7 +100,7 @@ static rill_status apply_strip(const rill_normalizer *t, const char *text, size_
         if (rill_white_space_length(text + last, length - last) != length - last) break;
         length = last;
     }
-    return rill_text_append(out, text + from, length - from);
+    return append(out, text + from, length - from);
 }
 
 /* The number of bytes at the start of the text that this REPLACE normalizer replaces; 0: none. */
@@ -99,11 +112,11 @@ static size_t match_replaced(const rill_normalizer *t, const char *text, size_t 
     return n >= 2 ? n : 0;
 }
 
-static rill_status apply_replace(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
+static rill_status apply_replace(const rill_normalizer *t, const char *text, size_t length, const normalized_text *out)
 {
     for (size_t pos = 0; pos < length;) {
         const size_t n = match_replaced(t, text + pos, length - pos);
-        TRY(n > 0 ? rill_text_append(out, t->to.data, t->to.length) : rill_text_append(out, text + pos, 1));
+        TRY(n > 0 ? append(out, t->to.data, t->to.length) : append(out, text + pos, 1));
         pos += n > 0 ? n : 1;
     }
     return RILL_OK;
@@ -111,27 +124,31 @@ static rill_status apply_replace(const rill_normalizer *t, const char *text, siz
 
 /* --- all normalizers ---------------------------------------------------------------------------------------------- */
 
-static rill_status apply_normalizer(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
+static rill_status apply_normalizer(const rill_normalizer *t, const char *text, size_t length,
+                                    const normalized_text *out)
 {
     switch (t->kind) {
     case RILL_NORMALIZER_CHARSMAP: return apply_table(t, text, length, out);
     case RILL_NORMALIZER_STRIP: return apply_strip(t, text, length, out);
     case RILL_NORMALIZER_REPLACE: return apply_replace(t, text, length, out);
     default:
-        if (length > 0) TRY(rill_text_append(out, t->to.data, t->to.length));
-        return rill_text_append(out, text, length);
+        if (length > 0) TRY(append(out, t->to.data, t->to.length));
+        return append(out, text, length);
     }
 }
 
-/* Set `out` to the text after all normalizers; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
+/* Set `out` to the text after all normalizers; `spare` is scratch memory. RILL_OK · RILL_ERR_INPUT (it is too long) · RILL_ERR_MEMORY */
 static rill_status normalize(const rill_pipeline *p, const char *text, size_t length, rill_text *out, rill_text *spare)
 {
+    /* a character of NFKC becomes at most 11 times as many bytes */
+    enum { MAX_GROWTH = 64, ALLOWANCE = 4096 };
     rill_text_reset(out);
     TRY(rill_text_append(out, text, length));
     for (size_t i = 0; i < p->n_normalizers; i++) {
         const rill_text input = *out;
         rill_text_reset(spare);
-        TRY(apply_normalizer(&p->normalizers[i], input.data, input.length, spare));
+        const normalized_text next = {spare, MAX_GROWTH * length + ALLOWANCE};
+        TRY(apply_normalizer(&p->normalizers[i], input.data, input.length, &next));
         *out = *spare;
         *spare = input;
     }

@@ -185,7 +185,7 @@ void rill_pipeline_close(rill_pipeline *self); /* NULL is allowed */
 rill_status rill_pipeline_set_vocabulary(rill_pipeline *self, const rill_vocabulary *vocabulary);
 
 /* Call fn with each subword token of valid UTF-8 without added tokens. `first`: the text starts the input.
- *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
+ *   RILL_OK · RILL_ERR_INPUT (the normalizers make too long a text) · RILL_ERR_MEMORY · the status that fn returned */
 rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, int first, const char *text,
                                 size_t length, rill_word_fn fn, void *user);
 

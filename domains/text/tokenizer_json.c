@@ -166,7 +166,8 @@ static rill_status read_metaspace(tokenizer_json_reader *r, const json_t *part)
     const char *scheme = json_string_value(json_object_get(part, "prepend_scheme"));
     const json_t *mark = json_object_get(part, "replacement");
     if (p->metaspace) return refuse_key(r, "pre_tokenizer", "expected one Metaspace");
-    if (!json_is_string(mark) || json_string_length(mark) == 0)
+    const size_t length = json_string_length(mark);
+    if (length == 0 || rill_utf8_length(json_string_value(mark), length) != length)
         return refuse_key(r, "pre_tokenizer.replacement", "expected a character");
     TRY(copy_string(r, mark, &p->mark));
     p->metaspace = 1;

@@ -8,6 +8,7 @@ usage: serve_libretranslate.py RILL SOURCE_ROOT
 import json
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import urllib.parse
@@ -128,6 +129,17 @@ def multilingual():
                 check(code == 400 and isinstance(body["error"], str), f"{str(pair):.40}: {code} {body}")
 
 
+def leaver(s):
+    """A client that ends its side of the connection counts as gone, not as a failure of the server."""
+    body = json.dumps({**FIELDS, "q": ["Ein Hund und zwei Katzen."[:i % 20] + f" {i}." for i in range(300)]}).encode()
+    head = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    with s.raw(head.encode() + body) as link:
+        link.shutdown(socket.SHUT_WR)
+        answer = link.recv(100)
+    check(answer.startswith(b"HTTP/1.1 499 "), f"a client that leaves: {answer}")
+    check('code="500"' not in s.request("GET", "/metrics")[1], "no failure is counted")
+
+
 with tempfile.NamedTemporaryFile("w") as key_file:
     key_file.write("secret word\n")
     key_file.flush()
@@ -135,6 +147,7 @@ with tempfile.NamedTemporaryFile("w") as key_file:
         keys(server)
 with Server() as server:
     forms(server)
+    leaver(server)
 check(server.code == 0, f"the end: {server.code} {server.log}")
 multilingual()
 sys.exit(finish())

@@ -157,6 +157,10 @@ static void vocabularies_that_do_not_fit(void **state)
     set_key("generation_config.json", "eos_token_id", "2");
     refused(RILL_ERR_FORMAT,
             "generation_config.json: eos_token_id: expected one of the vocabulary's 2 symbols, found 2");
+    set_key("generation_config.json", "eos_token_id", "0");
+    set_key("generation_config.json", "forced_bos_token_id", "2");
+    refused(RILL_ERR_FORMAT,
+            "generation_config.json: forced_bos_token_id: expected one of the vocabulary's 2 symbols, found 2");
 }
 
 /* An empty token is no language tag; without tags >>xx<< is text. */

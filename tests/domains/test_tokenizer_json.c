@@ -205,6 +205,53 @@ static void spaces_go_as_the_folder_says(void **state)
     rill_tokenizer_close(codec);
 }
 
+/* The map drops the byte C3 and leaves the byte A9, which begins no character. It is one unknown token, in a word of its own or before
+ * other characters. */
+static void bytes_may_begin_no_character(void **state)
+{
+    static const char *const folders[] = {"nllb-5", "t5-5"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const char *type = i == 0 ? "m2m_100" : "t5", *mark = i == 0 ? "eng_Latn " : "";
+        char unknown[40], before[60];
+        copy_folder(folders[i]);
+        change_pipeline("normalizer", "type", json_string("Precompiled"));
+        change_pipeline("normalizer", "precompiled_charsmap", json_string("EAAAAAAAAwAAAAAAAQAAgMMFAAAgAA=="));
+        change_pipeline("pre_tokenizer", "prepend_scheme", json_string("never"));
+        snprintf(unknown, sizeof unknown, "%s<unk> </s>", mark);
+        snprintf(before, sizeof before, "%s<unk> \xE2\x96\x81%s", mark, "a </s>");
+        reads_and_writes(type, "\xC3\xA9", unknown, "");
+        reads_and_writes(type, "\xC3\xA9 a", before, "a");
+        folder_remove(folder);
+        folder = folder_make();
+    }
+}
+
+/* Nine normalizers would make one byte 64 GiB: the input fails, and its length decides what is too long. */
+static void normalizers_lengthen_a_text_within_bounds(void **state)
+{
+    rill_tokenizer *codec;
+    int32_t *ids = NULL;
+    size_t capacity = 0;
+    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &capacity};
+    rill_output_prefix opening;
+    json_t *list = json_array();
+    (void)state;
+    copy_folder("t5-5");
+    for (int i = 0; i < 9; i++)
+        json_array_append_new(list, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", "a",
+                                              "content", "aaaaaaaaaaaaaaaa"));
+    change_pipeline("normalizer", "type", json_string("Sequence"));
+    change_pipeline("normalizer", "normalizers", list);
+    const rill_tokenizer_files files = required_files("t5");
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_int_equal(rill_tokenizer_encode(codec, "a", 1, &out, &opening), RILL_ERR_INPUT);
+    assert_error(ctx, "the tokenizer's normalizers make more than 4160 bytes of the text", NULL);
+    assert_ok(ctx, rill_tokenizer_encode(codec, "b", 1, &out, &opening));
+    rill_free(ctx, ids, capacity * sizeof *ids);
+    rill_tokenizer_close(codec);
+}
+
 /* An unsupported value of a key in an otherwise valid tokenizer.json. */
 static void tokenizer_json_is_refused_by_key(void **state)
 {
@@ -226,6 +273,8 @@ static void tokenizer_json_is_refused_by_key(void **state)
         {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\", \"prepend_scheme\": \"last\"}",
          "pre_tokenizer.prepend_scheme: expected always, first or never"},
         {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\"}",
+         "pre_tokenizer.replacement: expected a character"},
+        {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"__\"}",
          "pre_tokenizer.replacement: expected a character"},
         {"\"decoder\": {\"type\": \"WordPiece\"}", "decoder: \"WordPiece\" is not supported"},
         {"\"post_processor\": {\"type\": \"Other\"}", "post_processor: \"Other\" is not supported"},
@@ -264,9 +313,13 @@ static void tokenizer_json_is_refused_by_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(tokens_that_stand_alone),          CASE(runs_and_marks_are_as_tokenizer_json_says),
-        CASE(bytes_stand_for_characters),       CASE(spaces_go_as_the_folder_says),
+        CASE(tokens_that_stand_alone),
+        CASE(runs_and_marks_are_as_tokenizer_json_says),
+        CASE(bytes_stand_for_characters),
+        CASE(spaces_go_as_the_folder_says),
+        CASE(bytes_may_begin_no_character),
         CASE(tokenizer_json_is_refused_by_key),
+        CASE(normalizers_lengthen_a_text_within_bounds),
     };
     return cmocka_run_group_tests_name("tokenizer_json", tests, NULL, NULL);
 }

@@ -57,7 +57,8 @@ static void read_text(rill_context *ctx, const rill_pipeline *pipeline, const ri
     rill_text back = {.ctx = ctx};
     tokenizer_state c = {ctx, pipeline, &p};
     if (length > 2000 || rill_utf8_check(text, length) < length) return;
-    require(rill_token_set_split(tokens, 0, text, length, cut_part, cut_added, &c) == RILL_OK);
+    const rill_status status = rill_token_set_split(tokens, 0, text, length, cut_part, cut_added, &c);
+    require(status == RILL_OK || (status == RILL_ERR_INPUT && rill_error(ctx)[0] != '\0'));
     for (size_t i = 0; i < p.n; i++) p.subword[i] = p.text.data + p.offset[i];
     require(rill_pipeline_join(pipeline, p.n, p.subword, p.length, &back) == RILL_OK);
     require(rill_utf8_check(back.data != NULL ? back.data : "", back.length) == back.length);
