@@ -272,15 +272,3 @@ rill_status rill_tree_escape(rill_text *out, const char *word, size_t length)
     }
     return RILL_OK;
 }
-
-rill_status rill_tree_unescape(rill_text *out, const char *word, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        size_t e = 0;
-        if (length - i < ESCAPE_LENGTH) e = ESCAPES;
-        while (e < ESCAPES && memcmp(word + i, escapes[e].name, ESCAPE_LENGTH) != 0) e++;
-        TRY(rill_text_append(out, e < ESCAPES ? escapes[e].bracket : word + i, 1));
-        if (e < ESCAPES) i += ESCAPE_LENGTH - 1;
-    }
-    return RILL_OK;
-}

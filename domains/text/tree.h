@@ -60,9 +60,8 @@ void rill_tree_close(rill_tree *tree);
 /* Free the memory. */
 void rill_tree_clear(rill_tree *tree);
 
-/* Append a word as trees spell it, with -LRB- -RRB- -LCB- -RCB- for ( ) { }, or the reverse.
+/* Append a word as trees spell it, with -LRB- -RRB- -LCB- -RCB- for ( ) { }.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_tree_escape(rill_text *out, const char *word, size_t length);
-rill_status rill_tree_unescape(rill_text *out, const char *word, size_t length);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "helpers.h"
 #include "penn_tokenizer.h"
+#include "support/unescape_brackets.h"
 
 /* After helpers.h, whose names it uses. */
 #include "context_fixture.h"
@@ -206,7 +207,7 @@ static void nothing_is_lost(void **state)
         rill_sentence s = {.bytes = {.ctx = ctx}};
         rill_text plain = {.ctx = ctx};
         assert_ok(ctx, rill_penn_split(&s, text, length, RILL_PENN_QUOTES | RILL_PENN_HYPHENS));
-        assert_ok(ctx, rill_tree_unescape(&plain, s.bytes.data, s.bytes.length));
+        assert_ok(ctx, unescape_brackets(&plain, s.bytes.data, s.bytes.length));
         kept = plain.length;
         /* One stop may be added, for an abbreviation at the end. */
         if (kept != solid && kept != solid + 1) fail_msg("%.*s: %s", (int)length, text, s.bytes.data);

@@ -6,6 +6,7 @@
 
 #include "fuzz_target.h"
 #include "penn_tokenizer.h"
+#include "support/unescape_brackets.h"
 #include "utf8.h"
 
 static void check_words(const rill_sentence *s)
@@ -28,7 +29,7 @@ static size_t solid_bytes(rill_context *ctx, const char *text, size_t length)
         space = rill_space_length(text + i, length - i);
         if (space == 0) require(rill_text_append(&solid, text + i, 1) == RILL_OK);
     }
-    require(rill_tree_unescape(&plain, solid.length > 0 ? solid.data : "", solid.length) == RILL_OK);
+    require(unescape_brackets(&plain, solid.length > 0 ? solid.data : "", solid.length) == RILL_OK);
     length = plain.length;
     rill_text_clear(&solid);
     rill_text_clear(&plain);
