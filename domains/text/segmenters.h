@@ -115,7 +115,7 @@ rill_status rill_token_set_end_base(const rill_token_set *tokens);
 /* Add an added token. A base token keeps its id. Another token gets the next free id, to which `id` must be equal unless it is negative, or
  * may_share_ids or max_gap allows another. Adding a token again merges the flags. Tokens beyond `limit` are ignored: directories may list
  * more tokens than the model has.
- * RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_token_set_add(rill_token_set *tokens, const char *text, size_t length, int64_t id, int flags);
 
 /* The id of a base or added token; -1 if the text is no token. */

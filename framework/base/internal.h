@@ -87,7 +87,7 @@ rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const
 
 /* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy cut at the "=". *value: points into it; NULL: no pair
  * is left.
- * RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
+ *   RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
 

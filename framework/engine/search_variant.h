@@ -54,8 +54,8 @@ typedef struct search_variant {
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
     /* Called when an item stops, or its deadline passes without an output; not for an item that has an owner, fails, or is cancelled or
      * preempted.
-     * needs_output: 1 if no candidate has ended, so that live ones would become outputs. Returns 1 if the variant has added an output
-     * instead, else 0. */
+     *   needs_output: 1 if no candidate has ended, so that live ones would become outputs. Returns 1 if the variant has added an output
+     *   instead, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
     /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);

@@ -116,7 +116,7 @@ void script_instance_destroy(void *self);
 
 /* Call function number `which` of the declaration with a view of the engine struct `data` and the instance's value. call: further data for
  * the view's methods. The caller must have called script_begin().
- * take: reads the single result on top of the stack (the function is at index 2), and may raise; NULL: the result is ignored. */
+ *   take: reads the single result on top of the stack (the function is at index 2), and may raise; NULL: the result is ignored. */
 rill_status script_instance_call(const script_instance *instance, int which, const script_view_class *kind, void *data,
                                  const void *call, void (*take)(lua_State *L, void *out), void *out);
 

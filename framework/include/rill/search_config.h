@@ -84,7 +84,7 @@ RILL_API int rill_option_source_sets_search(const rill_option_source *source);
 
 /* Configure forced decoding: the scorer "given", which rill_search_config_add_scorer() adds, scores existing outputs. Options that shape
  * scores or the schedule are kept.
- * RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_force_decode(rill_option_source *source);
 
 /* Check whether the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
