@@ -77,7 +77,7 @@ int rill__same_name(const char *a, const char *b);
 /* Return the number that this option has in the struct `from`, or 0 if the option's value is a text. */
 double rill__option_number(const rill_option *option, const void *from);
 
-/* Find an option's row (its entry in the option tables) by name. also_others: 0: only search settings; 1: any option.
+/* Find an option's row (its entry in the option tables) by name. also_others: 0 for search settings only, 1 for any option.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
 rill_status rill__find_option(rill_context *ctx, const char *name, int also_others, const rill_option **out);
 

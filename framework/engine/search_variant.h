@@ -33,7 +33,7 @@ typedef struct search_variant {
     /* Called when the scorers' modifiers of the second scoring pass are collected: the variant that began the pass adds its
      * restrictions. */
     rill_status (*restrict_rows)(timestep *t);
-    /* Called after all scoring passes; t->rows are the last pass's rows. `last`: 1: the timestep's last phase. */
+    /* Called after all scoring passes; t->rows are the last pass's rows. last: 1 in the timestep's last phase. */
     rill_status (*before_merge)(rill_engine *e, timestep *t, int last);
 
     /* Free the memory that the variant keeps in a timestep. */

@@ -63,8 +63,8 @@ typedef struct dev_backend {
     rill_status (*session_open)(rill_session *session, int threads);
     /* frees the backend's data of a session; session->data may be NULL */
     void (*session_close)(rill_session *session);
-    /* Reserve at least `rows` rows in table number `idx`, from 0; the number of tables stands for the array of parent nodes. Contents
-     * are kept. Sets session->table[idx].capacity. */
+    /* Reserve at least `rows` rows in table number `idx`, from 0. If `idx` is the number of tables, it is the array of parent nodes.
+     * Contents are kept. Sets session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);

@@ -41,7 +41,7 @@ enum { RILL_OWN = -1 }; /* passed instead of a column: the row's own index */
 /* An operand: the rows of a tensor, table or constant that an operation reads or writes. device.h's rill_view_*() make operands; zeros
  * mean none. */
 typedef struct rill_view {
-    uint8_t kind;   /* kind of the source: 0: there is none; the other values are private */
+    uint8_t kind;   /* kind of the source; 0: there is none; other values are private */
     int32_t source; /* handle of the tensor, table or constant */
     /* row index in the source: RILL_OWN, or a column with the indexes. Indexes may be negative where an operation allows it */
     rill_column row;
