@@ -41,8 +41,8 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 
-/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016), as in FSMT's merges.txt: a pair
- * per line, in merge order. Subword tokens at the end of a word end in </w>, unless words are unmarked, as in GPT-2. Threads may share
+/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016). FSMT's merges.txt has a pair per
+ * line, in merge order. Subword tokens at the end of a word end in </w>, unless words are unmarked, as in GPT-2. Threads may share
  * merges. */
 
 /* Read merges.txt at `path`, without the line that states a version.

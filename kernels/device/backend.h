@@ -465,8 +465,8 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index);
 /* Return the row of index space `to` that a row of `space` belongs to. `space` must be derived from `to`. */
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
-/* Return the position of an index space's row in the host's columns: the row of the run; in a ragged space and spaces derived from it,
- * the token. */
+/* Return the position of an index space's row in the host's columns: the row of the run. In a ragged space and spaces derived from it, it
+ * is the token. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
 /* The keys and values that row r of an attention attends to: rows first[s] + t for t < length[s], where s = slot[r], or r without

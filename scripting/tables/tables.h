@@ -25,12 +25,12 @@ extern const script_view_class script_candidates_class, script_rows_class, scrip
 /* Return the modifiers that belong to the rows of a view. */
 rill_modifiers *script_rows_modifiers(const script_view *rows);
 
-/* Make a callback for max-batch-hypotheses from the Lua function at `index`, which gets a scheduler view and returns a number (0: no
+/* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view and returns a number (0: no
  * limit), or nil for the configured value. `user` belongs to the script. Raises Lua errors. */
 void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
-/* Make a callback for the option cube_key from the Lua function at `index`, which gets the hypotheses and returns an array of numbers,
- * equal for equivalent hypotheses. `user` belongs to the script. Raises Lua errors. */
+/* Make a callback for the option cube_key from the Lua function at `index`. The function gets the hypotheses and returns an array of
+ * numbers, equal for equivalent hypotheses. `user` belongs to the script. Raises Lua errors. */
 void script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 
 /* Return the name of the domain object at `index`, or NULL if the value is not the result of rill.domain{}. */
