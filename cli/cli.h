@@ -128,7 +128,7 @@ int cli_file_same(const char *a, const char *b);
 
 /* Refuse output files that are also an input or another output under any name, and two outputs on standard output. A file may be read
  * twice, and a device written twice. Call before opening any file for writing.
- * CLI_OK, or CLI_FAILED after a message */
+ *   CLI_OK, or CLI_FAILED after a message */
 int cli_files_check(const cli_file *files);
 
 /* --- interruption ------------------------------------------------------------------------------------------------------ */

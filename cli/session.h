@@ -81,8 +81,8 @@ void cli_session_end(cli_session *session);
 
 /* --- workers ----------------------------------------------------------------------------------------------------------- */
 
-/* Create the workers' engines. A Lua state belongs to one thread, so each worker's context loads the scripts and the run file again, and
- * each engine has its own copy of the run file's options. */
+/* Create the workers' engines. Each worker's context loads the scripts and the run file again, because a Lua state belongs to one thread.
+ * Each engine has its own copy of the run file's options. */
 
 /* Call rill_workers_begin() with the search config's setup. Settings may differ from the config, functions may not. NULL: no functions
  * of a script.

@@ -19,7 +19,7 @@ typedef struct cli_trace {
     int32_t actions;
 } cli_trace;
 
-/* Open the trace file. trees: 1: the trace has candidates, texts and names of actions too. CLI_OK, or CLI_FAILED after a message. */
+/* Open the trace file. With `trees` the trace also has candidates, texts and names of actions. CLI_OK, or CLI_FAILED after a message. */
 int cli_trace_open(cli_trace *trace, rill_context *ctx, const char *path, int trees);
 
 /* Describe a run before it begins, with resolved settings. first: its first input's number in the whole input. CLI_OK or CLI_FAILED. */

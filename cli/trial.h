@@ -43,7 +43,7 @@ typedef struct cli_trials {
 
 /* Decode the test set with a configuration and append it to trials->points. Contradictory options are stored as a reason without decoding.
  * Before the first valid configuration an untimed run grows memory.
- * CLI_OK, or CLI_FAILED after a message that names the configuration */
+ *   CLI_OK, or CLI_FAILED after a message that names the configuration */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
 

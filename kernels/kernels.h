@@ -77,8 +77,8 @@ void rill_pool_finish(rill_pool *pool);
 /* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* Return a number of chunks that the pool's threads share evenly: `chunks` rounded down to a multiple of their number, or `chunks`
- * itself if smaller than that. */
+/* Return a number of chunks that the pool's threads share evenly: `chunks` rounded down to a multiple of the number of threads. Fewer
+ * chunks than threads stay. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
 /* Run fn(arg, i) once for each i in [0, chunks) and return when all are done; 0 <= chunks < 2^32. The caller's writes
@@ -342,8 +342,8 @@ typedef struct rill_peak_loop {
     float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
-/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`: exact int8, bf16 if
- * the GEMM multiplies in bf16, else fp32. */
+/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`. It multiplies int8, bf16
+ * if the GEMM does, else fp32. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights);
 
 /* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */

@@ -33,7 +33,7 @@ void rillpy_heuristic_init(rillpy_heuristic *out, void *handle);
 void rillpy_scorer_init(rillpy_scorer *out, void *handle);
 void rillpy_scheduler_init(rillpy_scheduler *out, void *handle);
 
-/* Return the handle that follows a registered domain table. */
+/* Return the handle that follows a registered domain table in memory; the Python callbacks get it. */
 void *rillpy_domain_handle(const rill_domain *table);
 
 /* Record `text` as the context's error, even if it contains '%'. Returns status. */

@@ -113,7 +113,7 @@ json_t *request_document_results(const api_request *r, size_t i);
 
 /* Decode a job again to record a trace as `rill decode --trace --trace-trees` does, one trace at a time per service. The search equals the
  * original one, on a separate thread and engine. At its end all inputs are done and job->trace is set.
- * RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
 rill_status request_trace_start(service *s, job *j);
 
 /* LibreTranslate's API for translation: POST /translate and GET /languages. POST /detect is refused. Source: libretranslate.com/docs,

@@ -56,8 +56,8 @@ int form_add_multipart(json_t *form, struct MHD_Connection *connection, const ch
 /* --- watching connections ---------------------------------------------------------------------------------------------- */
 
 /* Detect disconnected clients and slow requests, which libmicrohttpd does not. Any thread.
- * A watching thread cancels the request of a client that closes its connection or sending side while it waits, and shuts down
- * connections whose request is late. */
+ * A watching thread cancels the request of a waiting client that closes its connection or sending side. It shuts down connections whose
+ * request is late. */
 
 typedef struct watch watch;
 
@@ -73,8 +73,8 @@ void watch_close(watch *w); /* NULL is allowed */
  * socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
-/* If max_connections are open, shut down the one that has waited longest, from the address with most connections; never `fd` or one with
- * a request in work. Returns 0 if `fd` is still too many. */
+/* If max_connections are open, shut one down: the longest waiting of the address with most connections. Never `fd`, or one with a request
+ * in work. Returns 0 if `fd` is still too many. */
 int watch_limit(watch *w, int fd, int max_connections);
 /* Note that the response of a connection is being sent: `gone` is not called for it any more. */
 void watch_answering(watch *w, int fd);

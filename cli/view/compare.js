@@ -81,8 +81,7 @@
     return typeof value === "number" && !Number.isInteger(value) ? String(+value.toPrecision(10)) : String(value);
   }
 
-  /* Returns a range from the least value to the most, with a margin of `air` times their distance on either side; a single value has a
-   * distance, too. */
+  /* Returns a range from the least value to the most, with a margin of `air` times their distance. A single value has a distance, too. */
   function fit(values, air, log) {
     const at = values.map(value => (log ? Math.log10(value) : value)), least = Math.min(...at), most = Math.max(...at);
     const more = air * (most > least ? most - least : log ? 0.3 : Math.abs(most) > 1 ? 0.1 * Math.abs(most) : 1);

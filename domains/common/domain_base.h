@@ -178,7 +178,7 @@ static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
 
 /* Read the tensor `name` as fp32 into a new block of the arena. Its shape must be [rows, columns], or [rows] if columns is 0. The size is
  * checked before allocation, so an absurd size in config.json is an error that names the tensor.
- * RILL_OK · RILL_ERR_FORMAT (as rill_tensor_file_read()) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_FORMAT (as rill_tensor_file_read()) · RILL_ERR_MEMORY */
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out);
 
@@ -190,7 +190,7 @@ rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *
 
 /* Fail if a tensor was not read: the file is not the model that config.json describes. is_optional: returns 1 for a tensor that may stay
  * unread; NULL: none may.
- * RILL_OK · RILL_ERR_FORMAT */
+ *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
 /* --- rows of hypotheses ------------------------------------------------------------------------------------------- */

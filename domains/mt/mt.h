@@ -283,8 +283,8 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
  * Dimensions: E embedding width, H encoder width per direction, D decoder width, A attention width, V target
  * symbols, T input tokens. GRU gates: reset, update, candidate (3D).
  *
- * A node is one target position, with a row in three tables: `state` [nodes, D], the decoder state; `hidden_table`
- * [nodes, E], the output layer's input; `query` [nodes, A], the attention query. A node reads only its parent's state.
+ * A node is one target position. It has a row in three tables: the decoder state, `state` [nodes, D]; the output layer's input,
+ * `hidden_table` [nodes, E]; the attention query, `query` [nodes, A]. A node reads only its parent's state.
  * Alignments, and ensembles with transformers, read the rows of all ancestors.
  * Each input in flight has a slot, with annotations [T, 2H], attention keys [T, A] and initial state [D]. */
 

@@ -58,9 +58,9 @@ void rill_question_close(rill_question *question);
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
                                   const rill_slice **tokens, size_t *count, rill_mentions *mentions);
 
-/* Return the original spelling of token i of the last line, if it looks like a name that the lexicon does not have: capitalised other
- * than at a sentence start, or quoted. In a line all in capitals only quoted tokens are names. Borrowed from the line, which must still
- * exist. Length 0 for other tokens and tokenized lines. */
+/* Return the original spelling of token i of the last line if it looks like an unknown name. Such a name is capitalised other than at a
+ * sentence start, or quoted. In a line all in capitals only quoted tokens are names. Borrowed from the line, which must still exist. Length
+ * 0 for other tokens and tokenized lines. */
 rill_slice rill_question_name(const rill_question *question, size_t i);
 
 /* --- stages that turn a question into tokens ---------------------------------------------------------------------- */

@@ -158,7 +158,7 @@ static int is_abbreviation(const char *data, size_t length)
     return dots > 0 && piece > 0;
 }
 
-/* Return what to do with the character at `pos` of a chunk: 1: drop it (1,700); 0: keep it (5.30); -1: split there. */
+/* Return 1 to drop the character at `pos` of a chunk (1,700), 0 to keep it (5.30), -1 to split there. */
 static int punctuation_action(const char *data, size_t length, size_t pos)
 {
     int prev_digit = pos > 0 && rill_is_digit(data[pos - 1]),

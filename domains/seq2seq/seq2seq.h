@@ -240,7 +240,7 @@ typedef struct seq_alignment {
     float *weights;       /* [actions, tokens] attention weights */
 } seq_alignment;
 
-/* Compute `weights` from the states. Returns as rill_session_run(). */
+/* Compute the attention weights of an alignment (`weights`) from the hypothesis's states. Returns as rill_session_run(). */
 rill_status seq_run_alignment(seq_runner *r, const seq_alignment *alignment);
 
 /* --- between the files of this folder ----------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Shortlists (marian-decoder's lexical shortlist): an input's outputs, and its softmax, are restricted to a vocabulary subset.
  *
- * A subset has eos, the first F ids of the target vocabulary, each input token's best B translations, and the input tokens that the target
- * vocabulary contains. Illegal ids are removed. Inputs of a batch do not share a subset, so an input's scores do not depend on other
+ * A subset has eos, the first F ids of the target vocabulary, and each input token's best B translations. Input tokens in the target
+ * vocabulary are added. Illegal ids are removed. Inputs of a batch do not share a subset, so an input's scores do not depend on other
  * inputs.
  *
  * A text file has lines "TARGET SOURCE PROBABILITY". A binary file contains F and the lists. As in Marian, its subsets are filled up to a

@@ -112,8 +112,8 @@ static int scan_bracket(const parser *p, tree_scan *scan)
     return known || !has_lower_or_digit(label);
 }
 
-/* Return 1 if the line consists of brackets and looks like a tree: at least one tag is known, and the outermost label is empty or known. A
- * bracket holds a tag and a word, or a label and brackets.
+/* Return 1 if the line consists of brackets and looks like a tree. At least one tag must be known, and the outermost label be empty or
+ * known. A bracket holds a tag and a word, or a label and brackets.
  * Other unknown labels and tags have no lower-case letters and no digits. A single word bracket is no tree. An incomplete tree passes:
  * the tree reader then reports the error. */
 static int looks_like_tree(const parser *p, rill_slice line)
@@ -220,7 +220,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* Return a hint how to set the format, for the error message of a line with a detected format; empty if the user set it, or for text. */
+/* Return a hint how to set the format, for errors in lines whose format was detected. Empty if the user set the format, or for text. */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";

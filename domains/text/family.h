@@ -136,7 +136,7 @@ rill_status rill_languages_check(const rill_family_tokenizer *self, rill_context
 
 /* Set *turn to the input's languages. An input may have language columns (source language, tab, target language, tab, text); *bytes and
  * *length move past them. A missing or empty column means the default language.
- * RILL_OK · RILL_ERR_INPUT (recorded) */
+ *   RILL_OK · RILL_ERR_INPUT (recorded) */
 rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn);
 

@@ -184,7 +184,7 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* Returns 1 if the word keeps its full stop: an abbreviation, a word before a lower-case one, or a number that starts the text (a list
+/* Returns 1 if the word keeps its full stop. Abbreviations do, words before a lower-case word, and a number that starts the text (a list
  * item). A single letter that ends the text is no initial ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {

@@ -1,8 +1,8 @@
 /* Runs the pipeline of a tokenizer.json: text to subword tokens, and back.
  *
- * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019),
- * as its published regular expression matches them: a contraction; letters, digits or other signs after an optional
- * space; or white space, except its last character, which starts the next word. */
+ * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019), by its published
+ * regular expression. A word is a contraction, letters, digits or other signs after an optional space, or white space. The last space of
+ * a run starts the next word. */
 #include "segmenters.h"
 
 #include <stdio.h>

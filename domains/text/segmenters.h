@@ -41,8 +41,8 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 
-/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016), as in FSMT's merges.txt: a pair
- * per line, in merge order. Subword tokens at the end of a word end in </w>, unless words are unmarked, as in GPT-2. Threads may share
+/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016). FSMT's merges.txt has a pair per
+ * line, in merge order. Subword tokens at the end of a word end in </w>, unless words are unmarked, as in GPT-2. Threads may share
  * merges. */
 
 /* Read merges.txt at `path`, without the line that states a version.
@@ -114,7 +114,7 @@ rill_status rill_token_set_end_base(const rill_token_set *tokens);
 /* Add an added token. A base token keeps its id. Another token gets the next free id, to which `id` must be equal unless it is negative, or
  * may_share_ids or max_gap allows another. Adding a token again merges the flags. Tokens beyond `limit` are ignored: directories may list
  * more tokens than the model has.
- * RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_token_set_add(rill_token_set *tokens, const char *text, size_t length, int64_t id, int flags);
 
 /* The id of a base or added token; -1 if the text is no token. */

@@ -124,7 +124,7 @@ rill_status rill_tokenizer_split(const rill_tokenizer *text, rill_context *ctx, 
 
 /* Returns 1 for a text to translate, which may be split into sentences; 0 for another input; -1 if the model does not translate
  * (summarisation, tokenized inputs).
- * *head: length in bytes of a leading language tag, language columns or T5 task prefix; the caller repeats it before each sentence. */
+ *   *head: length in bytes of a leading language tag, language columns or T5 task prefix; the caller repeats it before each sentence. */
 int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes, size_t length, size_t *head);
 
 /* --- families: text_families.c ------------------------------------------------------------------------------------ */

@@ -76,7 +76,7 @@ int rill__same_name(const char *a, const char *b);
 /* Return the number that this option has in the struct `from`, or 0 if the option's value is a text. */
 double rill__option_number(const rill_option *option, const void *from);
 
-/* Find an option's row (its entry in the option tables) by name. also_others: 0: only search settings; 1: any option.
+/* Find an option's row (its entry in the option tables) by name. also_others: 0 for search settings only, 1 for any option.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
 rill_status rill__find_option(rill_context *ctx, const char *name, int also_others, const rill_option **out);
 
@@ -86,7 +86,7 @@ rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const
 
 /* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy cut at the "=". *value: points into it; NULL: no pair
  * is left.
- * RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
+ *   RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
 

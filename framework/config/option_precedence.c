@@ -463,8 +463,8 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* Choose one of the bit set `candidates` to leave out if settings contradict each other: the last in the table that the contradiction
- * names, else the last that caused it. Returns its bit; 0: none. */
+/* Choose an option of the bit set `candidates` to leave out, if settings contradict each other. The last in the table that the
+ * contradiction names is chosen, else the last that caused it. Returns its bit; 0: none. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;

@@ -237,7 +237,7 @@ struct rill_engine {
 };
 
 /* rill_model.c: start a runner for one thread and its context; inside a call the runner may use `threads` threads.
- * RILL_OK · RILL_ERR_ARGUMENT (the model serves one engine at a time, and one uses it) · a failure of start() */
+ *   RILL_OK · RILL_ERR_ARGUMENT (the model serves one engine at a time, and one uses it) · a failure of start() */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
 void rill__runner_stop(rill__runner *runner); /* also accepts a runner that was not started */
 /* Returns the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
@@ -275,7 +275,7 @@ rill_status engine_step_rows(rill_engine *e, timestep *t);
 void engine_use_reserved_nodes(timestep *t, int64_t n);
 /* Called before the rows from t->next_row on are scored. Cancelled and late items leave the timestep (item.leaves) and are finished
  * afterwards; t->next_row skips their rows.
- * RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
+ *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
 rill_status engine_leave_midway(rill_engine *e, timestep *t);
 /* Returns rows [from, from + n) of the timestep in the form that the domain's functions take. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
@@ -351,7 +351,7 @@ typedef enum stop_reason {
 
 /* The first criterion that is met decides: enough outputs (the setting `stop`); no live candidate, or the length limit; `requested`, by a
  * heuristic. Under at_limit "first" the length limit comes first.
- * best_live: best path score of a live candidate; RILL_SCORE_DEAD: none. */
+ *   best_live: best path score of a live candidate; RILL_SCORE_DEAD: none. */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 
 /* commit.c: make the remaining candidates the items' new beams. last: 1 in the timestep's last phase, after which items may stop. */
@@ -430,8 +430,8 @@ double memory_limit_free_bytes(const rill_engine *e);
  * before encoding. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
 /* Count the memory of an encoded input. measured: its size before encoding.
- * RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit, not counted) · RILL_ERR_INPUT, with a message in `input` (exceeds the
- * whole limit) */
+ *   RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit, not counted) · RILL_ERR_INPUT, with a message in `input` (exceeds the
+ *   whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
 /* Returns how many more states the limit allows. States reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
@@ -451,13 +451,13 @@ void memory_limit_remove_input(rill_engine *e, int32_t slot);
 /* output_writer.c */
 /* Write the actions of an output of the item in `slot`, oldest first, to *hypothesis; a timestep adds one action per phase. The arrays
  * belong to `u`, until the next call.
- * RILL_OK · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_MEMORY */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis);
 
 /* Append a hypothesis's text, NUL-terminated, and its additional fields to `text`; set out->text_bytes. If `distinct` is 1 and the text of
  * one of outputs[0, n) is equal, append nothing and set *is_new to 0.
- * RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
+ *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
 rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
                                  const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
 /* Set the outputs' pointers to texts, actions and log-probabilities, after all outputs were added, because appending may move the
@@ -472,7 +472,7 @@ void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_
 
 /* engine.c: queue a request. failed: RILL_OK; else the input has failed already, and its text is the message. Errors of settings and
  * arguments are returned here, except by workers' engines.
- * RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
+ *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 
 /* Copy a caller's setup. A program built against an older version has shorter structs.

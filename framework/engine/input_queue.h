@@ -143,7 +143,7 @@ typedef struct input_queue {
     queued_input *free_inputs; /* list of inputs without content, for reuse */
     /* numbers of waiting inputs: n counts ordinary inputs, n_exclusive exclusive ones. Both are also read without the lock */
     atomic_int n, n_exclusive;
-    /* with sorting: 1: the current window is sorted, and inputs are being taken from it */
+    /* with sorting, 1: the current window is sorted, and inputs are being taken from it */
     int is_sorted;
     int filling;                  /* 1: the reader is filling the queue, and nobody may take inputs */
     atomic_int stopped;           /* 1: rill_engine_stop() or rill_workers_stop() was called */
@@ -170,7 +170,7 @@ static inline input_queue *input_queue_lock(input_queue *q)
 #define LOCK_TO_END_OF_BLOCK(q) \
     input_queue *const locked_queue __attribute__((cleanup(input_queue_unlock))) = input_queue_lock(q)
 
-/* Make a queue for n_engines engines. threaded: 1: each engine runs in its own thread. RILL_OK · RILL_ERR_MEMORY (recorded;
+/* Make a queue for n_engines engines. threaded: 1 if each engine runs in its own thread. RILL_OK · RILL_ERR_MEMORY (recorded;
  * input_queue_finish() is allowed) */
 rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_settings *settings, int32_t n_engines,
                              int threaded);

@@ -139,8 +139,8 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot);
 /* Free the hypotheses of the item in the slot, and the nodes (ids) of their states; the slot stays in use. */
 void items_clear(items *all, hyp_pool *f, int32_t slot);
 
-/* Add an encoded item to the ready list: at its end, or with `first` = 1 at its beginning, for a restarting item that was admitted
- * before the others. */
+/* Add an encoded item to the end of the ready list. With `first` = 1 it goes to the beginning: a restarting item was admitted before the
+ * others. */
 void items_push_ready(items *all, int32_t slot, int first);
 void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready item; the list must not be empty. */

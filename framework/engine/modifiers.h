@@ -66,8 +66,8 @@ typedef struct modifier_table {
     span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
-    /* [n] number of constraint banks of the row's item; 0: none. A constraint bank (Post and Vilar 2018) is a group of hypotheses, such
-     * as those that meet equally many lexical constraints, with its part of the beam (constraint_banks.c) */
+    /* [n] number of constraint banks of the row's item; 0: none. A constraint bank (Post and Vilar 2018) is a group of hypotheses with its
+     * own part of the beam, such as those that meet equally many lexical constraints */
     const int32_t *n_banks;
     const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
     /* actions assigned to a constraint bank: candidates even if not among the row's best M. The value is the bank's number, exact in

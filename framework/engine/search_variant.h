@@ -35,7 +35,7 @@ typedef struct search_variant {
     /* Called when the scorers' modifiers of the second scoring pass are collected: the variant that began the pass adds its
      * restrictions. */
     rill_status (*restrict_rows)(timestep *t);
-    /* Called after all scoring passes; t->rows are the last pass's rows. `last`: 1: the timestep's last phase. */
+    /* Called after all scoring passes; t->rows are the last pass's rows. last: 1 in the timestep's last phase. */
     rill_status (*before_merge)(rill_engine *e, timestep *t, int last);
 
     /* Free the memory that the variant keeps in a timestep. */
@@ -56,8 +56,8 @@ typedef struct search_variant {
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
     /* Called when an item stops, or its deadline passes without an output; not for an item that has an owner, fails, or is cancelled or
      * preempted.
-     * needs_output: 1 if no candidate has ended, so that live ones would become outputs. Returns 1 if the variant has added an output
-     * instead, else 0. */
+     *   needs_output: 1 if no candidate has ended, so that live ones would become outputs. Returns 1 if the variant has added an output
+     *   instead, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
     /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);

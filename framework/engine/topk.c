@@ -409,7 +409,7 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 
 /* Returns an upper bound on the log-probability of choices that the domain did not return: -infinity if it returned all, infinity if logp
  * has no log-probabilities.
- * n, wanted: choices returned, requested; logp: [n] descending. */
+ *   n, wanted: choices returned, requested; logp: [n] descending. */
 static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
 {
     double sum = 0;

@@ -96,8 +96,8 @@ const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
  * end of the row's choices. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r against choice i - 1, and write it to *c with its terminal flag: unsorted or infinite scores would corrupt a
- * beam. Returns 0 if the row has no choice i. */
+/* Check choice i of row r against choice i - 1, because unsorted or infinite scores would corrupt a beam. Write it to *c with its terminal
+ * flag. Returns 0 if the row has no choice i. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;

@@ -117,7 +117,7 @@ static rill_status found(void *self, const rill_found *outputs)
 /* Parsed arguments. T, p and r determine the thetas, unless the argument `theta` sets them. */
 typedef struct parameters {
     double lambda, T, p, r, scale, self;
-    int has_shape, has_thetas; /* has_shape: 1: T, p or r is among the arguments; has_thetas: 1: the thetas are */
+    int has_shape, has_thetas; /* has_shape: 1 if T, p or r is among the arguments; has_thetas: 1 if the thetas are */
 } parameters;
 
 static rill_status fail_arguments(rill_context *ctx, const char *text, size_t length)

@@ -1,7 +1,7 @@
 /* Fusion: reduces the launches of a graph, decided when the network is finished.
  *
  * A GEMM with an addition or a ReLU is one launch of cuBLASLt. GEMM inputs in bf16 or fp16 are rounded by the operation that writes them,
- * into a panel; if only GEMMs read them, no fp32 copy is written. Consecutive GEMMs on the same rows are merged if their weights are
+ * into a panel. If only GEMMs read them, no fp32 copy is written. Consecutive GEMMs on the same rows are merged if their weights are
  * adjacent.
  *
  * Swish, tanh, exact GELU and writes to scattered nodes are separate launches, because cuBLASLt has none of them. Graphs are straight-line

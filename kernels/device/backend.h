@@ -62,8 +62,8 @@ typedef struct dev_backend {
     rill_status (*session_open)(rill_session *session, int threads);
     /* frees the backend's data of a session; session->data may be NULL */
     void (*session_close)(rill_session *session);
-    /* Reserve at least `rows` rows in table number `idx`, from 0; the number of tables stands for the array of parent nodes. Contents
-     * are kept. Sets session->table[idx].capacity. */
+    /* Reserve at least `rows` rows in table number `idx`, from 0. If `idx` is the number of tables, it is the array of parent nodes.
+     * Contents are kept. Sets session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
@@ -464,8 +464,8 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index);
 /* Return the row of index space `to` that a row of `space` belongs to. `space` must be derived from `to`. */
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
-/* Return the position of an index space's row in the host's columns: the row of the run; in a ragged space and spaces derived from it,
- * the token. */
+/* Return the position of an index space's row in the host's columns: the row of the run. In a ragged space and spaces derived from it, it
+ * is the token. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
 /* The keys and values that row r of an attention attends to: rows first[s] + t for t < length[s], where s = slot[r], or r without

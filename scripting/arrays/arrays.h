@@ -41,7 +41,7 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
 
 /* Assign the value at `index` to data[0, n). A number is repeated for all elements, an array of items for all cells of each item. Integers
  * are rounded down and clamped to the type's range; masks get 0 or 1. NaN in an integer raises.
- * marks: NULL, or the name of a field of marks (ARRAY_U8: 0 or 1) or widths (other types: >= 0), where other values raise. */
+ *   marks: NULL, or the name of a field of marks (ARRAY_U8: 0 or 1) or widths (other types: >= 0), where other values raise. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
                         const char *marks);
 

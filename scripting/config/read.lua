@@ -1,8 +1,8 @@
 -- Checks the table that a script returned and converts it to flat lists, which run_config.c stores in a C struct.
 -- Keys are visited in the order of own.keys() and own.settings(), because Lua's own order changes from run to run. Errors are raised as
 -- {key, why}; config_lua.c adds the position.
--- A script cannot affect how its table is read: globals are copies made before the script ran, and the script's tables are read only
--- through next, rawget and rawlen.
+-- A script cannot affect how its table is read. Globals are copies made before the script ran, and tables are read only through next,
+-- rawget and rawlen.
 local own = ...
 local find, format, gsub, gmatch, match, sub = string.find, string.format, string.gsub, string.gmatch, string.match, string.sub
 
@@ -526,8 +526,8 @@ local function enter(s)
   return is_sign(s, "{")
 end
 
--- Returns the probable line of the key at `path` ("options.k", "heuristics[2]") of the returned table, else of an outer
--- key or of the return statement, else 0.
+-- Returns the probable line of the key at `path` ("options.k", "heuristics[2]") of the returned table. Else it is the line of an outer key
+-- or the return statement, or 0.
 function own.line(text, path)
   local s, depth = { text = text, at = 1, blocks = 0, braces = 0 }, nil
   local behind = find_return(s)

@@ -230,7 +230,7 @@ void rill_script_config_free(rill_script_config *config)
 
 /* Make the configuration of one sweep point. On the stack are the four arguments of own.apply(): the table, the point, an edit function or
  * nil, the order of the parameters or nil.
- * *out: replaced, and the old configuration freed; unchanged after a failure. Raises Lua errors. */
+ *   *out: replaced, and the old configuration freed; unchanged after a failure. Raises Lua errors. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);

@@ -72,7 +72,7 @@ ffi_type *native_ffi_type(signature_type type);
 
 /* Read the Lua value at `index` as an argument of a native function; raises if it does not fit the type. Pointers in *out point into the
  * Lua value.
- * argument: number from 1, or 0 for a result; function: its name for messages. */
+ *   argument: number from 1, or 0 for a result; function: its name for messages. */
 void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,
                  native_value *out);
 

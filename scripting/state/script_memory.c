@@ -297,8 +297,8 @@ static size_t slots_in_use(lua_State *L)
     return (size_t)(frame_address(&inner) - frame_address(&outer)) / STACK_SLOT_BYTES + (size_t)lua_gettop(L) + 1;
 }
 
-/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 do not name the old block. There the new size is
- * twice the old number of slots plus five (odd, as almost no table's is), and at least about half of the old stack is in use. */
+/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 do not name the old block. There the new size is twice
+ * the old number of slots plus five, which is odd, as almost no table's is. At least about half of the old stack is in use. */
 static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
 {
     enum { MAX_FRAME_VARIABLES = 300 };

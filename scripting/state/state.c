@@ -112,7 +112,7 @@ static rill_status error_status(rill_script *s, const char *message)
     return status;
 }
 
-/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message: an error gets one more from each
+/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message. An error gets one more from each
  * coroutine.wrap() that it passes. *place: the length of one. */
 static const char *last_place(const char *message, size_t *place)
 {

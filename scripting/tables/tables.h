@@ -28,12 +28,12 @@ extern const script_view_class script_candidates_class, script_rows_class, scrip
 /* Return the modifiers that belong to the rows of a view. */
 rill_modifiers *script_rows_modifiers(const script_view *rows);
 
-/* Make a callback for max-batch-hypotheses from the Lua function at `index`, which gets a scheduler view and returns a number (0: no
+/* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view and returns a number (0: no
  * limit), or nil for the configured value. `user` belongs to the script. Raises Lua errors. */
 void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
-/* Make a callback for the option cube_key from the Lua function at `index`, which gets the hypotheses and returns an array of numbers,
- * equal for equivalent hypotheses. `user` belongs to the script. Raises Lua errors. */
+/* Make a callback for the option cube_key from the Lua function at `index`. The function gets the hypotheses and returns an array of
+ * numbers, equal for equivalent hypotheses. `user` belongs to the script. Raises Lua errors. */
 void script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 
 /* Return the name of the domain object at `index`, or NULL if the value is not the result of rill.domain{}. */
@@ -119,7 +119,7 @@ void script_instance_destroy(void *self);
 
 /* Call function number `which` of the declaration with a view of the engine struct `data` and the instance's value. call: further data for
  * the view's methods. The caller must have called script_begin().
- * take: reads the single result on top of the stack (the function is at index 2), and may raise; NULL: the result is ignored. */
+ *   take: reads the single result on top of the stack (the function is at index 2), and may raise; NULL: the result is ignored. */
 rill_status script_instance_call(const script_instance *instance, int which, const script_view_class *kind, void *data,
                                  const void *call, void (*take)(lua_State *L, void *out), void *out);
 

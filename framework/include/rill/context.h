@@ -90,8 +90,8 @@ RILL_API rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity
 /* Copy a caller's struct that may be from an older header. Its first member is its size (size_t). Members beyond that size become 0, which
  * means unset. A size below `min_size` or above `size`, the bytes of `own`, is refused.
  * New members are appended after all padding, because padding has undefined content.
- * what: names the struct in the error, "a request" · ctx: NULL records nothing
- * RILL_OK · RILL_ERR_ABI; `own` is then unchanged */
+ *   what: names the struct in the error, "a request" · ctx: NULL records nothing
+ *   RILL_OK · RILL_ERR_ABI; `own` is then unchanged */
 RILL_API rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, size_t size, const void *from,
                                       size_t min_size);
 

@@ -86,8 +86,8 @@ RILL_API rill_constant rill_network_constant(rill_network *network, const float 
 RILL_API rill_matrix rill_network_matrix(rill_network *network, rill_weight_type type, size_t n, size_t k,
                                          const float *w, size_t stride);
 
-/* Add a precomputed layer for rows known in advance, such as a vocabulary: the constant bias + a W^T in fp32, [rows, n], bit-identical to a
- * product in a graph. a: [rows, k]; row i of W, [n, k], begins at w + i * stride; bias: [n], or NULL. All data is copied. */
+/* Add a precomputed layer for rows known in advance, such as a vocabulary. The constant is bias + a W^T in fp32, [rows, n], bit-identical
+ * to a product in a graph. a: [rows, k]; row i of W, [n, k], begins at w + i * stride; bias: [n], or NULL. All data is copied. */
 RILL_API rill_constant rill_network_product(rill_network *network, const float *a, size_t rows, size_t k,
                                             const float *w, size_t n, size_t stride, const float *bias);
 

@@ -320,8 +320,8 @@ typedef struct rill_domain {
 
     /* (optional; NULL: rill's defaults) Append the domain's default settings and heuristics, as NAME=VALUE separated by spaces. Used if the
      * model's directory defines none; the user's options override them. Called without a model.
-     * table: this rill_domain · path: of the model, or NULL
-     * RILL_OK · the failures of open() that the same files cause */
+     *   table: this rill_domain · path: of the model, or NULL
+     *   RILL_OK · the failures of open() that the same files cause */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
     /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. Users set them like
@@ -337,7 +337,7 @@ typedef struct rill_domain {
     /* (optional; NULL: by last action) The equivalence classes of cube pruning: set class_of[i] for each row i. A hypothesis may continue
      * the state of an equivalent one, so the same actions must be legal for both.
      * The rows' states are not computed yet: rows->node is NULL, but the states in rows->state_parent exist.
-     * class_of: [rows->n], 0 on entry. */
+     *   class_of: [rows->n], 0 on entry. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 
     /* (optional; NULL: none) Return the forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none, or

@@ -59,8 +59,8 @@ typedef double (*rill_clock_fn)(void *user);
 
 /* Equivalence classes for cube pruning: hypotheses with equal key[i] are equivalent. Called once per timestep and phase with all expanded
  * hypotheses. `rows` has no states. An item's keys must depend on that item's rows alone.
- * key: [n], out
- * a negative status after rill_fail() ends the run */
+ *   key: [n], out
+ *   a negative status after rill_fail() ends the run */
 typedef rill_status (*rill_key_fn)(void *user, const rill_scorer_rows *rows, int64_t *key);
 
 typedef struct rill_engine_setup {

@@ -1,8 +1,8 @@
 /* Heuristics prune the candidates of a timestep.
  *
- * A heuristic is called once per timestep and phase with the candidates of all selected items, after outputs have left the beams and before
- * beams are trimmed to k ("One timestep of one item, exactly", docs/algorithms.md, step 5). It drops candidates, narrows an item's beam, or
- * stops items. Heuristics are applied in order; each sees the candidates that the previous ones kept.
+ * A heuristic is called once per timestep and phase with the candidates of all selected items. Outputs have left the beams by then; beams
+ * are not yet trimmed to k ("One timestep of one item, exactly", docs/algorithms.md, step 5). It drops candidates, narrows an item's beam,
+ * or stops items. Heuristics are applied in order; each sees the candidates that the previous ones kept.
  *
  * The marks for an item must depend on that item's entries alone, without state from item to item. The setting `check` also calls the
  * heuristic for every item alone, and fails the run if the results differ.

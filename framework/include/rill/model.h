@@ -151,7 +151,7 @@ RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx
 /* Return the options that a single input may override (rill_domain.input_options); NULL: there are none. */
 RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);
 /* Find an option of a single input by name: a setting with rill_setting_is_per_request(), or an input option of the domain.
- * RILL_OK · RILL_ERR_OPTION (recorded: the option applies to the whole run, or is unknown, with the nearest name); *out is then NULL */
+ *   RILL_OK · RILL_ERR_OPTION (recorded: the option applies to the whole run, or is unknown, with the nearest name); *out is then NULL */
 RILL_API rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
                                                 const rill_option **out);
 /* Append NAME=VALUE to a request's options (rill_request.input_options) in `out`, whose context records failures; `out` is then unchanged.

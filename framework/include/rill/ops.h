@@ -1,7 +1,7 @@
 /* The operations of a graph (device.h): what each computes, its operands, and what it costs.
  *
- * An operation is described once, by a struct that a graph's builder fills and a list of its operands, for the checks of graphs, all
- * kernels, and profiles. A new operation is an entry of RILL_OPERATIONS with its struct, its list and its rill_op_*() function; a new
+ * An operation is described once: by a struct, which a graph's builder fills, and a list of its operands. Checks of graphs, kernels and
+ * profiles read these. A new operation is an entry of RILL_OPERATIONS with its struct, its list and its rill_op_*() function; a new
  * activation is an entry of RILL_ACTIVATIONS. Each device then needs its arithmetic.
  *
  * Dimensions: R rows of an operation's index space, H width, K inputs and N outputs of a product, V symbols (vocabulary size), M choices
@@ -41,7 +41,7 @@ enum { RILL_OWN = -1 }; /* passed instead of a column: the row's own index */
 /* An operand: the rows of a tensor, table or constant that an operation reads or writes. device.h's rill_view_*() make operands; zeros
  * mean none. */
 typedef struct rill_view {
-    uint8_t kind;   /* kind of the source: 0: there is none; the other values are private */
+    uint8_t kind;   /* kind of the source; 0: there is none; other values are private */
     int32_t source; /* handle of the tensor, table or constant */
     /* row index in the source: RILL_OWN, or a column with the indexes. Indexes may be negative where an operation allows it */
     rill_column row;
@@ -334,8 +334,8 @@ typedef struct rill_best_choices {
 RILL_API void rill_op_best(rill_network *network, rill_graph graph, rill_index_space space,
                            const rill_best_choices *op);
 
-/* rill_op_best() for an ensemble of E models: the logarithm of the mean of their probabilities, exact for all symbols within log E of the
- * M-th best of the maximum: all that can be among the best. A slot's vocabulary subsets of all models are equal. Logits are overwritten. If
+/* rill_op_best() for an ensemble of E models: the logarithm of the mean of their probabilities. It is exact for all symbols that can be
+ * among the best, within log E of the M-th best maximum. A slot's vocabulary subsets of all models are equal. Logits are overwritten. If
  * one model has a NaN or no possible symbol, a row has no choices, and its picks are NaN. */
 enum { RILL_MIX_MODELS = 32 };
 typedef struct rill_mix {

@@ -103,8 +103,8 @@ typedef struct rill_value {
 
 /* Convert a value of a JSON document or a script to text for rill_option_read(). Numbers may also be texts, whole numbers 4.0, and switches
  * true, false, 1 or 0.
- * *text: value->text, or `buffer`
- * RILL_OK · RILL_ERR_OPTION (the option takes no value of this type; recorded: name, what was found and what was expected) */
+ *   *text: value->text, or `buffer`
+ *   RILL_OK · RILL_ERR_OPTION (the option takes no value of this type; recorded: name, what was found and what was expected) */
 RILL_API rill_status rill_option_text(rill_context *ctx, const rill_option *option, const rill_value *value,
                                       char buffer[RILL_OPTION_MAX], const char **text);
 
@@ -117,7 +117,7 @@ RILL_API const char *rill_option_write(const rill_option *option, const void *fr
 
 /* Returns why a name is refused and what to use instead, as a sentence; NULL if it is not refused. Refused names were removed from rill, or
  * mean something else in another toolkit.
- * what: "setting", "opening" (of a model) or "heuristic" */
+ *   what: "setting", "opening" (of a model) or "heuristic" */
 RILL_API const char *rill_refused_option(const char *what, const char *name);
 
 RILL_C_END

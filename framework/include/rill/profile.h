@@ -40,10 +40,10 @@ typedef struct rill_graph_runs {
     int64_t direct;   /* runs whose operations were launched one by one */
     int64_t captured; /* runs that were captured, and launched as the CUDA graph */
     int64_t replayed; /* runs that launched an earlier run's CUDA graph */
-    int64_t evicted;  /* CUDA graphs that made room for others */
+    int64_t evicted;  /* CUDA graphs dropped to make room for others */
 } rill_graph_runs;
 
-/* Returns an operation's fraction of peak performance (roofline model): its least time at peak, divided by its measured time; 0 if the time
+/* Returns an operation's fraction of peak performance (roofline model): its least time at peak, divided by its measured time. 0 if the time
  * or the limits are 0. */
 static inline double rill_profile_share(const rill_op_profile *op, const rill_limits *limits)
 {

@@ -39,9 +39,9 @@ RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
 
 /* Make a context for a worker's thread. It has its own error record, tables and memory accounting, and shares the parent's allocation
  * function and log. Its memory also counts in the parent. Destroy it before the parent.
- * shared: the worker has the tables that `parent` had at this mark; NULL: all. A script's tables belong to one thread: exclude them and
- * load the script again.
- * RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
+ *   shared: the worker has the tables that `parent` had at this mark; NULL: all. A script's tables belong to one thread: exclude them and
+ *   load the script again.
+ *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
 RILL_API rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
                                                 const rill_registry_mark *shared);
 

@@ -4,8 +4,8 @@
  * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which the offsets are
  * relative. A sharded model has an index (transformers' save_pretrained()): {"weight_map": {name of a tensor: name of a file beside it}}.
  * Opening checks everything the files claim against their sizes: tensors cover the data without gap or overlap, names are unique, the index
- * matches its files. Reading needs no further checks. model.bin is checked in the same way (docs/mt.md): an alias is a tensor that shares
- * the bytes of another, and quantised integers are multiplied by their scales.
+ * matches its files. Reading needs no further checks. model.bin is checked in the same way (docs/mt.md). An alias is a tensor that shares
+ * the bytes of another. Quantised integers are multiplied by their scales.
  *
  * Order of use: rill_tensor_file_open(), then for each tensor rill_tensor_file_read(), then rill_tensor_file_close().
  * Element types: the file may have any type of the format; F32, F16 and BF16 can be read and are converted to fp32.

@@ -1,14 +1,14 @@
 /* Schedulers decide which items a timestep expands, and when new ones are admitted.
  *
  * A scheduler only orders items; the engine guarantees progress. The budget is the maximum number of hypotheses that a timestep expands.
- * Under a budget the engine takes items in the scheduler's order, each with all of its live hypotheses or not at all; an item wider than
+ * Under a budget the engine takes items in the scheduler's order, each with all of its live hypotheses or not at all. An item wider than
  * the budget is expanded alone. A scheduler that chooses no item, or admits none while nothing is in flight, is overruled. So a run over a
  * finite stream ends under every scheduler. An item's search never depends on when it is expanded, so no scheduler can change outputs.
  *
- * A scheduler can leave an item unexpanded while thousands of later inputs finish: until the reorder buffer is full, and with unordered
- * results until the input ends. With rill_scheduler.overdue_first an overdue item goes first. An item is overdue if it was passed over
- * eight times: it did not fit in the budget, and a later item was taken. It is also overdue if it was not expanded for four rounds, even
- * if the scheduler omits it. A round is as many expansions as there are live candidates in flight.
+ * A scheduler can leave an item unexpanded while thousands of later inputs finish. It can do so until the reorder buffer is full, with
+ * unordered results until the input ends. With rill_scheduler.overdue_first an overdue item goes first. An item is overdue if it was passed
+ * over eight times: it did not fit in the budget, and a later item was taken. It is also overdue if it was not expanded for four rounds,
+ * even if the scheduler omits it. A round is as many expansions as there are live candidates in flight.
  *
  * Stability: members are only appended. */
 #ifndef RILL_SCHEDULER_H

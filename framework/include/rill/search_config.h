@@ -2,10 +2,10 @@
  *
  * An option source holds the options of one origin: a command line, a request, a Lua configuration, a model's config.json.
  * rill_search_config_make() combines sources. One source is *firm*: its options must be possible, or the call fails. The others are *soft*:
- * defaults, in order of precedence. Soft options that contradict the method or an option with higher precedence are dropped, so that a firm
- * `method greedy` works with a model whose defaults prune. The source with the higher precedence wins, setting by setting. A *chain*, the
- * list of heuristics or scorers, is taken as a whole from the first source that has it. A preset (`like`) overrides the search settings of
- * sources with lower precedence.
+ * defaults, in order of precedence. Soft options that contradict the method or a higher option are dropped. So a firm `method greedy` works
+ * with a model whose defaults prune. The source with the higher precedence wins, setting by setting. A *chain*, the list of heuristics or
+ * scorers, is taken as a whole from the first source that has it. A preset (`like`) overrides the search settings of sources with lower
+ * precedence.
  *
  * Order of use: rill_option_source_create(), rill_option_source_set() and similar, rill_search_config_make(), an engine from
  * config->setup, rill_search_config_free(), rill_option_source_free(). Sources must outlive the configurations made from them, and
@@ -72,8 +72,8 @@ RILL_API void rill_option_source_set_budget(rill_option_source *source, rill_bud
 /* Set a function that defines the equivalence classes of cube pruning (rill_engine_setup.cube_key). */
 RILL_API void rill_option_source_set_cube_key(rill_option_source *source, rill_key_fn key, void *user);
 
-/* Returns the source's value of a setting, output option or domain option, valid until it is set again; "function" if a function sets the
- * budget; NULL if unset. */
+/* Returns the source's value of a setting, output option or domain option, valid until it is set again; NULL if unset. "function": a
+ * function sets the budget. */
 RILL_API const char *rill_option_source_get(const rill_option_source *source, const char *name);
 /* return 1 if the list is set, even if it is empty */
 RILL_API int rill_option_source_has_chain(const rill_option_source *source, rill_chain chain);
@@ -84,7 +84,7 @@ RILL_API int rill_option_source_sets_search(const rill_option_source *source);
 
 /* Configure forced decoding: the scorer "given", which rill_search_config_add_scorer() adds, scores existing outputs. Options that shape
  * scores or the schedule are kept.
- * RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_force_decode(rill_option_source *source);
 
 /* Check whether the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */

@@ -40,8 +40,8 @@ typedef struct rill_stats {
     int64_t truncated;
     /* how often the scheduler was overruled, because an item had been passed over or left unexpanded for too long */
     int64_t passed_over_first;
-    /* lower bound on timesteps when the least advanced items are expanded first: the sum over lengths d of ceil(W_d / budget), W_d
-     * expanded hypotheses of length d; 0 without a budget, or with a budget function */
+    /* lower bound on timesteps when the least advanced items are expanded first. It is the sum over lengths d of ceil(W_d / budget), for
+     * W_d expanded hypotheses of length d; 0 without a budget, or with a budget function */
     int64_t depth_bound;
     int64_t nodes_in_use, nodes_peak, nodes_capacity; /* ids of model states: in use, maximum in use, reserved */
     /* nodes of the hypothesis tree; the peak may include some hypotheses of the previous timestep */

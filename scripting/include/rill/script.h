@@ -51,7 +51,7 @@ RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx,
 
 /* Record from now on the masks (boolean arrays) that the script creates but never uses. Most are mistakes: Lua's `a and b`, `a or b` and
  * `not a` do not combine masks, but raise no error.
- * RILL_OK · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_watch(rill_script *script);
 /* Return the position "FILE:LINE" of a script line that left masks unused in every call in which it made masks. Lines are numbered from
  * i = 0 in order of first occurrence; NULL past the last. Valid as long as the script. */

@@ -3,8 +3,8 @@
  * Order of use: rill_script_load(), then rill_script_config_read(), rill_script_sweep_point() for each grid point of a sweep, or
  * rill_script_tune() for a search that the script defines.
  * A struct only holds option values. The caller merges them with other option sources, loads the plugins, and creates the model and the
- * engine. The sandbox does not cover files that the caller opens: ask the user before loading the shared objects in `plugins` or writing
- * to `output`, `stats` and `trace`.
+ * engine. The sandbox does not cover files that the caller opens. Ask the user before loading the shared objects in `plugins` or writing to
+ * `output`, `stats` and `trace`.
  * A struct and its strings count towards the script's memory limit. They are valid until rill_script_config_free(), or until the context
  * destroys the script.
  *
