@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
 """Train the semantic parsers of rill: Dong and Lapata's attention sequence-to-sequence model.
 
-One command per data set trains on every pair that is not test data and writes a model directory
-that rill loads:
+One command per data set trains on train.tsv and writes a model directory that rill loads:
 
   train_semparse.py --task geo  --data DIR --out examples/models/geo
   train_semparse.py --task jobs --data DIR --out examples/models/jobs
   train_semparse.py --task atis --data DIR --out examples/models/atis
 
 DIR holds train.tsv, test.tsv and perhaps dev.tsv: question, tab, logical form, tokens separated
-by spaces. The recipe (sizes, dropout, epochs ...) comes from a preset of the task; each part can
-be given as an option. The presets were chosen by five-fold cross-validation on the training pairs, by the
-sum of exact match and oracle:
+by spaces. No development pair is trained on. If there are some, the training measures itself on
+them and leaves test.tsv alone, so that seeds can be compared; else it measures the finished
+directory on test.tsv.
 
-  train_semparse.py --task geo --data DIR --folds 5             cross-validation on train.tsv
-  train_semparse.py --task atis --data DIR --held-out           train on train, measure on dev
+The recipe (sizes, dropout, epochs ...) comes from a preset of the task; each part can be given as
+an option. The presets were chosen by five-fold cross-validation on the training pairs, by the sum
+of exact match and oracle:
 
---folds trains one model per fold on the other folds and prints the mean quality at several
-epochs; --held-out does so once, with dev.tsv, and stops early when the quality has not risen for
---patience measurements. Then give the epochs that did best to the final training.
+  train_semparse.py --task geo --data DIR --folds 5
+
+trains one model per fold on the other folds and prints the mean quality at several epochs. Then
+give the epochs that did best to the final training.
 
   train_semparse.py --task geo --data DIR --evaluate examples/models/geo
 
-measures a finished directory on test.tsv with the reference beam decoder.
+measures a finished directory on dev.tsv, if it exists, and test.tsv with the reference beam decoder.
 
 With --checkpoints DIR an interrupted training goes on where it stopped. Keep that folder outside
 the repository.
@@ -146,10 +147,9 @@ class Training(Trainer):
             self.first = None
         return self.average
 
-    def run(self, watch=None, every=10, patience=0, say=print, write=None):
+    def run(self, watch=None, every=10, say=print, write=None):
         """Train to the last epoch, now and then measuring on `watch` and calling `write`."""
-        best = max((h[1] for h in self.history), default=0.0)
-        stale, saved = 0, time.monotonic()
+        saved = time.monotonic()
         last_epoch = self.recipe["epochs"] + self.recipe["again"]
         while self.epoch < last_epoch:
             started = time.monotonic()
@@ -161,8 +161,6 @@ class Training(Trainer):
                                         self.max_length)
                 self.history.append((self.epoch, exact))
                 line += f" greedy {exact:.2f}"
-                stale = 0 if exact > best else stale + 1
-                best = max(best, exact)
             if self.epoch % every == 0 or last:
                 say(line, flush=True)
                 if write:
@@ -170,9 +168,6 @@ class Training(Trainer):
             if time.monotonic() - saved > 30 or last:
                 self.save()
                 saved = time.monotonic()
-            if patience and stale >= patience:
-                say(f"no gain in {patience} measurements: stopped", flush=True)
-                break
 
     def search(self):
         return Search(max_length=self.max_length)
@@ -231,15 +226,8 @@ def cross_validate(pairs, recipe, options):
     print_means(results)
 
 
-def held_out(pairs, watch, recipe, options):
-    training = Training(pairs, recipe, checkpoint_path(options, "heldout"))
-    training.run(watch, options.every, options.patience)
-    for kind, value in measure(training, watch).items():
-        print(f"held out, {kind}: {value}")
-
-
-def final(pairs, recipe, options):
-    """Train on everything and write the directory; 16-bit weights if they decide alike."""
+def final(pairs, watch, recipe, options):
+    """Train on all pairs and write the directory; 16-bit weights if they decide alike."""
     training = Training(pairs, recipe, checkpoint_path(options, "final"))
 
     def write(kind="F16"):
@@ -248,7 +236,7 @@ def final(pairs, recipe, options):
         save_model(options.out, config, to_tensors(training.average), training.source,
                    training.target, kind)
 
-    training.run(None, options.every, write=write)
+    training.run(watch, options.every, write=write)
     training.finish()
     write()
     # The training pairs are loaded anyway: on them both must decide the same.
@@ -261,13 +249,13 @@ def final(pairs, recipe, options):
     print(f"wrote {options.out} with {kind} weights")
 
 
-def evaluate_directory(directory, pairs):
+def evaluate_directory(directory, name, pairs):
     model, config, source, target = load_model(directory)
     settings = config["rill"]["options"]
     search = Search(settings["beam_size"], float(settings["prune_absolute"]), settings["max_children"],
                     max_length=config["max_length"])
-    print(f"greedy exact {evaluate_greedy(model, pairs, source, target, search.max_length):.2f}")
-    print(f"k {search.k} absolute {search.absolute:g} max-candidates {search.max_candidates}: "
+    print(f"{name}: greedy exact {evaluate_greedy(model, pairs, source, target, search.max_length):.2f}")
+    print(f"{name}: k {search.k} absolute {search.absolute:g} max-candidates {search.max_candidates}: "
           f"{evaluate(model, pairs, source, target, search)}")
 
 
@@ -275,16 +263,13 @@ def parse_options():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", required=True, choices=sorted(PRESETS))
-    parser.add_argument("--data", required=True, help="folder with train.tsv, test.tsv, dev.tsv")
+    parser.add_argument("--data", required=True, help="folder with train.tsv, test.tsv and perhaps dev.tsv")
     parser.add_argument("--out", help="model directory to write")
     parser.add_argument("--folds", type=int, default=0, help="cross-validate with so many folds")
     parser.add_argument("--max-folds", type=int, default=0, help="only the first of the folds")
-    parser.add_argument("--held-out", action="store_true", help="train on train, measure on dev")
-    parser.add_argument("--evaluate", metavar="MODEL", help="measure a model directory on test")
+    parser.add_argument("--evaluate", metavar="MODEL", help="measure a model directory on dev and test")
     parser.add_argument("--checkpoints", help="folder to save to and resume from")
     parser.add_argument("--every", type=int, default=10, help="epochs between measurements")
-    parser.add_argument("--patience", type=int, default=0,
-                        help="with --held-out: measurements without gain before stopping")
     parser.add_argument("--threads", type=int, default=1)
     recipe = parser.add_argument_group("recipe (defaults: the preset of the task)")
     helps = {"embedding": "size of both embeddings", "hidden": "size of both LSTMs",
@@ -318,20 +303,19 @@ def main():
     if not pairs["test" if options.evaluate else "train"]:
         parser.error(f"{options.data} lacks " + ("test.tsv" if options.evaluate else "train.tsv"))
     if options.evaluate:
-        evaluate_directory(options.evaluate, pairs["test"])
+        for name in ("dev", "test"):
+            if pairs[name]:
+                evaluate_directory(options.evaluate, name, pairs[name])
     elif options.folds:
         cross_validate(pairs["train"], recipe, options)
-    elif options.held_out:
-        if not pairs["dev"]:
-            parser.error("--held-out needs dev.tsv; use --folds")
-        held_out(pairs["train"], pairs["dev"], recipe, options)
     elif options.out:
         print("recipe:", json.dumps(recipe))
-        final(pairs["train"] + pairs["dev"], recipe, options)
-        if pairs["test"]:
-            evaluate_directory(options.out, pairs["test"])
+        final(pairs["train"], pairs["dev"], recipe, options)
+        name = "dev" if pairs["dev"] else "test"
+        if pairs[name]:
+            evaluate_directory(options.out, name, pairs[name])
     else:
-        parser.error("say what to do: --out, --folds, --held-out or --evaluate")
+        parser.error("say what to do: --out, --folds or --evaluate")
 
 
 if __name__ == "__main__":
