@@ -136,7 +136,7 @@ prints '"bleu_percent": 46.0447315'
 cp out r.json
 json bleu metric r.json; json 36 reference_tokens r.json; json 38 output_tokens r.json; json 1.0 brevity_penalty r.json
 for order in 0:28/38 1:20/34 2:12/30 3:7/27; do # of words, pairs and so on
-  verdict "$(good awk -v p="${order#*:}" '{ split(p, n, "/"); exit ($1 - 100 * n[1] / n[2]) ^ 2 > 1e-12 }' \
+  verdict "$(good awk -v p="${order#*:}" '{ split(p, n, "/"); good = ($1 - 100 * n[1] / n[2]) ^ 2 < 1e-12 } END { exit !good }' \
     <("$check_json" r.json "precisions.${order%:*}"))" "the precision of order ${order%:*} is ${order#*:}"
 done
 sed 3s/.*// bleu >bleu_gap # what is missing counts as empty

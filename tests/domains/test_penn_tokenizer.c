@@ -55,6 +55,7 @@ static void punctuation_stands_alone(void **state)
         {"What?!", "What ? !"},
         {"It rose 3.5%, to 1,000.", "It rose 3.5 % , to 1,000 ."},
         {"one,two", "one , two"},
+        {"1,2a 1,a2 a1,2 1a,2", "1,2a 1 , a2 a1,2 1a , 2"}, /* the two bytes beside a sign decide */
         {"at 3:30 and 1/2", "at 3:30 and 1/2"},
         {"He--the boss--left...", "He -- the boss -- left ..."},
         {"wait... what\xE2\x80\xA6 no\xE2\x80\x94yes", "wait ... what ... no \xE2\x80\x94 yes"},
