@@ -9,7 +9,7 @@ import re
 
 from convert_bin import read_json
 from mt_directory import DECODER_WORDS, ENCODER_WORDS, HEADS, vocabulary_sizes, write_model
-from refusal import Refused
+from refusal import Refused, open_text
 from torch_files import TorchFile, plain
 
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -128,7 +128,7 @@ def read_dictionary(path):
     count = len(symbols)
     if not os.path.exists(path):
         raise Refused(f"{path}: not there: give the folder of dict.LANG.txt with --data")
-    with open(path, encoding="utf-8", newline="\n") as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, 1):
             parts = line.rstrip("\r\n").split(" ")
             overwrites = parts[-1] == "#fairseq:overwrite"
@@ -162,7 +162,7 @@ def end_marked(path, symbols, count):
 def read_merges(codes):
     """Pairs in order, a line for each, without fastBPE's counts and subword-nmt's first line."""
     text = ""
-    with open(codes, encoding="utf-8", newline="\n") as file:
+    with open_text(codes) as file:
         for number, line in enumerate(file, 1):
             parts = line.rstrip("\r\n").split(" ")
             if number == 1 and line.startswith("#version"):

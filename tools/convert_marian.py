@@ -18,7 +18,7 @@ from marian_folder import Folder, find_one, unpacked
 from marian_yaml import read_options, read_yaml_vocabulary
 from model_files import read_npz
 from mt_directory import BIAS, DECODER_WORDS, ENCODER_WORDS, HEADS, SHARED, write_model
-from refusal import Refused
+from refusal import Refused, decoded
 
 OPTIONS = "special:model.yml"
 PAD = "<pad>"
@@ -127,7 +127,7 @@ class Source:
         if OPTIONS not in self.arrays:
             raise Refused(f"{self.path}: {OPTIONS} is missing: not a model of Marian, or saved without its options")
         raw = self.arrays.pop(OPTIONS).tobytes().rstrip(b"\0")
-        self.options = read_options(raw.decode("utf-8"), f"{self.path}: {OPTIONS}")
+        self.options = read_options(decoded(raw, f"{self.path}: {OPTIONS}"), f"{self.path}: {OPTIONS}")
 
     def has(self, name):
         return name in self.arrays

@@ -13,7 +13,7 @@ import tempfile
 import zlib
 
 from marian_yaml import read_options
-from refusal import Refused
+from refusal import Refused, open_text
 
 ENDING = ".gz"
 FIREFOX_BEAM = 1  # what Firefox uses; config*.yml of these models says so too
@@ -72,7 +72,7 @@ class Folder:
         self.shortlist, self.counts, self.search = None, [], {}
         config, options = None if model else find_one(directory, ["config*.yml"], "model"), {}
         if config is not None:
-            with open(config, encoding="utf-8") as file:
+            with open_text(config, newline=None) as file:
                 options = read_options(file.read(), config)
         if "models" in options:  # Marian's trainings write a config.yml too, which has `model`
             self.read_config(directory, config, options)

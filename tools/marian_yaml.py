@@ -2,7 +2,7 @@
 
 import re
 
-from refusal import Refused
+from refusal import Refused, open_text
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "v": "\v", "f": "\f", "e": "\x1b",
            "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029", " ": " ", "/": "/", '"': '"', "\\": "\\"}
@@ -62,7 +62,7 @@ def read_options(text, where):
 def read_yaml_vocabulary(path):
     """{token: number}; a token may have any form of quotes and any characters, including colons."""
     pieces, pending = {}, None
-    with open(path, encoding="utf-8", newline="\n") as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, 1):
             where, line = f"{path}:{number}", line.rstrip("\n")
             line = line[:-1] if line.endswith("\r") else line

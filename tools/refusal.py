@@ -1,5 +1,21 @@
-"""What the converters raise."""
+"""What the converters raise, and texts that are read so that it is raised."""
+
+import io
 
 
 class Refused(Exception):
     """A file that is not what was expected; the message names it, what in it is wrong, and what to do."""
+
+
+def decoded(data, where):
+    """The text of bytes; Refused if they are not UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refused(f"{where}: expected UTF-8: {error}") from error
+
+
+def open_text(path, newline="\n"):
+    """A file like open(), read whole; Refused if it is not UTF-8."""
+    with open(path, "rb") as file:
+        return io.StringIO(decoded(file.read(), path), newline)

@@ -57,6 +57,15 @@ static rill_status read_number(const ct2_model *r, const char *side, const char 
     return rill_ct2_number(r->tensors, of_both ? name : full, low, high, fallback, out);
 }
 
+/* Like read_number() for a variable that counts or numbers something; files may store it in F32. */
+static rill_status read_whole(const ct2_model *r, const char *side, const char *name, double low, double high,
+                              double fallback, double *out)
+{
+    TRY(read_number(r, side, name, low, high, fallback, out));
+    if (*out == floor(*out)) return RILL_OK;
+    return ct2_fail(r, side, name, "expected a whole number, found %g", *out);
+}
+
 /* Fail if the scalar variable SIDE/NAME is present and is not `expected`. */
 static rill_status expect_number(const ct2_model *r, const char *side, const char *name, double expected)
 {
@@ -114,7 +123,7 @@ static rill_status read_activation(const ct2_model *r, const char *side, stack_s
 {
     static const rill_activation known[] = {RILL_RELU, RILL_GELU_TANH, RILL_SWISH, RILL_GELU, RILL_GELU_SIGMOID};
     double value;
-    TRY(read_number(r, side, "activation", 0, 4, 0, &value));
+    TRY(read_whole(r, side, "activation", 0, 4, 0, &value));
     c->activation = known[(int)value];
     return RILL_OK;
 }
@@ -140,7 +149,7 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
 {
     double scale, width;
     TRY(read_number(r, block, "queries_scale", 1e-6, 1e6, 0, &scale));
-    TRY(read_number(r, block, "head_dim", 1, WIDTH_LIMIT, (double)head, &width));
+    TRY(read_whole(r, block, "head_dim", 1, WIDTH_LIMIT, (double)head, &width));
     if (width != (double)head)
         return CT2_FAIL(r, block, "head_dim", "expected %zu by the shapes, found %g", head, width);
     if (first) c->attention_scale = scale;
@@ -155,7 +164,7 @@ static rill_status read_relative(const ct2_model *r, const char *block, stack_se
     size_t buckets = 0;
     const int has_buckets = ct2_find(r, block, "relative_attention_bias") != NULL;
     if (has_buckets) TRY(read_size(r, block, "relative_attention_bias", 0, 4, LENGTH_LIMIT, &buckets));
-    TRY(read_number(r, block, "relative_attention_max_distance", 1, LENGTH_LIMIT, has_buckets ? NAN : 0, &reach));
+    TRY(read_whole(r, block, "relative_attention_max_distance", 1, LENGTH_LIMIT, has_buckets ? NAN : 0, &reach));
     if (first) {
         c->n_buckets = buckets;
         c->max_distance = reach;
@@ -199,8 +208,8 @@ static rill_status read_alignment_heads(const ct2_model *r)
     mt_settings *set = &r->net->settings;
     const double layers = (double)r->net->decoder.n_layers, all = (double)r->net->decoder.n_heads;
     double layer, heads;
-    TRY(read_number(r, "decoder", "alignment_layer", -layers, layers - 1, -1, &layer));
-    TRY(read_number(r, "decoder", "alignment_heads", 0, all, 1, &heads));
+    TRY(read_whole(r, "decoder", "alignment_layer", -layers, layers - 1, -1, &layer));
+    TRY(read_whole(r, "decoder", "alignment_heads", 0, all, 1, &heads));
     set->alignment_layer = (size_t)(layer < 0 ? layer + layers : layer);
     set->n_alignment_heads = (size_t)(heads == 0 ? all : heads);
     return RILL_OK;
@@ -235,7 +244,7 @@ static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *si
     TRY(read_size(r, name, table, 1, 2, WIDTH_LIMIT, &c->width));
     TRY(read_size(r, name, "layer_0/self_attention/linear_1/weight", 1, 1, WIDTH_LIMIT, &side->attention_width));
     TRY(read_size(r, name, "layer_0/ffn/linear_0/weight", 0, 1, WIDTH_LIMIT, &side->ffn_width));
-    TRY(read_number(r, name, "num_heads", 1, WIDTH_LIMIT, implied_heads(r), &heads));
+    TRY(read_whole(r, name, "num_heads", 1, WIDTH_LIMIT, implied_heads(r), &heads));
     side->n_heads = (size_t)heads;
     if (side->attention_width % side->n_heads != 0)
         return CT2_FAIL(r, name, "num_heads", "expected a divisor of %zu, found %zu", side->attention_width,

@@ -83,6 +83,16 @@ static void set_float(const char *name, float from, float to)
     replace(old, n + 4, new, n + 4);
 }
 
+/* Change a scalar of this size from an integer to a number in F32. */
+static void set_fraction(const char *name, char size, int from, float to)
+{
+    char old[200], new[200];
+    const size_t n = head_of(name, size == 1 ? 1 : 2, size, old), m = head_of(name, 0, 4, new);
+    for (int i = 0; i < size; i++) old[n + (size_t)i] = (char)(from >> 8 * i);
+    memcpy(new + m, &to, 4);
+    replace(old, n + (size_t)size, new, m + 4);
+}
+
 /* Set a key of config.json to a JSON value. */
 static void set_key(const char *key, const char *value)
 {
@@ -195,6 +205,29 @@ static void unsupported_config_values(void **state)
     }
     set_float("decoder/scale_embeddings", 4, 3);
     refused(RILL_ERR_FORMAT, "%s/model.bin: scale_embeddings: encoder and decoder differ, which is not supported");
+}
+
+/* Half a head would be none, whose weights nobody writes. */
+static void counts_are_whole(void **state)
+{
+    static const struct {
+        const char *name;
+        char size;
+        int from;
+        float to;
+    } bad[] = {{"decoder/alignment_heads", 2, 1, 0.5f},
+               {"decoder/alignment_layer", 2, -1, -0.5f},
+               {"encoder/num_heads", 2, 4, 3.5f},
+               {"decoder/activation", 1, 2, 1.5f}};
+    char sentence[200];
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        set_fraction(bad[i].name, bad[i].size, bad[i].from, bad[i].to);
+        snprintf(sentence, sizeof sentence, "%%s/model.bin: tensor \"%s\": expected a whole number, found %g",
+                 bad[i].name, (double)bad[i].to);
+        refused(RILL_ERR_FORMAT, sentence);
+        copy_model("mt/ct2-marian-int8", files, 1);
+    }
 }
 
 static void t5_config_values(void **state)
@@ -514,6 +547,7 @@ int main(void)
         CASE(other_specifications),
         CASE(unsupported_config_values),
         CASE(t5_config_values),
+        CASE(counts_are_whole),
         CASE(tensors_without_a_place),
         CASE(shapes_that_do_not_fit),
         CASE(symbols_that_are_not_known),

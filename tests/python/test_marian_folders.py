@@ -212,6 +212,18 @@ class Folders(unittest.TestCase):
         (self.folder / (MODEL + ".gz")).write_bytes(gzip.compress(b"x")[:10] + b"\xff" * 50)
         self.assertIn("not a whole gzip file", self.refusal())
 
+    def test_texts_that_are_not_utf8(self) -> None:
+        config, vocabulary = self.folder / "config.yml", self.folder / "vocab.yml"
+        config.write_bytes(b"models: \xff\n")
+        self.assertIn(f"{config}: expected UTF-8", self.refusal())
+        config.write_text(CONFIG.replace(VOCABULARY, vocabulary.name))
+        vocabulary.write_bytes(b"a: 0\n\xff: 1\n")
+        self.assertIn(f"{vocabulary}: expected UTF-8", self.refusal())
+        config.write_text(CONFIG)
+        model = self.folder / MODEL
+        model.write_bytes(model.read_bytes().replace(b"dec-depth", b"dec-\xffepth", 1))
+        self.assertIn(f"{model}: special:model.yml: expected UTF-8", self.refusal())
+
     def test_decode_says_what_to_do(self) -> None:
         run = subprocess.run([COMMAND, "decode", "-m", str(self.folder)], input="x\n", capture_output=True, encoding="utf-8")
         self.assertIn(f"convert it with rill convert {self.folder} --out NEW", run.stderr)
