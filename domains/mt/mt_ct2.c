@@ -63,7 +63,7 @@ static rill_status read_whole(const ct2_model *r, const char *side, const char *
 {
     TRY(read_number(r, side, name, low, high, fallback, out));
     if (*out == floor(*out)) return RILL_OK;
-    return ct2_fail(r, side, name, "expected a whole number, found %g", *out);
+    return CT2_FAIL(r, side, name, "expected a whole number, found %g", *out);
 }
 
 /* Fail if the scalar variable SIDE/NAME is present and is not `expected`. */

@@ -7,7 +7,7 @@
  *     merge     an item's best children (merge.c)                          lines 14-15
  *     prune     heuristics drop children (chain.c)                         line 16
  *     commit    the remaining children are the item's new beam, or the item stops (commit.c,
- *               stop_criteria_and_length_penalty.c)
+ *               stop_criteria.c)
  *     finish    results of items that have stopped (finish.c)              lines 17-18
  *
  * If a domain decodes in several phases, the stages from expand to commit run once per phase. If a domain scores asynchronously (domain.h),

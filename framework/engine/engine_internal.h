@@ -301,7 +301,7 @@ void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t 
 /* chain.c: each heuristic, in order, drops candidates. t->candidates.stop[i] is set to 1 if one stops item i. */
 rill_status engine_prune(rill_engine *e, timestep *t);
 
-/* stop_criteria_and_length_penalty.c: when a hypothesis may end or become an output, and when an item stops (steps 4, 6 and 7 of "One
+/* stop_criteria.c: when a hypothesis may end or become an output, and when an item stops (steps 4, 6 and 7 of "One
  * timestep of one item, exactly" in docs/algorithms.md). */
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);

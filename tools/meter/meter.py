@@ -27,7 +27,7 @@ UNIQUE = ("framework", "domains", "scripting", "cli")  # base names are unique t
 ENDINGS = (".c", ".h", ".cc", ".lua", ".js", ".css", ".html")
 BASE = {"context.c", "page_allocator.c", "carve.h", "file.c", "nearest_name.c", "internal.h", "context.h", "status.h", "option.c"}
 MAX_DEPTH = 100
-CALLBACKS = {"builtin_heuristics.c", "schedulers_and_refill_threshold.c"}
+CALLBACKS = {"builtin_heuristics.c", "refill_schedulers.c"}
 LOOP, VARIANTS = "engine_", "search_"  # folders of the loop and of the variants, as names of objects begin
 
 
