@@ -435,7 +435,8 @@ static rill_status read_ids(cli_actions *list, rill_context *ctx, rill_slice tex
         size_t i = 0;
         while (i < word.length && rill_is_digit(word.data[i]) && id <= INT32_MAX) id = 10 * id + (word.data[i++] - '0');
         if (i < word.length || id > INT32_MAX)
-            return rill_fail(ctx, RILL_ERR_INPUT, "\"%.*s\" is not an action id", (int)word.length, word.data);
+            return rill_fail(ctx, RILL_ERR_INPUT, "\"%.*s\" is not an action id",
+                             word.length > 20 ? 20 : (int)word.length, word.data);
         TRY(cli_actions_add(list, ctx, (int32_t)id));
     }
     return RILL_OK;

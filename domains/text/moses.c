@@ -34,7 +34,8 @@ static const rill_rewrite_rule punctuation_rules[] = {
     {U") " RW_CLOSER, U")" RW_P2, 0}, {U"( ", U"(", 0}, {U" )", U")", 0}, {RW_DIGIT U" %", RW_P0 U"%", 0},
     {U" :", U":", 0}, {U" ;", U";", 0}, {U"`", U"'", 0}, {U"''", U" \" ", 0}, {U"„", U"\"", 0}, {U"“", U"\"", 0}, {U"”", U"\"", 0},
     {U"–", U"-", 0}, {U"—", U" - ", 0}, {U" " RW_RUN, U" ", 0}, {U"´", U"'", 0}, {U"‘", U"'", 0},
-    {U"‚", U"'", 0}, {U"’", U"'", 0}, {U"''", U"\"", 0}, {U"…", U"...", 0}, {NBSP U"«" NBSP, U"\"", 0}, {U"«" NBSP, U"\"", 0}, {U"«", U"\"", 0},
+    {U"‚", U"'", 0}, {U"’", U"'", 0}, {U"''", U"\"", 0}, {U"…", U"...", 0},
+    {NBSP U"«" NBSP, U"\"", 0}, {U"«" NBSP, U"\"", 0}, {U"«", U"\"", 0},
     {NBSP U"»" NBSP, U"\"", 0}, {NBSP U"»", U"\"", 0}, {U"»", U"\"", 0}, {NBSP U"%", U"%", 0},
     {U"nº" NBSP, U"nº ", 0}, {NBSP U":", U":", 0}, {NBSP U"ºC", U" ºC", 0}, {NBSP U"cm", U" cm", 0},
     {NBSP U"?", U"?", 0}, {NBSP U"!", U"!", 0}, {NBSP U";", U";", 0}, {U"," NBSP, U", ", 0},
@@ -542,7 +543,8 @@ rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, ril
 {
     SCOPED(rill_bpe_clear) rill_bpe bpe = {.ctx = ctx, .merges = f->merges};
     SCOPED(rill_text_clear) rill_text marked = {.ctx = ctx};
-    SCOPED(rill_moses_clear) rill_moses moses = {
+    SCOPED(rill_moses_clear)
+    rill_moses moses = {
         .ctx = ctx, .language = f->language[side], .default_steps = f->argos, .prefixes = f->prefixes[side]};
     bpe_receiver r = {.bpe = &bpe, .marked = f->argos ? &marked : NULL, .fn = fn, .user = user};
     return rill_moses_split(&moses, text, length, f->lower, split_token, &r);

@@ -28,7 +28,8 @@ for repeat in 1 2 3 4; do
     "$check_json" b.json methods.$i.seconds_median >found
     middle=$("$check_json" b.json methods.$i.seconds | tr -d '[] ' | tr ',' '\n' | sort -g |
       awk '{ t[NR] = $1 } END { print NR % 2 ? t[(NR + 1) / 2] : (t[NR / 2] + t[NR / 2 + 1]) / 2 }')
-    verdict "$(good awk -v m="$middle" '{ good = ($1 - m) ^ 2 < 1e-16 && m > 0 } END { exit !good }' found)" "the median of $repeat is $middle, not $(cat found)"
+    verdict "$(good awk -v m="$middle" \
+      '{ good = ($1 - m) ^ 2 < 1e-16 && m > 0 } END { exit !good }' found)" "the median of $repeat is $middle, not $(cat found)"
   done
 done
 

@@ -76,7 +76,8 @@ feed lines "$rill" decode -q -m "$examples/de-en" "${wide[@]}" --scorer trie:set
 exits 0; same wanted out
 printf '10 11 2\n10 x\n10 99999\n10 abcdefghijklmnopqrstuvwxyz\n' >numbers
 run "$rill" trie numbers -m "$examples/geo" -o other --ids
-exits 2; says "line 2: \"x\" is not an action id"; says "line 4: \"abcdefghijklmnopqrst\" is not an action id"; says "line 3: a sequence of the trie has action 99999, which is not one of"
+exits 2; says "line 2: \"x\" is not an action id"
+says "line 4: \"abcdefghijklmnopqrst\" is not an action id"; says "line 3: a sequence of the trie has action 99999, which is not one of"
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:other
 exits 1; says "trie: the file was made for a model with"
 cp set kept

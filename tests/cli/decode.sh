@@ -13,7 +13,8 @@ verdict "$(good [ "$(wc -l <err)" = 1 ])" "the summary is one line"
 cp out plain
 decode --verbose
 exits 0; same out plain; says "6 inputs in "; says "timesteps"; says "exp/step"; says "states peak"; says "seconds: encode"
-per=$(decode --quiet --stats - -o /dev/null; awk '/"timesteps"/ { t = $2 + 0 } /"expansions"/ { e = $2 + 0 } END { printf "%.1f", e / t }' out)
+decode --quiet --stats - -o /dev/null
+per=$(awk '/"timesteps"/ { t = $2 + 0 } /"expansions"/ { e = $2 + 0 } END { printf "%.1f", e / t }' out)
 decode --verbose
 says " expansions, $per exp/step"
 decode --verbose --quiet

@@ -67,7 +67,9 @@ json() {
   verdict "$(good [ "$value" = "$1" ])" "$3: $2 should be $1, not $value"
 }
 # The summary's seconds are those of the run: a few.
-took() { verdict "$(good awk '/ in [0-9.]+ s, / { sub(/.* in /, ""); n++; bad += $1 + 0 > 300 } END { exit n != 1 || bad }' err)" "a few seconds"; }
+took() {
+  verdict "$(good awk '/ in [0-9.]+ s, / { sub(/.* in /, ""); n++; bad += $1 + 0 > 300 } END { exit n != 1 || bad }' err)" "a few seconds"
+}
 has_json() { # has_json FILE PATH...
   verdict "$(good quietly "$check_json" "$@")" "JSON of $1 should have what was asked for: $*"
 }

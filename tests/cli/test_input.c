@@ -326,6 +326,19 @@ static void progress_text(void **state)
     assert_non_null(strstr(text, "left 2:01:39"));
 }
 
+/* The line is drawn for the first time an interval after the start. */
+static void progress_is_due(void **state)
+{
+    cli_progress progress;
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        cli_progress_start(&progress, on);
+        assert_true(progress.last >= progress.start);
+        progress.last -= 1;
+        assert_int_equal(cli_progress_due(&progress), on);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +351,7 @@ int main(void)
         cmocka_unit_test(input_pipe),
         cmocka_unit_test(input_failures),
         cmocka_unit_test(progress_text),
+        cmocka_unit_test(progress_is_due),
         cmocka_unit_test(input_that_gets_shorter),
         cmocka_unit_test(another_thread_is_interrupted),
         cmocka_unit_test(input_interrupted), /* the last: what has come stays */

@@ -200,7 +200,8 @@ fi
 # --- lists
 run "$rill" list
 exits 0; silent; prints "domains"; prints "semparse"; prints "var-stream"; prints "absolute:"; prints "least-advanced"
-verdict "$(good awk 'match($0, /[^ ]   *[^ ]/) && RSTART + RLENGTH != 30 { bad = 1 } END { exit bad }' out)" "what names mean begins in one column"
+verdict "$(good awk 'match($0, /[^ ]   *[^ ]/) && RSTART + RLENGTH != 30 { bad = 1 } END { exit bad }' out)" \
+  "what names mean begins in one column"
 run "$rill" list methods
 exits 0; prints "stream-all"; verdict "$(good [ "$(grep -c heuristics out)" = 0 ])" "only methods were asked for"
 run "$rill" list heuristics
