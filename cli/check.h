@@ -1,6 +1,5 @@
 /* Runs of `rill check`: decode a few inputs under one schedule, record the results, and describe the difference of two runs. */
-#ifndef CLI_CHECK_H
-#define CLI_CHECK_H
+#pragma once
 
 #include "session.h"
 
@@ -156,5 +155,3 @@ rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_contex
  *   1: no error found · 0: see `rescoring->why` · -1: the run failed, with the error in the session's context */
 int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, const rill_domain *real,
                           const cli_check_inputs *inputs);
-
-#endif

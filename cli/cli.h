@@ -3,8 +3,7 @@
  *
  * The command uses the public headers of librill and librill-script, jansson, and a few headers of ../domains/common and ../domains/text.
  * A failing function prints its message before it returns the exit code, so callers write `if ((code = step()) != CLI_OK) goto done;`. */
-#ifndef CLI_H
-#define CLI_H
+#pragma once
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -155,5 +154,3 @@ int cli_interrupt_descriptor(void);
 /* End the process with the signal that came, after everything is written. The parent process sees the signal, and a shell ends its
  * loop. */
 void cli_interrupt_die(void);
-
-#endif

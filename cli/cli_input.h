@@ -2,8 +2,7 @@
  *
  * A line ends with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader returns RILL_AGAIN
  * instead of waiting. Otherwise it waits for data, and up to two milliseconds for more, to fill a batch. */
-#ifndef CLI_INPUT_H
-#define CLI_INPUT_H
+#pragma once
 
 #include "cli.h"
 #include "metric.h"
@@ -142,5 +141,3 @@ size_t cli_nbest_id(const char *line, size_t length, const char *bar, int64_t *i
 
 /* Split a line into fields. Returns 1, or 0 if it does not begin with "ID ||| ". */
 int cli_nbest_read(const char *line, size_t length, cli_nbest *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--" before arguments with a dash. "_" equals "-"
  * in names. Names cannot be abbreviated, so that new options never change a meaning. */
-#ifndef CLI_OPTIONS_H
-#define CLI_OPTIONS_H
+#pragma once
 
 #include "cli.h"
 #include "utf8.h"
@@ -121,5 +120,3 @@ int cli_parse(const cli_command *command, void *self, const cli_option_rows *row
 
 /* Print `text` on stdout, wrapped between columns `indent` and 78. The cursor is in column `column`. */
 void cli_print_wrapped(const char *text, int column, int indent);
-
-#endif

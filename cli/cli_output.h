@@ -2,8 +2,7 @@
  *
  * Results, traces and tables are written directly. Reports are written to a temporary file NAME.PROCESS.partial and renamed when closed,
  * so that an error keeps the old file. The first error ends all writing; cli_output_close() prints its message once. */
-#ifndef CLI_OUTPUT_H
-#define CLI_OUTPUT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -136,5 +135,3 @@ json_t *cli_result_output_text(const json_t *result, size_t output);
 
 /* A result as one line of text; the caller frees it. NULL: out of memory. */
 char *cli_result_line(const json_t *result);
-
-#endif

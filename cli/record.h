@@ -1,7 +1,6 @@
 /* Structured input lines: tab-separated rows, or JSON objects. The line is stored unchanged; the result becomes new columns or members
  * at its end. */
-#ifndef CLI_RECORD_H
-#define CLI_RECORD_H
+#pragma once
 
 #include "cli_input.h"
 #include "cli_output.h"
@@ -84,5 +83,3 @@ rill_status cli_constraints_wait(cli_constraints *c, int may_block);
 
 /* Add the line's constraints to a request read with `status`. Returns `status`, or RILL_ERR_INPUT if they are missing or malformed. */
 rill_status cli_constraints_apply(cli_constraints *c, rill_context *ctx, rill_status status, rill_request *request);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reports about a run: the summary line on stderr, and the JSON of --stats. */
-#ifndef CLI_REPORT_H
-#define CLI_REPORT_H
+#pragma once
 
 #include "cli_output.h"
 
@@ -107,5 +106,3 @@ enum { CLI_HARDWARE_MAX = 384 };
 
 /* The device of the open model, or the processor's name, with threads and workers: "AMD EPYC 9B14, 1 thread". Returns `out`. */
 const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* A session: a context with everything registered, and the model of a command. */
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#pragma once
 
 #include "cli_options.h"
 #include "rill/script_config.h"
@@ -147,5 +146,3 @@ static inline const char *cli_value_or(const char *option_value, const char *scr
 {
     return option_value ? option_value : script_value;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Suspiciously short outputs are counted: below a third of an input of at least 100 characters. A character of a compact script counts
  * as three. */
-#ifndef CLI_SPLIT_SENTENCES_H
-#define CLI_SPLIT_SENTENCES_H
+#pragma once
 
 #include "cli.h"
 
@@ -63,5 +62,3 @@ void cli_split_end(cli_split *s); /* accepts a zeroed struct */
 int64_t cli_text_width(const char *text, size_t length);
 /* Whether the best output is suspiciously short: the input is at least 100 characters wide, and the output less than a third as wide. */
 int cli_is_suspiciously_short(int64_t width, const rill_result *result);
-
-#endif

@@ -1,8 +1,7 @@
 /* --trace: record the events of a run, one JSON object per line, for tools/figures.py and `rill trace`.
  * The first line describes the run. With trees, the trace also has all candidates, the texts of inputs and outputs, and the names of
  * actions. A lock keeps the lines of different threads whole. */
-#ifndef CLI_TRACE_H
-#define CLI_TRACE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -50,5 +49,3 @@ int cli_picture_check(const char *option, const char *path);
 
 /* Write a page with the event `object`, whose "event" becomes `kind`. NULL: out of memory. CLI_OK, or CLI_FAILED after a message. */
 int cli_picture_write(cli_output *out, const char *title, const char *kind, json_t *object);
-
-#endif

@@ -1,7 +1,6 @@
 /* Load a test set, decode it, and compare search configurations on it, for `rill bench`, sweeps and `rill tune`. Each decode creates an
  * engine; the model stays open, so its memory grows only once. */
-#ifndef CLI_TRIAL_H
-#define CLI_TRIAL_H
+#pragma once
 
 #include "report.h"
 #include "testset.h"
@@ -58,5 +57,3 @@ int cli_trials_have_certified(const cli_trials *trials);
  *   CLI_OK · CLI_SOME_FAILED: refused configurations or inputs without output · CLI_FAILED · CLI_CLOSED */
 int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *input, const char *references,
                   const char *output, const char *stats);
-
-#endif

@@ -1,8 +1,7 @@
 /* Metrics: the quality of outputs compared with references.
  * A metric gives each output a tally: counts that are summed over inputs. The metric's value is a percentage, computed from one tally or
  * from a sum. */
-#ifndef CLI_METRIC_H
-#define CLI_METRIC_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ static inline double cli_percent(int64_t part, int64_t total)
 {
     return total > 0 ? 100.0 * (double)part / (double)total : 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A test set in memory: inputs, optional references, and the evaluation of one decode. */
-#ifndef CLI_TESTSET_H
-#define CLI_TESTSET_H
+#pragma once
 
 #include "metric.h"
 #include "rill/script_config.h"
@@ -100,5 +99,3 @@ json_t *cli_points_json(const cli_points *points, const char *path, int64_t inpu
 
 /* Free memory; accepts a zeroed struct. */
 void cli_points_free(cli_points *points);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A *part* is a text that is decoded alone: a sentence, or the text of an inline tag. Text between sentences is kept byte by byte. A tag
  * moves to the translation of its text within its sentence's output; if that is not found, to the proportional place. */
-#ifndef CLI_SERVE_DOCUMENT_H
-#define CLI_SERVE_DOCUMENT_H
+#pragma once
 
 #include "cli.h"
 
@@ -89,5 +88,3 @@ struct document {
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length);
 /* Write a text as HTML, with & < > escaped. */
 void markup_write(buffer *out, const char *text, size_t length);
-
-#endif

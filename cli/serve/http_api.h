@@ -1,7 +1,6 @@
 /* The HTTP API: request bodies become jobs, and jobs become response bodies. Threads: the server's thread. No function here uses sockets.
  * A route's `begin` parses the request, and responds or creates a job. Its `end` responds when the job is done. */
-#ifndef CLI_SERVE_API_H
-#define CLI_SERVE_API_H
+#pragma once
 
 #include "document.h"
 #include "serve.h"
@@ -133,5 +132,3 @@ void libre_error(api_answer *refused);
 void metrics_request(unsigned code, double seconds);
 /* Return all metrics in Prometheus' text format 0.0.4; the caller frees the text. NULL: out of memory. */
 char *metrics_text(const models *m);
-
-#endif

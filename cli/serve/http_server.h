@@ -2,8 +2,7 @@
  *
  * One libmicrohttpd thread handles all connections and suspends those that wait for a job. Call functions on the main thread. Failures
  * print a message on stderr. */
-#ifndef CLI_SERVE_SERVER_H
-#define CLI_SERVE_SERVER_H
+#pragma once
 
 #include <microhttpd.h>
 
@@ -82,5 +81,3 @@ void watch_answering(watch *w, int fd);
  * follow. */
 void watch_wait(watch *w, int fd, void *what);
 void watch_stop_wait(watch *w, int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of `rill serve` below HTTP: options, the cache, jobs, services (a model and its thread), and the array of all models. */
-#ifndef CLI_SERVE_SERVE_H
-#define CLI_SERVE_SERVE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -232,5 +231,3 @@ typedef struct models {
     atomic_int n_users;  /* number of requests that use these models */
     struct models *next; /* next older set in the list of old sets */
 } models;
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Memory: jansson allocates the document with malloc(); the rest comes from the context. One thread at a time. Stability: internal to
  * rill. */
-#ifndef RILL_COMMON_CONFIG_JSON_H
-#define RILL_COMMON_CONFIG_JSON_H
+#pragma once
 
 #include "rill/context.h"
 
@@ -102,5 +101,3 @@ void rill_config_warn_unknown(const rill_config *config, const char *key, const 
 /* Fail unless `key` is absent or has the string `expected`.
  *   RILL_OK · RILL_ERR_FORMAT (the message has the expected and the found value) */
 rill_status rill_config_expect(const rill_config *config, const char *key, const char *expected);
-
-#endif

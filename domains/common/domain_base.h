@@ -4,8 +4,7 @@
  * Allocations with the same lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64
  * bytes; only growing arrays move. One thread at a time may use an arena.
  * Stability: internal to rill. */
-#ifndef RILL_COMMON_DOMAIN_BASE_H
-#define RILL_COMMON_DOMAIN_BASE_H
+#pragma once
 
 #include "rill/device.h"
 #include "rill/domain.h"
@@ -218,5 +217,3 @@ int rill_directory_has_file(const char *directory, const char *file);
 /* If `directory` holds a model in a format that rill does not read, record an error with the format and its
  * conversion, and return RILL_ERR_NOT_FOUND; else return RILL_OK. Call it after looking for supported formats. */
 rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory);
-
-#endif

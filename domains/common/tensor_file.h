@@ -2,8 +2,7 @@
  *
  * A part is one file of a model. A format's reader turns a part's header into entries. After opening, an entry's bytes lie inside its
  * part and match its shape and type. Stability: internal to rill. */
-#ifndef RILL_COMMON_TENSOR_FILE_H
-#define RILL_COMMON_TENSOR_FILE_H
+#pragma once
 
 #include "domain_base.h"
 #include "rill/file.h"
@@ -97,5 +96,3 @@ rill_status ct2_read(rill_tensor_file *t);
  *   RILL_OK · RILL_ERR_FORMAT (absent, not a number, out of range) · RILL_ERR_IO */
 rill_status rill_ct2_number(rill_tensor_file *tensors, const char *name, double low, double high, double fallback,
                             double *out);
-
-#endif

@@ -11,8 +11,7 @@
  * Results are bit-identical for every batch, schedule and number of threads.
  * Stability: internal to rill. The rest of this header is private to the domain: transformers and recurrent models as nets of
  * ../seq2seq. */
-#ifndef RILL_MT_H
-#define RILL_MT_H
+#pragma once
 
 #include "config_json.h"
 #include "rill/domain.h"
@@ -318,5 +317,3 @@ static inline const rnn_net *rnn_from_seq(const seq_net *net)
 }
 
 extern const seq_arch rnn_arch;
-
-#endif

@@ -4,8 +4,7 @@
  * may share it, in any threads. Close questions before their lexicon.
  * The second part of this header is for question*.c.
  * Stability: private header of the semparse domain; the file format is versioned by its `@format` line. */
-#ifndef RILL_SEMPARSE_LEXICON_H
-#define RILL_SEMPARSE_LEXICON_H
+#pragma once
 
 #include "domain_base.h"
 #include "vocabulary.h"
@@ -154,5 +153,3 @@ int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t
 /* Return the type's index of a placeholder token: a type's name followed by a number ("s0"), or alone if the type is unnumbered. Returns
  * RILL__NONE for other tokens. *number: the placeholder's number, 0 without one. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
-
-#endif

@@ -12,8 +12,7 @@
  * Only a line longer than all lines before allocates memory. Time is linear in the line's length.
  * The second part of this header is for question*.c.
  * Stability: private header of the semparse domain. */
-#ifndef RILL_SEMPARSE_QUESTION_H
-#define RILL_SEMPARSE_QUESTION_H
+#pragma once
 
 #include "lexicon.h"
 #include "rill/context.h"
@@ -167,5 +166,3 @@ rill__number rill__number_read(const char *data, size_t length);
 
 /* Return the longest match that begins at raw token `first`. Left contexts are compared with question->items, the output so far. */
 rill__match rill__question_match(const rill_question *question, size_t first);
-
-#endif

@@ -13,8 +13,7 @@
  * State: a new state reads only its parent's state (RILL_STATE_PARENT).
  * Results are bit-identical for every batch, schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "semparse". The rest of this header is private to the domain. */
-#ifndef RILL_SEMPARSE_H
-#define RILL_SEMPARSE_H
+#pragma once
 
 #include "domain_base.h"
 #include "lexicon.h"
@@ -131,5 +130,3 @@ rill_status semparse_load(semparse *s, const rill_open_options *options);
  *   RILL_OK · RILL_ERR_MEMORY
  * Time is at most length times depth; the stack use is constant. */
 rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out);
-
-#endif

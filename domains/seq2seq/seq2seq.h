@@ -4,8 +4,7 @@
  * puts the functions below into its own table (rill/domain.h) and calls seq_open(). A model is const once open; a runner belongs to one
  * thread and owns all mutable data.
  * Stability: internal to rill. */
-#ifndef RILL_SEQ2SEQ_H
-#define RILL_SEQ2SEQ_H
+#pragma once
 
 #include "domain_base.h"
 #include "rill/device.h"
@@ -262,5 +261,3 @@ rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *ar
 /* Return an upper bound on the size of the vocabulary subset of an input with `pieces` tokens: linear in `pieces` up
  * to the number of target tokens. */
 size_t seq_vocab_subset_max(const seq_shortlist *shortlist, size_t pieces);
-
-#endif

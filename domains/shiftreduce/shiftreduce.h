@@ -14,8 +14,7 @@
  * State: a node reads the parser's stack, which is linked through its ancestors (RILL_STATE_PATH). Results are bit-identical for every
  * batch, schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "shiftreduce". The rest of this header is private to the domain. */
-#ifndef RILL_SHIFTREDUCE_H
-#define RILL_SHIFTREDUCE_H
+#pragma once
 
 #include "domain_base.h"
 #include "penn_tokenizer.h"
@@ -183,5 +182,3 @@ parser_form parser_read_form(rill_context *ctx, const char *value, parser_form f
 parser_form parser_default_form(parser_form form, int tokenized);
 
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs); /* rill_domain.encode; self is the runner */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids.
  * Stability: internal to rill. */
-#ifndef RILL_TEXT_FAMILY_H
-#define RILL_TEXT_FAMILY_H
+#pragma once
 
 #include <jansson.h>
 
@@ -145,5 +144,3 @@ int rill_family_is_translation(const rill_family_tokenizer *self, const char *by
 
 /* Returns 1 if a token has the form of a language token, and set *name to the name that users write. */
 int rill_language_token_name(rill_language_form form, const char *token, size_t length, rill_slice *name);
-
-#endif

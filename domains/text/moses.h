@@ -5,8 +5,7 @@
  * Moses' scripts replace-unicode-punctuation, normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes)
  * and detokenizer. Tokens are escaped (&apos; &quot; &amp; ..) and contain no white space.
  * One thread at a time per object. Stability: internal to rill. */
-#ifndef RILL_TEXT_MOSES_H
-#define RILL_TEXT_MOSES_H
+#pragma once
 
 #include <stdint.h>
 #include <uchar.h>
@@ -179,5 +178,3 @@ rill_status rill_moses_bpe_split(const rill_moses_bpe *self, rill_context *ctx, 
 /* Detokenize n subword tokens, piece[i] of length[i] bytes, and append the text to `out`. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_moses_bpe_join(const rill_moses_bpe *self, size_t n, const char *const *piece, const size_t *length,
                                 rill_text *out);
-
-#endif

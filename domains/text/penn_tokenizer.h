@@ -4,8 +4,7 @@
  * are split off; an abbreviation keeps its period. Treebanks differ in whether hyphenated words are split and
  * whether quotes stay as typed. The caller takes both from a model's vocabularies.
  * Stability: internal to rill. */
-#ifndef RILL_TEXT_PENN_TOKENIZER_H
-#define RILL_TEXT_PENN_TOKENIZER_H
+#pragma once
 
 #include "tree.h"
 
@@ -44,5 +43,3 @@ enum {
  *   style  a sum of RILL_PENN_HYPHENS and RILL_PENN_QUOTES
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_penn_split(rill_sentence *out, const char *text, size_t length, int style);
-
-#endif

@@ -2,8 +2,7 @@
  * which are recognised verbatim. Private to domains/text; others use tokenizer.h.
  *
  * Stability: internal to rill. */
-#ifndef RILL_TEXT_SEGMENTERS_H
-#define RILL_TEXT_SEGMENTERS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -256,5 +255,3 @@ rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const 
 size_t rill_byte_word(const char *text, size_t length);
 
 RILL_C_END
-
-#endif

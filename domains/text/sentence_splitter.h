@@ -3,8 +3,7 @@
  * Rules are Unicode's (UAX 29, SB1 to SB11), except for the period of abbreviations, initials and ordinals: "Dr.",
  * "z. B.", "Am 23. Mai". Pure functions, any thread.
  * Stability: internal to rill. */
-#ifndef RILL_TEXT_SENTENCE_SPLITTER_H
-#define RILL_TEXT_SENTENCE_SPLITTER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ void rill_sentences_split(const char *text, size_t length, const char *language,
 
 /* Call `found` with the whole text, trimmed, as one sentence; not if it has no letter or digit. */
 void rill_sentences_whole_text(const char *text, size_t length, rill_sentence_fn found, void *user);
-
-#endif

@@ -5,8 +5,7 @@
  * >>xx<< is one token, the target language of a multilingual model. Model families such as mbart and t5 have their own rules
  * (text_families.c). Threads may share a tokenizer, each with its own context.
  * Stability: internal to rill. */
-#ifndef RILL_TEXT_TOKENIZER_H
-#define RILL_TEXT_TOKENIZER_H
+#pragma once
 
 #include "utf8.h"
 #include "vocabulary.h"
@@ -143,5 +142,3 @@ int rill_family_exists(const char *model_type);
  *   RILL_ERR_MEMORY */
 rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,
                               rill_tokenizer_files *out);
-
-#endif

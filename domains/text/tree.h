@@ -13,8 +13,7 @@
  * function is recursive: only memory limits the depth.
  * Labels and words are slices of the text, which must outlive the tree. One thread at a time.
  * Stability: internal to rill. */
-#ifndef RILL_TEXT_TREE_H
-#define RILL_TEXT_TREE_H
+#pragma once
 
 #include "domain_base.h"
 #include "utf8.h"
@@ -63,5 +62,3 @@ void rill_tree_clear(rill_tree *tree);
 /* Append a word as trees spell it, with -LRB- -RRB- -LCB- -RCB- for ( ) { }.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_tree_escape(rill_text *out, const char *word, size_t length);
-
-#endif

@@ -3,8 +3,7 @@
  * UTF-8 is valid by RFC 3629: shortest forms, no surrogates, no characters above U+10FFFF. Pure functions, any
  * thread.
  * Stability: internal to rill. */
-#ifndef RILL_TEXT_UTF8_H
-#define RILL_TEXT_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ static inline void rill_action_list_add(rill_action_list *to, int32_t action)
 }
 
 RILL_C_END
-
-#endif

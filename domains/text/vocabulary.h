@@ -5,8 +5,7 @@
  * duplicate token, invalid UTF-8, too many tokens.
  * Threads may share a loaded vocabulary. A vocabulary that grows belongs to one thread.
  * Stability: internal to rill. */
-#ifndef RILL_TEXT_VOCABULARY_H
-#define RILL_TEXT_VOCABULARY_H
+#pragma once
 
 #include "utf8.h"
 
@@ -72,5 +71,3 @@ const char *rill_vocabulary_token(const rill_vocabulary *vocabulary, int32_t id,
 
 /* Append the token with the given id to `out`. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_write(const rill_vocabulary *vocabulary, int32_t id, rill_text *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* collective.cuh: what the threads of a warp or a block compute together, by CUB. Its primitives have a fixed order
  * of operations. See docs/gpu.md. */
-#ifndef RILL_CUDA_COLLECTIVE_CUH
-#define RILL_CUDA_COLLECTIVE_CUH
+#pragma once
 
 #include "cuda.cuh"
 
@@ -86,6 +85,4 @@ template <int THREADS, int ITEMS> static inline void gpu_block_sort(uint64_t *ke
         if (i * THREADS + (int32_t)threadIdx.x < n) key[i * THREADS + (int32_t)threadIdx.x] = own[i];
     __syncthreads();
 }
-#endif
-
 #endif

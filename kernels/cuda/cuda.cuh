@@ -7,8 +7,7 @@
  *     __global__ static void work(gpu_copy a) { ... }
  *     GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);
  *     GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, (work<128>), args);   if the kernel is a template */
-#ifndef RILL_CUDA_CUH
-#define RILL_CUDA_CUH
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ __device__ static inline float *gpu_row(const gpu_operand &o, int32_t r)
     const int32_t row = o.index != nullptr ? o.index[r] : r;
     return row >= 0 ? o.data + (size_t)row * (size_t)o.ld : nullptr;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* device.cuh: a GPU and a stream, as gpu.cu and product.cu share them. The tests' host implementation
  * of gpu.h has its own. */
-#ifndef RILL_CUDA_DEVICE_CUH
-#define RILL_CUDA_DEVICE_CUH
+#pragma once
 
 #include <pthread.h>
 #include <stdio.h>
@@ -63,5 +62,3 @@ static inline int check_error(char why[GPU_ERROR_BYTES], const char *what, cubla
     set_error(why, what, cublasLtGetStatusString(status));
     return -1;
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A frame is the memory of one run that outlives the call: pinned arrays and their device copy. The host waits for a run only to deliver
  * its results, or to reuse its frame. */
-#ifndef RILL_CUDA_EXECUTOR_H
-#define RILL_CUDA_EXECUTOR_H
+#pragma once
 
 #include "backend.h"
 #include "launch.h"
@@ -369,5 +368,3 @@ void cuda_enqueue_best(cuda_run *r, const dev_op *op, const cuda_selection *sele
 void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *selection);
 /* Copy downloaded results to the host's arrays. */
 void cuda_deliver_results(cuda_run *r);
-
-#endif

@@ -3,8 +3,7 @@
  * gpu.cu and product.cu implement it; tests implement it on the host with the same kernels. Enqueued work runs in
  * order and completes before gpu_stream_sync() returns, which reports its failures. The caller keeps its memory until
  * then. One thread at a time may use a stream; devices are shared. */
-#ifndef RILL_CUDA_GPU_H
-#define RILL_CUDA_GPU_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -151,6 +150,4 @@ int gpu_stream_reserve_fast(gpu_stream *cu_stream);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* half.h: 16-bit floats on host and device: bf16, and IEEE 754 fp16. Rounding is to nearest, ties to even. NaN and
  * infinity are kept. Finite values saturate at 65504 in fp16. */
-#ifndef RILL_CUDA_HALF_H
-#define RILL_CUDA_HALF_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -65,5 +64,3 @@ GPU_HOST_DEVICE float gpu_rounded_to_float(uint16_t bits, gpu_type type)
 {
     return type == GPU_F16 ? gpu_f16_to_float(bits) : gpu_bits_to_float((uint32_t)bits << 16);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * otherwise, writes are skipped.
  *
  * Invariant: a row's result is a function of that row's operands alone, to the bit, whatever `max`, *count and thread order are. */
-#ifndef RILL_CUDA_LAUNCH_H
-#define RILL_CUDA_LAUNCH_H
+#pragma once
 
 #include "gpu.h"
 #include "kernels.h"
@@ -238,6 +237,4 @@ void gpu_run_index(gpu_stream *cu_stream, const gpu_index *args);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  *
  * A piece is N floats: 4 if widths and addresses allow it, else 1. A block has GPU_TILE threads, 2^shift of them for each of its rows.
  * Rows with more pieces take several blocks, along the grid's y. */
-#ifndef RILL_CUDA_ROWS_CUH
-#define RILL_CUDA_ROWS_CUH
+#pragma once
 
 #include "cuda.cuh"
 #include "half.h"
@@ -179,5 +178,3 @@ __device__ static inline bool gpu_place(const gpu_tiled<Args> &t, int32_t *row, 
         else                                                                                                      \
             GPU_TILES(cu_stream, word<1>, t);                                                                     \
     }
-
-#endif

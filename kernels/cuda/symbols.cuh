@@ -1,8 +1,7 @@
 /* symbols.cuh: how choices.cu and mix.cu read rows of logits, and log-sum-exp.
  *
  * Invariant: the symbols that a thread reads, and so a sum's bits, never depend on the row's address. */
-#ifndef RILL_CUDA_SYMBOLS_CUH
-#define RILL_CUDA_SYMBOLS_CUH
+#pragma once
 
 #include "cuda.cuh"
 
@@ -146,5 +145,3 @@ __device__ static inline float symbols_log_norm(symbols_total t)
 {
     return t.max + logf(t.sum);
 }
-
-#endif

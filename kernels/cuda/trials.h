@@ -1,7 +1,6 @@
 /* trials.h: which algorithm multiplies a matrix. Plain C. product.cu implements the second section with cuBLASLt,
  * tests/cuda/gpu_host.cc with made-up algorithms. */
-#ifndef RILL_CUDA_TRIALS_H
-#define RILL_CUDA_TRIALS_H
+#pragma once
 
 #include "gpu.h"
 
@@ -51,6 +50,4 @@ int gpu_multiply_by(gpu_stream *cu_stream, const gpu_product *args, const uint64
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -6,8 +6,7 @@
  * mask.
  *
  * Only CUDA's own overloads exist: code that compiles here compiles with nvcc. */
-#ifndef TEST_CUDA_HOST_H
-#define TEST_CUDA_HOST_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -307,5 +306,3 @@ template <class T> static inline T __ldg(const T *at)
 {
     return *at;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* faults.h: access to the stand-in inside a device module, for tests of the whole module. */
-#ifndef TEST_CUDA_FAULTS_H
-#define TEST_CUDA_FAULTS_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -36,5 +35,3 @@ static inline stand_in module_stand_in(void)
     *(void **)&s.overrun = dlsym(module, "cuda_host_overrun");
     return s;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* probe.h: kernels that demonstrate the stand-in (probe.cc). All pointers are device memory. */
-#ifndef TEST_CUDA_PROBE_H
-#define TEST_CUDA_PROBE_H
+#pragma once
 
 #include "gpu.h"
 
@@ -54,6 +53,4 @@ void probe_barriers(gpu_stream *queue, const probe_args *args, int32_t blocks, i
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

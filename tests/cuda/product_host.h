@@ -1,11 +1,8 @@
 /* product_host.h: the stand-in's matrix products. */
-#ifndef TEST_CUDA_PRODUCT_HOST_H
-#define TEST_CUDA_PRODUCT_HOST_H
+#pragma once
 
 #include "gpu.h"
 
 /* As gpu_run_product(). Each sum is in fp32 with k ascending; in products of more than `max_ascending` rows, descending.
  * Returns 0, or -1 if out of memory. */
 int product_host(const gpu_matrix *matrix, const gpu_product *product, int32_t max_ascending);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Buffers are 64 bytes apart. Inputs and the bytes between buffers must come back unchanged. Outputs are filled with
  * 0xFF: NaN, or -1. */
-#ifndef TEST_CUDA_RIG_H
-#define TEST_CUDA_RIG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void *rig_device_ptr(const rig *g, const void *mirrored);
 void rig_upload(rig *g);
 /* Waits; fails the test if work failed or wrote elsewhere. */
 void rig_download(rig *g);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * gpu_host.cc implements gpu.h, cuda_host.cc runs the kernels, cuda_host.h is the CUDA subset they are written in.
  * Settings are per process, may be changed at any time by any thread, and apply to work that starts later. */
-#ifndef TEST_CUDA_STAND_IN_H
-#define TEST_CUDA_STAND_IN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,6 +62,4 @@ uint64_t cuda_host_count(cuda_host_call call);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * A net_spec describes a network with one graph as data. A test builds it as a rill_network and, independently, runs it
  * with interpret(): one row at a time, without blocks, index lists or threads. Kernels are called with one row each. A
  * world is the state that outlives runs: tables, paths, lists. */
-#ifndef TEST_INTERPRETER_H
-#define TEST_INTERPRETER_H
+#pragma once
 
 #include "kernels.h"
 #include "rill/device.h"
@@ -107,5 +106,3 @@ rill_status build_network(const net_spec *t, rill_network *network, rill_graph *
 
 /* Compute a run of n rows; columns have the spec's entries. */
 void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const answers *a);
-
-#endif

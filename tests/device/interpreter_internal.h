@@ -1,6 +1,5 @@
 /* interpreter_internal.h: state of an interpretation. Private header of the interpreter. */
-#ifndef TEST_INTERPRETER_INTERNAL_H
-#define TEST_INTERPRETER_INTERNAL_H
+#pragma once
 
 #include "interpreter.h"
 
@@ -30,5 +29,3 @@ float *view_data(const interpretation *x, spec_view l, rill_index_space space, i
 
 void interpret_best(const interpretation *x, const spec_op *op, int32_t r);
 void interpret_mix(const interpretation *x, const spec_op *op, int32_t r);
-
-#endif

@@ -1,6 +1,5 @@
 /* random_network.h: random networks and worlds for the executor's property test. Everything is determined by the dice. */
-#ifndef TEST_RANDOM_NETWORK_H
-#define TEST_RANDOM_NETWORK_H
+#pragma once
 
 #include "interpreter.h"
 #include "support/dice.h"
@@ -39,5 +38,3 @@ world *copy_world(const problem *p);
 void free_world(world *w);
 
 float *random_floats(dice *d, size_t count, float scale);
-
-#endif

@@ -1,6 +1,5 @@
 /* random_network_internal.h: parts of the generator. Private header. */
-#ifndef TEST_RANDOM_NETWORK_INTERNAL_H
-#define TEST_RANDOM_NETWORK_INTERNAL_H
+#pragma once
 
 #include "random_network.h"
 
@@ -29,5 +28,3 @@ int has_capacity(const problem *p);
 void make_op(problem *p);
 void make_best(problem *p);
 void make_mix(problem *p);
-
-#endif

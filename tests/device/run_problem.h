@@ -1,6 +1,5 @@
 /* run_problem.h: runs random problems with the interpreter and with an executor, and compares the outcomes. */
-#ifndef TEST_RUN_PROBLEM_H
-#define TEST_RUN_PROBLEM_H
+#pragma once
 
 #include "backend.h"
 #include "random_network.h"
@@ -40,5 +39,3 @@ typedef struct tolerance {
     float absolute, relative;
 } tolerance;
 const char *compare_outcomes(const problem *p, const outcome *a, const outcome *b, tolerance t);
-
-#endif

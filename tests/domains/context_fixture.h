@@ -1,7 +1,6 @@
 /* A context for each case; checks afterwards that no memory is left. To be included by a test's only source file, after
  * helpers.h. */
-#ifndef TEST_CONTEXT_FIXTURE_H
-#define TEST_CONTEXT_FIXTURE_H
+#pragma once
 
 static failing_allocator memory;
 static rill_context *ctx;
@@ -21,5 +20,3 @@ static int tear_down(void **state)
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-#endif

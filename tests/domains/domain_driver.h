@@ -1,6 +1,5 @@
 /* Drives a domain through its table, without an engine: rows in, all their choices out. */
-#ifndef TEST_DOMAIN_DRIVER_H
-#define TEST_DOMAIN_DRIVER_H
+#pragma once
 
 #include "rill/domain.h"
 
@@ -44,5 +43,3 @@ rill_terminal answer_ends(const answer *a, int32_t r);
  * allowed sets, picks. Every answer must equal the corresponding part of the answer for all actions, to the bit. */
 void check_random_requests(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
                            const rill_rows *rows, int rounds);
-
-#endif

@@ -1,7 +1,6 @@
 /* A context with the core and the test's `domains` for each case; checks afterwards that no memory is left. To be
  * included by a test's only source file, after helpers.h and the definition of `domains`. */
-#ifndef TEST_DOMAINS_ENGINE_FIXTURE_H
-#define TEST_DOMAINS_ENGINE_FIXTURE_H
+#pragma once
 
 #include "rill/plugin.h"
 
@@ -26,5 +25,3 @@ static int tear_down(void **state)
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-#endif

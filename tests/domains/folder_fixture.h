@@ -1,8 +1,7 @@
 /* A context and a directory with a model's files for each case, some of which damage them; checks afterwards that no
  * memory is left. To be included by a test's only source file, after helpers.h and `domain`. The test's fill_folder()
  * writes an intact model. */
-#ifndef TEST_DOMAINS_FOLDER_FIXTURE_H
-#define TEST_DOMAINS_FOLDER_FIXTURE_H
+#pragma once
 
 #include "random_parser.h"
 
@@ -94,5 +93,3 @@ static inline void each_missing_file_is_reported(const char *const *name, size_t
         refused(RILL_ERR_NOT_FOUND, sentence);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the tests of domains/: allocators that count and fail, temporary directories, copies of small models. */
-#ifndef TEST_DOMAINS_HELPERS_H
-#define TEST_DOMAINS_HELPERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -68,5 +67,3 @@ void assert_ok(const rill_context *ctx, rill_status status);
 
 /* Fails the test unless the context's last error message is `expected`, in which %s stands for `folder`. */
 void assert_error(const rill_context *ctx, const char *expected, const char *folder);
-
-#endif

@@ -1,6 +1,5 @@
 /* Opens a translation model with one runner, as an engine does. To be included by a test's only source file. */
-#ifndef TEST_MT_RUNNER_H
-#define TEST_MT_RUNNER_H
+#pragma once
 
 #include "mt.h"
 
@@ -26,5 +25,3 @@ static inline void runner_close(seq_runner *runner)
     rill_mt_domain.stop(runner);
     rill_mt_domain.close(model);
 }
-
-#endif

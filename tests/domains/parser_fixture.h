@@ -1,7 +1,6 @@
 /* A parser with random weights for each case that requests one. To be included by a test's only source file, after
  * helpers.h. */
-#ifndef TEST_DOMAINS_PARSER_FIXTURE_H
-#define TEST_DOMAINS_PARSER_FIXTURE_H
+#pragma once
 
 #include "domain_driver.h"
 #include "random_parser.h"
@@ -47,5 +46,3 @@ static void close_small(fixture *f)
     folder_remove(f->folder);
     failing_allocator_finish(&f->memory, f->ctx);
 }
-
-#endif

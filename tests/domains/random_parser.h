@@ -1,6 +1,5 @@
 /* Writes semantic parsers and shift-reduce parsers with random weights, intact or with one defect. */
-#ifndef TEST_RANDOM_PARSER_H
-#define TEST_RANDOM_PARSER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void parser_write_config(const char *folder, const model_spec *spec, const char 
 enum { PARSER_MODEL_TAGS = 4, PARSER_MODEL_TAG_SIZE = 3, PARSER_MODEL_NET = 9 }; /* tags include "<none>" */
 
 #define SMALL_PARSER ((model_spec){.embedding = 5, .hidden = 6, .words = 12, .actions = 9, .seed = 1})
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads the models under tests/data and their expected results, made by tools/reference_NAME.py. */
-#ifndef TEST_DOMAINS_REFERENCE_H
-#define TEST_DOMAINS_REFERENCE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -23,5 +22,3 @@ char *reference_text(const json_t *list);
 
 /* Words with their tags, as WORD_TAG joined by spaces; without tags if `tags` is null. */
 char *reference_tagged(const json_t *words, const json_t *tags);
-
-#endif

@@ -1,6 +1,5 @@
 /* A directory with a tokenizer's files, for tests of domains/text: copies from tests/data/text, modified. */
-#ifndef TEST_TEXT_FOLDER_H
-#define TEST_TEXT_FOLDER_H
+#pragma once
 
 #include "helpers.h"
 #include "tokenizer.h"
@@ -21,5 +20,3 @@ rill_tokenizer_files required_files(const char *model_type);
 void refuse(const rill_tokenizer_files *files, rill_status status, const char *sentence);
 /* Check the tokens of an input, joined by spaces, and the first token of its output. */
 void reads(const rill_tokenizer *codec, const char *text, const char *subwords, const char *start, const char *first);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by fuzz targets: the entry that a driver calls, and checks that must hold for any bytes. */
-#ifndef TEST_FUZZ_TARGET_H
-#define TEST_FUZZ_TARGET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ static inline size_t cut(const char *bytes, size_t size)
     const char *end = size > 0 ? memchr(bytes, 0, size) : NULL;
     return end != NULL ? (size_t)(end - bytes) : size;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * has canaries around it and gaps (leading dimensions) that must not change.
  *
  * Order of use: see check_kernels.c. One thread; the helpers exit the program on failure, with the case on stderr. */
-#ifndef TEST_KERNEL_CHECK_H
-#define TEST_KERNEL_CHECK_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -93,5 +92,3 @@ int near(double x, double y, double tolerance);
 /* Seconds per call: the minimum of 100 samples of at least 0.1 ms each. */
 typedef void (*bench_fn)(void *arg);
 double bench_seconds(bench_fn fn, void *arg);
-
-#endif

@@ -4,8 +4,7 @@
  * call of the engine: segments of these lengths, the first at `base`; a list of views {name=, type=, level=, values=,
  * writable=} over blocks of exactly their size, which are freed afterwards; run(arrays) is called with the arrays by
  * name. It returns the final contents of the views' memory, by name, and the first result of run. */
-#ifndef TEST_ARRAY_FIXTURE_H
-#define TEST_ARRAY_FIXTURE_H
+#pragma once
 
 #include "arrays/arrays.h"
 #include "config/run_config.h"
@@ -24,5 +23,3 @@ rill_status array_fixture_open(array_fixture *fixture, rill_context *ctx, const 
 rill_status array_fixture_run(array_fixture *fixture, const char *test, dice d);
 
 void array_fixture_close(array_fixture *fixture);
-
-#endif

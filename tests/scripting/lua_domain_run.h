@@ -1,6 +1,5 @@
 /* Decoding with a domain that a Lua text declares: shared by the tests of Lua domains. */
-#ifndef TEST_LUA_DOMAIN_RUN_H
-#define TEST_LUA_DOMAIN_RUN_H
+#pragma once
 
 #include "rill/run.h"
 #include "rill/script.h"
@@ -36,5 +35,3 @@ rill_status domain_decode(domain_run *run, rill_context *ctx, rill_model *model,
 
 /* Load `lua`, which declares the domain "d", open a model and decode the inputs, all in a context with these options. */
 void domain_try(domain_run *run, const char *lua, const char *const *input, const rill_context_options *memory);
-
-#endif

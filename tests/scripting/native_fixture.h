@@ -1,6 +1,5 @@
 /* Runs Lua text with rill.ffi enabled and the functions of native_functions.c. */
-#ifndef NATIVE_FIXTURE_H
-#define NATIVE_FIXTURE_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -32,5 +31,3 @@ static inline void run_native(const char *text)
     if (load_native(ctx, text, &script) != RILL_OK) fail_msg("%s", rill_error(ctx));
     harness_end(ctx, &memory);
 }
-
-#endif

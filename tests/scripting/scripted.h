@@ -1,6 +1,5 @@
 /* Engine runs with a script: shared by the tests of heuristics, scorers and schedulers written in Lua. */
-#ifndef TEST_SCRIPTED_H
-#define TEST_SCRIPTED_H
+#pragma once
 
 #include "rill/script.h"
 #include "support/harness.h"
@@ -42,5 +41,3 @@ void scripted_refused(const char *text, const char *words);
     "  if not math.ult(r, d) then q, r = q + 1, r - d end\n"                                            \
     "  return q, r\n"                                                                                   \
     "end\n"
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Order of use: async_make(&table, "toy-late", &toy_domain, 4), rill_register_domain(ctx, &table.domain); the table outlives the
  * context. */
-#ifndef TEST_ASYNC_DOMAIN_H
-#define TEST_ASYNC_DOMAIN_H
+#pragma once
 
 #include "rill/domain.h"
 
@@ -22,5 +21,3 @@ typedef struct async_table {
 
 /* Make an asynchronous domain from `inner`. group_rows: as in rill_domain_info. */
 void async_make(async_table *out, const char *name, const rill_domain *inner, int32_t group_rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* Random decisions of tests, from a seed or a fuzzer's bytes. After the last byte, draws are lower bounds. */
-#ifndef TEST_DICE_H
-#define TEST_DICE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ static inline int32_t dice_pick(dice *d, int32_t n, const int32_t *values)
 }
 #define DICE_PICK(d, ...) \
     dice_pick(d, (int32_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), (const int32_t[]){__VA_ARGS__})
-
-#endif

@@ -2,8 +2,7 @@
  * asynchronous domain of group_rows G).
  *
  * Property tests run `harness_iterations(default)` problems and report the seed of a failure; `--seed S --iterations 1` repeats it. */
-#ifndef TEST_HARNESS_H
-#define TEST_HARNESS_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,5 +64,3 @@ void harness_end(rill_context *ctx, const harness_memory *memory);
         if (harness_options(argc, argv) != 0) return 2;   \
         return cmocka_run_group_tests(tests, NULL, NULL); \
     }
-
-#endif

@@ -2,8 +2,7 @@
  * algorithms. It keeps whole hypotheses, sorts everything, and shares no code with the engine.
  *
  * Order of use: fill a naive_problem, naive_search(), compare, naive_result_free(). */
-#ifndef TEST_NAIVE_SEARCH_H
-#define TEST_NAIVE_SEARCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -186,5 +185,3 @@ int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
 /* Number of possible outputs above `rank` in the whole space, truncated ones included if the problem outputs them. Scorers' limits are
  * ignored. */
 int64_t naive_count_above(const naive_problem *problem, double rank);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Order of use: problem_draw(), problem_solve(), then per schedule engine_run(), problem_compare(), engine_record_clear(); at the end
  * problem_clear(). */
-#ifndef TEST_PROBLEM_H
-#define TEST_PROBLEM_H
+#pragma once
 
 #include "rill/engine.h"
 #include "rill/run.h"
@@ -219,5 +218,3 @@ void problem_expect_same(const problem *p, const schedule *s, uint64_t seed, int
 /* Run one schedule. Returns 1 if problem_compare() finds a difference, and prints how to repeat it unless `quiet`. *stats: the run's
  * counters, or NULL. */
 int problem_differs(const problem *p, const schedule *s, uint64_t seed, int quiet, rill_stats *stats);
-
-#endif

@@ -1,6 +1,5 @@
 /* Resident memory of this process, for tests that measure it. */
-#ifndef TEST_RESIDENT_H
-#define TEST_RESIDENT_H
+#pragma once
 
 #include <stdio.h>
 #include <unistd.h>
@@ -15,5 +14,3 @@ static inline double resident(void)
     fclose(file);
     return read == 1 ? (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6 : -1;
 }
-
-#endif

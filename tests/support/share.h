@@ -1,6 +1,5 @@
 /* Number of n random rounds to run: one in S, with the environment variable RILL_TEST_SHARE=S. */
-#ifndef TEST_SHARE_H
-#define TEST_SHARE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,5 +15,3 @@ static inline int64_t test_share(int64_t n)
 {
     return (n + test_divisor() - 1) / test_divisor();
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Initialisers for tables of a test's own heuristics, scorers and schedulers:
  *
  *     static const rill_scorer adder = TEST_SCORER("adder", .score = add); */
-#ifndef TEST_TABLES_H
-#define TEST_TABLES_H
+#pragma once
 
 #include "rill/plugin.h"
 
@@ -20,5 +19,3 @@
     {                                                 \
         TEST_TABLE(rill_scheduler, NAME), __VA_ARGS__ \
     }
-
-#endif

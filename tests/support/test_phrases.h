@@ -1,6 +1,5 @@
 /* Constraints of random phrases for the naive search: each is evaluated on the whole hypothesis, without state. */
-#ifndef TEST_PHRASES_H
-#define TEST_PHRASES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ void test_phrases_write(test_phrases *c, int32_t end, char *out, size_t size);
 /* The function naive_scorer.score of a constraint. user: a test_phrases. */
 void test_phrases_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
                         const naive_hypothesis *parent, naive_modifiers *modifiers);
-
-#endif

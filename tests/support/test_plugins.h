@@ -14,8 +14,7 @@
  *              test-flood:SEED            rewards so large that distinct scores become ties, and limits and lists that
  *                                         differ from row to row; item-local; not in the naive search, which ranks exactly
  *   scheduler  test-nothing · test-reverse · test-newest · test-random:SEED · test-garbage:KIND · test-huge */
-#ifndef TEST_PLUGINS_H
-#define TEST_PLUGINS_H
+#pragma once
 
 #include "rill/plugin.h"
 #include "support/naive_search.h"
@@ -46,5 +45,3 @@ void test_random_score(void *user, int64_t item, int32_t timestep, int32_t phase
                        const naive_hypothesis *parent, naive_modifiers *modifiers);
 
 rill_status test_plugins_register(rill_context *ctx);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Order of use: rill_register_domain(ctx, &toy_domain), rill_model_open(&model, ctx, "toy", options), decode, close, toy_report_get().
  * Violations of rill/domain.h's contract are counted and fail a call. Outputs are actions as numbers separated by spaces. */
-#ifndef TEST_TOY_DOMAIN_H
-#define TEST_TOY_DOMAIN_H
+#pragma once
 
 #include "support/toy_model.h"
 
@@ -40,5 +39,3 @@ int64_t toy_nodes_peak(void);
 
 toy_report *toy_report_get(void);
 void toy_report_reset(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* The toy's model: which actions are legal after a sequence of actions, and their log-probabilities.
  *
  * Everything is a hash of (seed, input text, actions so far), for the toy domain and the naive search alike. */
-#ifndef TEST_TOY_MODEL_H
-#define TEST_TOY_MODEL_H
+#pragma once
 
 #include "rill/domain.h"
 
@@ -79,5 +78,3 @@ int32_t toy_end_action(const toy_model *model);
 /* List the legal actions of a state at this depth and phase, by ascending id. Returns their number. */
 int32_t toy_expand(const toy_model *model, const toy_input *input, uint64_t state, int32_t depth, int32_t phase,
                    toy_choice *out);
-
-#endif

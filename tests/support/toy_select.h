@@ -1,7 +1,6 @@
 /* Exact, slow answers to a rill_score_request, to check rill_score_result_fill(). Scans all legal actions for every
  * choice. */
-#ifndef TEST_TOY_SELECT_H
-#define TEST_TOY_SELECT_H
+#pragma once
 
 #include "support/toy_model.h"
 
@@ -32,5 +31,3 @@ void toy_row_copy(const rill_score_request *request, int32_t row, const rill_sco
 
 /* Compare two rows. Returns 0 if they are equal, else 1 with a message about the first difference. */
 int toy_row_differs(const toy_row *a, const toy_row *b, char *message, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The inverse of rill_tree_escape(), with which tests compare words of trees and words of texts. */
-#ifndef TEST_UNESCAPE_BRACKETS_H
-#define TEST_UNESCAPE_BRACKETS_H
+#pragma once
 
 #include <string.h>
 
@@ -20,5 +19,3 @@ static inline rill_status unescape_brackets(rill_text *out, const char *text, si
     }
     return RILL_OK;
 }
-
-#endif
