@@ -13,7 +13,7 @@ typedef struct cli_session {
     rill_context *ctx;
     rill_workers *worker_pool;        /* one or more workers, which share the model */
     rill_model *model;                /* owned by the workers */
-    rill_folder folder;               /* domain and default search of the model's directory */
+    rill_folder folder;               /* domain and default search settings, from files of the model's directory */
     rill_option_source *command_line; /* search and model options of the command line */
     rill_option_source *run_file;     /* the options of the run file, which owns them; NULL: no run file */
     cli_option_rows rows;             /* command-line options that set search and model options */

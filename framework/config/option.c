@@ -181,7 +181,8 @@ static const char *describe_values(const rill_option *option, char out[96])
     return out;
 }
 
-/* Fail because the option does not accept `value`. quote: printed around `value`; "" for a JSON value or a noun. */
+/* Fail because the option does not accept `value`. quote: the quotation mark printed around `value`; "" if `value` is JSON text or a
+ * description such as "an array". */
 static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
 {
     char label[RILL_OPTION_MAX], wanted[96];

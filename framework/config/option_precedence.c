@@ -576,7 +576,8 @@ static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_ent
     return n == m;
 }
 
-/* Refuse a request with its own heuristics, because all inputs share the run's. Sampling and beam groups ignore heuristics. */
+/* Refuse a request whose heuristics differ from the run's, which all inputs share. A request with sampling or beam groups is accepted:
+ * these ignore heuristics. */
 static rill_status check_heuristics(const rill_engine_setup *run, const search_config *c)
 {
     const rill_engine_setup *own = &c->setup;

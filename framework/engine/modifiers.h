@@ -70,8 +70,8 @@ typedef struct modifier_table {
      * own part of the beam, such as those that meet equally many lexical constraints */
     const int32_t *n_banks;
     const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
-    /* actions assigned to a constraint bank: candidates even if not among the row's best M. The value is the bank's number, exact in
-     * float (< RILL_MAX_BANKS) */
+    /* each row's actions that belong to a constraint bank. They are candidates even if they are not among the row's best max_children.
+     * An entry's value is the bank's number, which a float holds exactly (< RILL_MAX_BANKS) */
     span_table kept;
     int32_t max_kept;          /* largest number of entries of any row in `kept` */
     const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */

@@ -80,7 +80,7 @@ typedef struct script_model {
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
 
-/* Names of the fields with model information. They may be in the second result of open(), and in the declaration. */
+/* Names of the fields that describe a model. A Lua domain gives them in the table that its open() returns second, or in its declaration. */
 enum { DOMAIN_INFO_NAMES = 12 };
 extern const char *const domain_info_names[DOMAIN_INFO_NAMES];
 

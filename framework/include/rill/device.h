@@ -266,8 +266,8 @@ RILL_API int64_t rill_device_free_bytes(const rill_device *device);
 
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
-/* The members drop, collect, profile, profile_row, limits and graph_runs of a domain's table (rill/domain.h), for runners whose first
- * member is a `rill_session *`; the address of a session's pointer is such a runner. */
+/* Ready-made members drop, collect, profile, profile_row, limits and graph_runs of a domain's table (rill/domain.h). `runner` points to a
+ * struct whose first member is a `rill_session *`, or to a `rill_session *`. */
 RILL_API void rill_runner_drop(void *runner, int32_t slot);
 RILL_API rill_status rill_runner_collect(void *runner, int32_t group);
 /* Start profiling with all counters at zero (on = 1), or stop (on = 0). RILL_OK · RILL_ERR_MEMORY */

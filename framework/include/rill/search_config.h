@@ -47,8 +47,8 @@ RILL_API void rill_option_source_free(rill_option_source *source); /* NULL is al
 RILL_API void rill_option_source_set_domain(rill_option_source *source, const rill_domain *domain);
 
 /* Set an option: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain (rill_domain.options).
- * "-" and "_" are equivalent. The value is checked alone. A second, different value is refused, under an alias too. Each value of a
- * heuristic or scorer option is added to the list.
+ * "-" and "_" are equivalent. Only this value is checked, not its combination with other options. Options of heuristics and scorers may
+ * be set repeatedly: each value is added. Any other option that is set again, also by an alias, to a different value is refused.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_set(rill_option_source *source, const char *name, const char *value);
 
