@@ -348,6 +348,7 @@ void cli_help_find(const char *command, rill_slice *about, rill_slice *end)
         const rill_embedded_file *file = &help_files[i];
         if (strcmp(file->name, name) != 0) continue;
         const char *about_end = memmem(file->text, file->length, mark, sizeof mark - 1);
+        if (!about_end) continue;
         *about = (rill_slice){file->text, (size_t)(about_end - file->text)};
         *end = (rill_slice){about_end + sizeof mark - 1, file->length - about->length - (sizeof mark - 1)};
     }

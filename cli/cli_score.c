@@ -108,7 +108,7 @@ static rill_status take_output(given_outputs *given, const char *line, size_t le
         size_t start = 0;
         while (start < length && (line[start] == ' ' || line[start] == '\t')) start++;
         if (!cli_nbest_read(line + start, length - start, &list))
-            return make_pair(given, given->n_read, line, length, NULL, pair);
+            return make_pair(given, given->outputs.lines - 1, line, length, NULL, pair);
         return refuse(message, "the line is of an n-best list, but the first line is not: expected all lines to begin "
                                "with \"ID ||| \"");
     }

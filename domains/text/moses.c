@@ -466,7 +466,9 @@ static rill_status check_version(rill_context *ctx, const char *path)
     if (file.size >= sizeof version - 1) status = rill_file_get(&file, 0, sizeof version - 1, first);
     rill_file_close(&file);
     if (status != RILL_OK || strcmp(first, version) == 0) return status;
-    return rill_fail(ctx, RILL_ERR_FORMAT, "%s:1: expected subword-nmt's codes, which begin with \"#version: 0.2\"",
+    return rill_fail(ctx, RILL_ERR_FORMAT,
+                     "%s:1: expected subword-nmt's codes, which begin with \"#version: 0.2\", or the "
+                     "option tokenized for inputs that are tokens",
                      path);
 }
 

@@ -91,6 +91,13 @@ for before in ' ' 'header\n'; do
   run "$rill" score -m "$examples/atis" -i lines --outputs list -q
   exits 2; says "the line is of an n-best list, but the first line is not: expected all lines to begin with \"ID ||| \""
 done
+# A refused output takes its input with it: the outputs after it belong to the inputs of their own lines.
+printf 'show flights\nlist all fares\nshow flights\n' >lines
+printf '( \n1 ||| ( ||| 1\n( \n' >text
+run "$rill" score -m "$examples/atis" -i lines --outputs text -q
+exits 2; lines 3
+verdict "$(good [ "$(sed 's/^[02] |||//; /^$/d' out | sort -u | wc -l)" = 1 ])" "the first and the third score are equal"
+verdict "$(good [ "$(cut -c1 out | tr '\n' ,)" = 0,,2, ])" "the ids are 0 and 2"
 
 # --- what is for a search
 run "$rill" score -m "$examples/geo" -k 5 -i lines

@@ -405,7 +405,10 @@ static void argos_packages_that_are_refused(void **state)
     (void)state;
     rill_moses_bpe *bpe;
     assert_int_equal(open_argos("", "de", &bpe), RILL_ERR_FORMAT);
-    assert_error(ctx, "%s/bpe.model:1: expected subword-nmt's codes, which begin with \"#version: 0.2\"", folder);
+    assert_error(ctx,
+                 "%s/bpe.model:1: expected subword-nmt's codes, which begin with \"#version: 0.2\", or the "
+                 "option tokenized for inputs that are tokens",
+                 folder);
     assert_int_equal(open_argos("#version: 0.2\n", "fr", &bpe), RILL_ERR_FORMAT);
     assert_error(ctx,
                  "%s/metadata.json: from_code: the package has a BPE model, whose rules for \"fr\" are not supported: "
