@@ -34,6 +34,10 @@ cpu_family = '$processor'
 cpu = '$processor'
 endian = 'little'
 END
+# Debian's pyconfig.h includes that of the processor from a folder that zig does not search. It is the same for both processors.
+for folder in /usr/include/"$(uname -m)"-linux-gnu/python3.*; do
+  [ ! -d "$folder" ] || { mkdir -p "$prefix/include/$processor-linux-gnu" && ln -sfn "$folder" "$prefix/include/$processor-linux-gnu/"; }
+done
 rm -rf "$prefix/wheels" dist/rill_decoder-*"$processor".whl
 export _PYTHON_HOST_PLATFORM=linux-$processor
 python -m build --wheel --no-isolation --outdir "$prefix/wheels" -C build-dir="$prefix/rill" \
@@ -43,7 +47,7 @@ python -m wheel tags --remove --python-tag cp310 "$prefix"/wheels/*.whl >/dev/nu
 (cd "$prefix/wheels" && python -m wheel unpack ./*.whl && cp -r "$prefix/licenses" ./*/*.dist-info/ && python -m wheel pack ./*/) >/dev/null
 LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip --wheel-dir dist "$prefix"/wheels/*.whl
 # Of the libraries only libmicrohttpd is shared: another one would be of this system.
-[ "$(python -m zipfile -l dist/rill_decoder-*"$processor".whl | grep -c '\.libs/.')" = 1 ] ||
+[ "$(python -m zipfile -l dist/rill_decoder-*"$processor".whl | grep -c '\.libs/[^ ]')" = 1 ] ||
   { echo "build: a library of this system is in the wheel" >&2; exit 1; }
 abi3audit --strict dist/rill_decoder-*"$processor".whl
 twine check --strict dist/rill_decoder-*"$processor".whl
