@@ -448,9 +448,9 @@ rill_status cli_actions_read(cli_actions *list, const rill_model *model, rill_co
     int32_t n = 0;
     if (has_ids) return read_ids(list, ctx, text);
     TRY(reserve_actions(list, ctx, text.length + 1));
-    int32_t room = (int32_t)(list->capacity - list->n);
-    TRY(rill_model_tokenize(model, ctx, text.data, text.length, list->action + list->n, room, &n));
-    if (n > room) {
+    int32_t unused = (int32_t)(list->capacity - list->n);
+    TRY(rill_model_tokenize(model, ctx, text.data, text.length, list->action + list->n, unused, &n));
+    if (n > unused) {
         TRY(reserve_actions(list, ctx, (size_t)n));
         TRY(rill_model_tokenize(model, ctx, text.data, text.length, list->action + list->n, n, &n));
     }

@@ -8,7 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { MAX_UNFINISHED_FILES = 8, SECONDS_UNTIL_MESSAGE = 3 };
+/* Equal signals within a second count as one: timeout(1) sends its signal to the process and then to the process group. */
+enum { MAX_UNFINISHED_FILES = 8, SECONDS_UNTIL_MESSAGE = 3, SECONDS_OF_ONE_SIGNAL = 1 };
 
 /* The first three signals in the list can stop a run gracefully. The others delete unfinished files and end the process at once. */
 enum { N_STOP_SIGNALS = 3 };
@@ -17,6 +18,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 /* The state that the signal handlers use. */
 static volatile sig_atomic_t stop_is_graceful, interrupted, is_line_drawn, hup_reloads, hung_up,
     signal_came[N_STOP_SIGNALS];
+static double signal_time[N_STOP_SIGNALS]; /* when each came first; of the main thread */
 static const char *volatile unfinished_files[MAX_UNFINISHED_FILES];
 static rill_workers *volatile running_workers;
 static int wake_pipe[2] = {-1, -1};
@@ -56,10 +58,13 @@ static void handle_signal(int signal_number)
     if (hup_reloads && signal_number == SIGHUP) {
         hung_up = 1;
         (void)!write(wake_pipe[1], "", 1);
-    } else if (!stop_is_graceful || i >= N_STOP_SIGNALS || signal_came[i]) {
+    } else if (!stop_is_graceful || i >= N_STOP_SIGNALS) {
         die_of_signal(signal_number);
+    } else if (signal_came[i]) {
+        if (cli_now() - signal_time[i] > SECONDS_OF_ONE_SIGNAL) die_of_signal(signal_number);
     } else {
         signal_came[i] = 1;
+        signal_time[i] = cli_now();
         interrupted = signal_number;
         (void)!write(wake_pipe[1], "", 1); /* a full pipe wakes the waiting thread too */
         if (running_workers) {

@@ -86,7 +86,7 @@ static void consider_item(selection *p, int32_t index)
     int32_t slot = f->slot[index], width = f->width[index];
     if ((f->marks[index] & RUNNING_TAKEN) || all->busy[slot]) return;
     if (width > p->budget_left && p->t->n > 0) {
-        /* Do not count skips of overdue items: they may be considered twice, and skipped_index has room for each item once. */
+        /* Do not count skips of overdue items: they may be considered twice, and skipped_index has one element for each item. */
         if (all->passed_over[slot] < RUNNING_MAX_SKIPS) f->skipped_index[p->n_skipped++] = index;
         return;
     }
