@@ -66,7 +66,7 @@ def versions(rill, models):
 
     source = models.parent / "expected" / "aren.in"
     lines = [line.split() for line in source.read_text(encoding="utf-8").splitlines()]
-    for folder in [*sorted(path.parent for path in models.glob("*/*/model.bin")), models.parent / "aren-v6-int8"]:
+    for folder in sorted(path.parent for path in [*models.glob("*/*/model.bin"), *models.parent.glob("aren-v6-int8/model.bin")]):
         name = f"{folder.parent.name} {folder.name.replace('-transliteration', '')}" if folder.parent.parent == models else "v6 aren-i8"
         for compute, options in (("float32", []), ("int8_float32", ["--weights", "int8"])):
             if compute != "float32" and not name.endswith("i8"):

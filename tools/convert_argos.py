@@ -45,12 +45,14 @@ def convert(path, out):
         with zipfile.ZipFile(path) as archive:
             top = find_top(path, archive.namelist())
             check_metadata(path, archive, top)
-            found = [names for names in TOKENIZERS if all(top + name in archive.namelist() for name in names)]
+            found = next((names for names in TOKENIZERS if all(top + name in archive.namelist() for name in names)), ())
             wanted = [name for name in archive.namelist() if os.path.dirname(name) == (top + MODEL).rstrip("/") and not name.endswith("/")]
             os.makedirs(out, exist_ok=True)
-            for name in wanted + [top + name for names in found[:1] for name in names]:
+            for name in wanted + [top + name for name in found]:
                 with archive.open(name) as source, open(os.path.join(out, os.path.basename(name)), "wb") as target:
                     shutil.copyfileobj(source, target)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise Refused(f"{path}: not a whole zip: {error}") from error
-    return [out if found else f"{out}: the package has neither sentencepiece.model nor bpe.model: decode tokens, with --tokenized"]
+    if not found:
+        return [f"{out}: the package has neither sentencepiece.model nor bpe.model with metadata.json: decode tokens, with --tokenized"]
+    return [out]

@@ -20,7 +20,7 @@ whose `rill` are the clone's sources (pip fetches numpy, cffi and others for it)
 that takes four times as long as without the change, and five seconds, has caught it; seconds are those of processors, so that a busy
 machine changes nothing. Two calls with --part 1/2 and 2/2 and folders of their own share a sample between two cores. --longest S leaves
 out tests of more seconds: a survivor costs the time of all tests, so that a large sample is tried with the short ones first, and its
-survivors once more with all (--again).
+survivors once more with all (--again). --suites leaves out the tests of other suites of Meson.
 
 After Jia and Harman, An Analysis and Survey of the Development of Mutation Testing, 2011; the operators are the sufficient ones of
 Offutt et al., 1996, and the removal of a statement.
@@ -228,7 +228,7 @@ class House:
         self.seconds, self.kills = {}, collections.Counter()
 
     def make_environment(self, work):
-        """An environment for tests of the package, in which `rill` is a folder of links. Returns options for Meson."""
+        """An environment for tests of the package, in which `rill` is a link to the sources. Returns options for Meson."""
         environment, package = (os.path.abspath(os.path.join(work, name)) for name in ("venv", "package/rill"))
         self.run(sys.executable, "-m", "venv", environment)
         self.run(os.path.join(environment, "bin/python"), "-m", "pip", "--quiet", "install", "numpy>=1.26", "tqdm", "cffi>=1.17",
@@ -288,7 +288,7 @@ class House:
         return subprocess.run(["ninja", "-C", self.build, *wanted], stdout=subprocess.DEVNULL).returncode == 0
 
     def test(self, name, limit):
-        """Whether the test passes (or skips) within so many seconds of processors, and those it took; its session ends with it."""
+        """Whether the test passes (or skips) within so many seconds of processors, and those it took; its process group ends with it."""
         test = self.tests[name]
         begin, before = time.monotonic(), seconds_of_children()
         # A mutant may have the size and the second of the source before it: bytecode that is kept would pass for it.
@@ -392,7 +392,9 @@ def survivors(path, every):
     """Those of a file of results, where they are now: the same change, in the line that is nearest."""
     found = {}
     for cells in read_results(path).values():
-        alike = [m for m in every if (m.path, m.operator, m.old, m.new) == (cells[0], *cells[3:6])] if cells[6] == "SURVIVED" else []
+        if cells[6] != "SURVIVED":
+            continue
+        alike = [m for m in every if (m.path, m.operator, m.old, m.new) == (cells[0], *cells[3:6]) and key(m) not in found]
         for mutant in sorted(alike, key=lambda m: (abs(m.line - int(cells[1])), abs(m.column - int(cells[2]))))[:1]:
             found[key(mutant)] = mutant
     return list(found.values())

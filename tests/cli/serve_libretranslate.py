@@ -137,7 +137,8 @@ def leaver(s):
         link.shutdown(socket.SHUT_WR)
         answer = link.recv(100)
     check(answer.startswith(b"HTTP/1.1 499 "), f"a client that leaves: {answer}")
-    check('code="500"' not in s.request("GET", "/metrics")[1], "no failure is counted")
+    metrics = s.request("GET", "/metrics")[1]
+    check('code="500"' not in metrics and 'code="499"} 1\n' in metrics, "it is counted as gone, not as a failure")
 
 
 with tempfile.NamedTemporaryFile("w") as key_file:

@@ -153,7 +153,6 @@ static void bytes_stand_for_characters(void **state)
                      "a");
 }
 
-/* A Strip normalizer removes spaces at both ends; punctuation loses the space before it if the directory asks for that. */
 /* GPT-2's alphabet has a letter for each byte: characters of all lead and trail bytes come back. */
 static void each_byte_has_a_letter(void **state)
 {
@@ -179,6 +178,7 @@ static void each_byte_has_a_letter(void **state)
     rill_tokenizer_close(codec);
 }
 
+/* A Strip normalizer removes spaces at both ends; punctuation loses the space before it if the directory asks for that. */
 static void spaces_go_as_the_folder_says(void **state)
 {
     (void)state;

@@ -281,9 +281,9 @@ class Fairseq(Conversion):
     def check(self, out: pathlib.Path) -> None:
         self.same(tensors_of(out), self.tensors)
         config = read_json(out, "config.json")
-        for key, value in config.items():
-            if key not in ("forced_eos_token_id",):
-                self.assertEqual(value, self.config[key], key)
+        self.assertEqual(config.pop("forced_eos_token_id"), 2)
+        self.assertEqual(config, {key: self.config[key] for key in config})
+        self.assertLessEqual({"model_type", "langs", "d_model", "encoder_layers", "decoder_layers", "src_vocab_size"}, config.keys())
         self.assertEqual([read_json(out, file) for file in ("vocab-src.json", "vocab-tgt.json")], self.sides)
         self.assertEqual((out / "merges.txt").read_text(), "e i\nei n</w>\nm a\n")
         self.assertEqual(
@@ -439,14 +439,16 @@ class Marian(Conversion):
             sides = [["</s>", "<unk>", *(f"{side}-{i}" for i in range(config[key] - 4))] for side, key in
                      (("s", "vocab_size"), ("t", "decoder_vocab_size"))]  # fmt: skip
             self.vocabulary.unlink(missing_ok=True)
-            pieces = ("source.spm", "target.spm")
-            for file in pieces:
-                (self.folder / file).unlink() if name == "separate" else (self.folder / file).write_text(file)
+            models = ("source.spm", "target.spm") if name == "shared" else ()
+            for file in ("source.spm", "target.spm"):
+                (self.folder / file).unlink(missing_ok=True)
+            for file in models:
+                (self.folder / file).write_text(file)
             if name == "shared":
                 write_vocabulary(self.vocabulary, sides[0])
             else:
-                for side, pieces in zip(("src", "trg"), sides):
-                    write_vocabulary(self.folder / f"opus.{side}.vocab.yml", pieces)
+                for side, tokens in zip(("src", "trg"), sides):
+                    write_vocabulary(self.folder / f"opus.{side}.vocab.yml", tokens)
             out = self.made(self.folder, "--positions", "hf") if name == "shared" else self.made("marian", self.folder)
             found, rows = tensors_of(out), {key: value.copy() for key, value in tensors.items() if "embed_positions" not in key}
             for key in rows:
@@ -461,11 +463,11 @@ class Marian(Conversion):
                 self.assertEqual(made[key], config[key], key)
             self.assertEqual([made[key] for key in ("pad_token_id", "eos_token_id")], [config["decoder_vocab_size"] - 1, 0])
             for file, side, key in (("vocab.json", sides[0], "vocab_size"), ("target_vocab.json", sides[1], "decoder_vocab_size")):
-                if (out / file).exists():
+                if file == "vocab.json" or name == "separate":
                     whole = [*side, f"<unused{config[key] - 2}>", "<pad>"]
                     self.assertEqual(read_json(out, file), {piece: number for number, piece in enumerate(whole)})
             self.assertEqual((out / "target_vocab.json").exists(), name == "separate")
-            self.assertEqual([f for f in pieces if (out / f).exists() and (out / f).read_text() == f], [*pieces] * (name == "shared"))
+            self.assertEqual({path.name: path.read_text() for path in out.glob("*.spm")}, {file: file for file in models})
             shutil.rmtree(out)
 
     def test_a_model_in_8_bits(self) -> None:
@@ -591,12 +593,12 @@ class Marian(Conversion):
         lines = ["---", "# a comment", "</s>: 0", "'<unk>': 1", r'"\"\u00e4\x41\U0001f600\t\\": 2', "'it''s': 3", "a: b: 4", "#: 5"]
         lines += ["? long key", ": 6", "\": 7", "': 8", '"": 9', "'': 10\r", "", "..."]
         self.vocabulary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        pieces = ["</s>", "<unk>", '"äA\U0001f600\t\\', "it's", "a: b", "#", "long key", '"', "'", "", "", "<unused10>"]
+        pieces = ["</s>", "<unk>", '"äA\U0001f600\t\\', "it's", "a: b", "#", "long key", '"', "'", ""]
         found = self.convert("marian", self.path)
         self.assertIn("expected the numbers 0 to 9", found)  # the empty text has two numbers
         self.vocabulary.write_text("\n".join(line for line in lines if line != "'': 10\r") + "\n", encoding="utf-8")
         side = read_json(self.made("marian", self.path, "--vocab", self.vocabulary), "vocab.json")
-        expected = [*pieces[:10], *(f"<unused{i}>" for i in range(10, 14)), "<pad>"]
+        expected = [*pieces, *(f"<unused{i}>" for i in range(10, 14)), "<pad>"]
         self.assertEqual(side, {piece: number for number, piece in enumerate(expected)})
 
 
