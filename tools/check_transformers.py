@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Compares rill with transformers on random model directories: `rill decode --like hf` and generate() must give the same lists.
 
-Needs torch, transformers, sentencepiece, sacremoses, and rill (--rill build/rill). Each directory is a tiny random model of one of
-the families, saved by transformers and then edited at random: keys of its configurations (removed, changed, contradicting), ties
+Needs torch, transformers, sentencepiece, protobuf, sacremoses, and rill (--rill build/rill). Each directory is a tiny random model of
+one of the families, saved by transformers and then edited at random: keys of its configurations (removed, changed, contradicting), ties
 and stored tables, activations, types of numbers, added and special tokens, lengths, search settings. Texts are read with the
 directory's tokenizer by both. transformers computes in 64 bits.
 
 Of each directory rill may refuse what docs/mt.md says it refuses; such directories, and those that transformers does not open,
-are counted apart. Lists count as equal if scores agree within 3e-4 (rill computes in 32 bits; 1.2e-4 was seen) and outputs whose
-scores differ more have the same tokens.
+are counted apart. So are those whose lists transformers itself makes otherwise in 32 bits than in 64: their searches hang on a
+rounding. Lists count as equal if scores agree within 3e-4 (rill computes in 32 bits; 1.2e-4 was seen) and outputs whose scores differ
+more have the same tokens.
 """
 
 import argparse
@@ -32,6 +33,7 @@ try:
     from safetensors.torch import load_file, save_file
     from tokenizers import AddedToken
     from transformers.models.fsmt import modeling_fsmt
+    import google.protobuf  # without it transformers asks for tiktoken
     import sacremoses
     import sentencepiece
     import reference_text
@@ -331,10 +333,12 @@ class Folder:
         return ["--source-lang", source, "--target-lang", target], (source, target)
 
 
-def theirs(folder, lines, languages):
+def theirs(folder, lines, languages, dtype=torch.float64):
     tokenizer = folder.load_tokenizer(folder.path)
-    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder.path, dtype=torch.float64).eval()
-    more = {}
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder.path, dtype=dtype).eval()
+    more, shared = {}, set()
+    if folder.name == "m2m":  # an id that is an added token and a language: docs/mt.md says which of them rill writes
+        shared = set(tokenizer.lang_token_to_id.values()) & set(tokenizer.added_tokens_decoder)
     if languages:
         tokenizer.src_lang = languages[0]
         if folder.name != "mbart":
@@ -353,7 +357,8 @@ def theirs(folder, lines, languages):
             if folder.end in actions:
                 actions = actions[:actions.index(folder.end)]
             outputs.append((actions, score))
-        found.append((ids[0].tolist(), outputs, tokenizer.decode(result.sequences[0], skip_special_tokens=True)))
+        text = None if shared & set(outputs[0][0]) else tokenizer.decode(result.sequences[0], skip_special_tokens=True)
+        found.append((ids[0].tolist(), outputs, text))
     return found
 
 
@@ -392,7 +397,7 @@ def difference(expected, found):
         near = score is not None and any(j != i and abs(score - s) < SCORES * max(1, abs(score)) for j, (_, s) in enumerate(outputs))
         if not close or (actions != others and not near):
             return f"inputs {ids}\n  output {i}: {actions} at {score}\n  found     {others} at {other}"
-    if outputs[0][0] == lists[0][0] and tidy(text) != tidy(written):
+    if text is not None and outputs[0][0] == lists[0][0] and tidy(text) != tidy(written):
         return f"text {tidy(text)!r}\n  found {written!r} of {lists[0][0]}"
     return None
 
@@ -417,6 +422,12 @@ def check(rill, seed, counts, keep):
         wrong.append(messages.strip())
     else:
         wrong += [what for what in (difference(e, f) for e, f in zip(expected, found)) if what]
+        rounded = theirs(folder, lines, languages, torch.float32) if wrong else []
+        if any([a for a, _ in e[1]] != [a for a, _ in r[1]] and difference(e, f) for e, r, f in zip(expected, rounded, found)):
+            counts["undecided in 32 bits"] += 1
+            print(f"{seed}: {folder.name}: transformers' lists differ between 32 and 64 bits")
+            shutil.rmtree(work)
+            return
     counts["lists"] += len(lines)
     counts["different" if wrong else "equal"] += 1
     if wrong:

@@ -233,13 +233,14 @@ static rill_status write_settings(void *user, const rill_config *config)
     hf_generation m = {.ctx = to->net->ctx, .eos = to->net->eos};
     TRY(read_search(&m, config));
     TRY(warn_ignored(&m, config));
+    const int32_t longest = max_actions(to, &m, config);
     /* Without num_beams transformers decodes greedily. `--like hf` is for beam search, so k keeps its default. */
     if (m.n_beams > 0) TRY(rill_text_printf(to->out, "k=%d ", m.n_beams));
     return rill_text_printf(
         to->out,
         "length-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d no-repeat-ngram=%d repetition-penalty=%.9g",
         m.length_penalty, m.n_beams == 1 ? "count" : m.stop, m.forces_eos ? "end-free" : "first",
-        max_actions(to, &m, config), m.min_length, m.no_repeat_ngram, m.repetition_penalty);
+        longest, m.min_length < longest ? m.min_length : longest, m.no_repeat_ngram, m.repetition_penalty);
 }
 
 /* Old CTranslate2 directories lack config.json. */

@@ -275,6 +275,10 @@ static void models_recommend_settings(void **state)
     assert_true(s.k == 5 && s.max_length == 12 && s.min_length == 4);
     s = recommended_settings("{\"max_new_tokens\": 12, \"forced_eos_token_id\": 2}", "hf");
     assert_true(s.max_length == 11 && s.min_length == 0);
+    s = recommended_settings("{\"max_new_tokens\": 5, \"min_new_tokens\": 5, \"forced_eos_token_id\": 2}", "hf");
+    assert_true(s.max_length == 4 && s.min_length == 4); /* the forced end comes before the minimum */
+    s = recommended_settings("{\"max_new_tokens\": 5, \"min_new_tokens\": 50}", "hf");
+    assert_true(s.max_length == 5 && s.min_length == 5);
     s = recommended_settings("{\"num_beams\": 1}", "hf"); /* transformers' default is greedy search */
     assert_true(s.k == 1 && s.stop == RILL_STOP_COUNT);
     s = recommended_settings("{\"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.2}", "hf");
