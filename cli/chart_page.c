@@ -189,13 +189,11 @@ static int count_candidate(trace_page *v, int64_t item)
 static int count_event(trace_page *v, json_t *event)
 {
     const json_t *items = json_object_get(event, "items"), *index;
-    int code = CLI_OK;
     if (!is_kind(event, "timestep")) return CLI_OK;
     if (v->n_timesteps++ >= v->max_timesteps) return CLI_OK;
     index = json_object_get(json_object_get(event, "hypotheses"), "item");
-    for (size_t j = 0; j < json_array_size(index) && code == CLI_OK; j++)
-        code = count_candidate(v, candidate_item(items, index, j));
-    return code;
+    for (size_t j = 0; j < json_array_size(index); j++) TRY(count_candidate(v, candidate_item(items, index, j)));
+    return CLI_OK;
 }
 
 static int compare_tallies(const void *a, const void *b)

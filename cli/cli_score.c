@@ -44,9 +44,9 @@ static int open_given(given_outputs *given, rill_context *ctx, const char *input
 {
     given->ctx = ctx;
     given->form = outputs ? GIVEN_UNKNOWN : GIVEN_COLUMNS;
-    int code = cli_input_open(&given->inputs, ctx, inputs, RILL_FILE_STREAM);
-    if (code == CLI_OK && outputs) code = cli_input_open(&given->outputs, ctx, outputs, RILL_FILE_STREAM);
-    return code;
+    TRY(cli_input_open(&given->inputs, ctx, inputs, RILL_FILE_STREAM));
+    if (outputs) TRY(cli_input_open(&given->outputs, ctx, outputs, RILL_FILE_STREAM));
+    return CLI_OK;
 }
 
 static void free_pair(given_pair *pair)
@@ -343,13 +343,12 @@ static int check_files(const score *s)
 static int prepare(score *s)
 {
     cli_session *session = &s->session;
-    int code = cli_session_prepare(session);
+    TRY(cli_session_prepare(session));
     s->arguments.ctx = session->ctx;
-    if (code == CLI_OK) code = make_search_config(s);
-    if (code == CLI_OK) code = check_files(s);
-    if (code == CLI_OK) code = open_given(&s->given, session->ctx, s->input_path, s->outputs_path);
-    if (code == CLI_OK) code = cli_session_open(session);
-    if (code != CLI_OK) return code;
+    TRY(make_search_config(s));
+    TRY(check_files(s));
+    TRY(open_given(&s->given, session->ctx, s->input_path, s->outputs_path));
+    TRY(cli_session_open(session));
     if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
         return cli_fail_context(session->ctx);
     return cli_output_open(&s->output, session->ctx, s->output_path, CLI_STREAM);
@@ -360,14 +359,13 @@ static int prepare(score *s)
 static int run(void *command)
 {
     score *s = command;
-    int code = prepare(s);
-    if (code != CLI_OK) return code;
+    TRY(prepare(s));
     cli_interrupt_catch();
     const double start = cli_now();
     cli_interrupt_set_workers(s->session.worker_pool);
     const rill_status status = rill_workers_run_requests(s->session.worker_pool, read_request, s, write_result, s);
     cli_interrupt_set_workers(NULL);
-    code = s->n_failed ? CLI_SOME_FAILED : CLI_OK;
+    int code = s->n_failed ? CLI_SOME_FAILED : CLI_OK;
     if (cli_interrupted() && !s->output.error)
         code = CLI_INTERRUPTED;
     else if (status < 0 && !s->output.error)

@@ -144,9 +144,9 @@ static int print_model_actions(rill_context *ctx, const rill_model *model)
 static int print_actions(list *l)
 {
     if (!l->session.open.path && !l->session.domain) return cli_fail("no model: rill list actions -m DIR");
-    int code = cli_session_configure(&l->session);
-    if (code == CLI_OK) code = cli_session_open(&l->session);
-    return code == CLI_OK ? print_model_actions(l->session.ctx, l->session.model) : code;
+    TRY(cli_session_configure(&l->session));
+    TRY(cli_session_open(&l->session));
+    return print_model_actions(l->session.ctx, l->session.model);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

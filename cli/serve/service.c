@@ -48,15 +48,13 @@ static int prepare(service *s)
 {
     cli_session *session = &s->session;
     session->is_large_input = 1;
-    int code = check_command_line(s);
-    if (code == CLI_OK) code = cli_session_prepare(session);
-    if (code == CLI_OK) code = make_search_config(s);
-    if (code == CLI_OK) code = cli_session_open(session);
-    if (code != CLI_OK) return code;
+    TRY(check_command_line(s));
+    TRY(cli_session_prepare(session));
+    TRY(make_search_config(s));
+    TRY(cli_session_open(session));
     if (rill_context_create_worker(&s->request_ctx, session->ctx, NULL) < 0) return cli_fail_context(session->ctx);
     rill_option_set_style(s->request_ctx, RILL_OPTION_PLAIN);
-    code = open_constraints(s);
-    if (code != CLI_OK) return code;
+    TRY(open_constraints(s));
     /* inputs that were left out for long go first: requests come without end, and each must be answered */
     s->search_config->setup->overdue_first = 1;
     if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)

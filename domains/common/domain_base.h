@@ -12,10 +12,11 @@
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* Evaluate a call that returns a rill_status; return the status from the enclosing function unless it is RILL_OK. */
+/* Evaluate a call that returns a rill_status, or an exit code of the command, and return that from the enclosing function unless it is
+ * RILL_OK, which is 0. */
 #define TRY(call)                                     \
     do {                                              \
-        rill_status try_status = (call);              \
+        const int try_status = (call);                \
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
