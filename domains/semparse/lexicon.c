@@ -174,12 +174,11 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
             return FAIL_LINE(lexicon, "already listed with this type and constant in line %d; remove one", old->line);
         last = index;
     }
-    TRY(GROW(&lexicon->arena, lexicon->candidates, lexicon->candidate_count + 1, "lexicon entries"));
     candidate.next = RILL__NONE;
     candidate.line = lexicon->line;
-    lexicon->candidates[lexicon->candidate_count] = candidate;
+    PUSH(&lexicon->arena, lexicon->candidates, lexicon->candidate_count, candidate, "lexicon entries");
     int32_t *link = last == RILL__NONE ? &lexicon->states[state] : &lexicon->candidates[last].next;
-    *link = (int32_t)lexicon->candidate_count++;
+    *link = (int32_t)lexicon->candidate_count - 1;
     return RILL_OK;
 }
 

@@ -300,9 +300,8 @@ static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **
         *out = &m->quotes[i];
         if ((*out)->length == q.length && memcmp((*out)->text, q.text, q.length * sizeof *q.text) == 0) return RILL_OK;
     }
-    TRY(GROW(&m->arena, m->quotes, m->n_quotes + 1, "an output's quotes"));
-    m->quotes[m->n_quotes] = q;
-    *out = &m->quotes[m->n_quotes++];
+    PUSH(&m->arena, m->quotes, m->n_quotes, q, "an output's quotes");
+    *out = &m->quotes[m->n_quotes - 1];
     return RILL_OK;
 }
 
