@@ -180,46 +180,39 @@ int cli_input_each(cli_input *input, int (*take)(void *user, const char *line, s
     const char *line;
     size_t length;
     rill_status status;
-    int code = CLI_OK;
-    while (code == CLI_OK && (status = cli_input_read(input, 1, &line, &length)) != RILL_END_OF_INPUT) {
+    while ((status = cli_input_read(input, 1, &line, &length)) != RILL_END_OF_INPUT) {
         const int is_bad = status == RILL_ERR_INPUT;
-        code = status < 0 && !is_bad ? cli_fail_context(input->ctx) : take(user, line, length, is_bad);
+        if (status < 0 && !is_bad) return cli_fail_context(input->ctx);
+        TRY(take(user, line, length, is_bad));
     }
-    return code;
+    return CLI_OK;
 }
 
 /* --- whole files -------------------------------------------------------------------------------------------------- */
 
 int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path)
 {
-    cli_input input;
-    const char *text = NULL;
-    size_t length = 0;
-    rill_status status = RILL_OK;
+    SCOPED(cli_input_close) cli_input input = {0};
+    const char *text;
+    size_t length;
+    rill_status status;
     memset(lines, 0, sizeof *lines);
-    int code = cli_input_open(&input, ctx, path, RILL_FILE_PIPED);
-    while (code == CLI_OK && (status = cli_input_read(&input, 1, &text, &length)) != RILL_END_OF_INPUT) {
-        if (status == RILL_ERR_INPUT)
-            code = cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);
-        else if (status < 0)
-            code = cli_fail_context(ctx);
-        else
-            code = cli_exit_code(ctx, cli_lines_add(lines, ctx, text, length));
+    TRY(cli_input_open(&input, ctx, path, RILL_FILE_PIPED));
+    while ((status = cli_input_read(&input, 1, &text, &length)) != RILL_END_OF_INPUT) {
+        if (status == RILL_ERR_INPUT) return cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);
+        if (status < 0) return cli_fail_context(ctx);
+        TRY(cli_exit_code(ctx, cli_lines_add(lines, ctx, text, length)));
     }
-    cli_input_close(&input);
-    if (code != CLI_OK) cli_lines_free(lines);
-    return code;
+    return CLI_OK;
 }
 
 int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ctx, const char *path)
 {
-    cli_lines both;
+    SCOPED(cli_lines_free) cli_lines both = {0};
     memset(first, 0, sizeof *first);
     memset(second, 0, sizeof *second);
-    int code = cli_lines_load(&both, ctx, path);
-    if (code == CLI_OK) code = cli_exit_code(ctx, cli_lines_split(&both, ctx, path, first, second));
-    cli_lines_free(&both);
-    return code;
+    TRY(cli_lines_load(&both, ctx, path));
+    return cli_exit_code(ctx, cli_lines_split(&both, ctx, path, first, second));
 }
 
 /* --- several files, or a part of them ---------------------------------------------------------------------------------- */

@@ -269,15 +269,14 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     score *s = user;
     given_pair *pair;
     if (cli_interrupted()) return RILL_END_OF_INPUT;
-    rill_status status = read_given(&s->given, may_block, &pair, &request->text, &request->length);
+    const rill_status status = read_given(&s->given, may_block, &pair, &request->text, &request->length);
     request->user = pair;
     if (status != RILL_OK) return status;
     if (pair->truncated && !s->form.has_ids)
         return cli_refuse_input(request, "the output is truncated: use --ids to score an output without an end");
     cli_placeholders_count(&s->placeholders, request->text, request->length, pair->text, strlen(pair->text));
     rill_text_reset(&s->arguments);
-    status = rill_text_printf(&s->arguments, "%s %s", s->form.has_ids ? "ids" : "text", pair->text);
-    if (status < 0) return status;
+    TRY(rill_text_printf(&s->arguments, "%s %s", s->form.has_ids ? "ids" : "text", pair->text));
     s->scorers[s->search_config->setup->n_scorers - 1] = s->arguments.data;
     request->scorers = s->scorers;
     if (s->form.has_ids) limit_length(s, pair, request);

@@ -155,11 +155,9 @@ static int report_text(const eval *e)
 {
     const cli_counts *c = &e->counts;
     cli_print("inputs   %8" PRId64 "\n", c->inputs);
-    rill_text text = {.ctx = e->session.ctx};
-    const rill_status status = e->metric.kind->report(c, &text);
-    if (status == RILL_OK) cli_print("%s", text.data);
-    rill_text_clear(&text);
-    if (status != RILL_OK) return cli_fail_context(e->session.ctx);
+    SCOPED(rill_text_clear) rill_text text = {.ctx = e->session.ctx};
+    if (e->metric.kind->report(c, &text) != RILL_OK) return cli_fail_context(e->session.ctx);
+    cli_print("%s", text.data);
     if (c->missing) cli_print("missing  %8" PRId64 "\n", c->missing);
     return cli_flush_stdout();
 }
@@ -189,11 +187,9 @@ static const cli_option eval_options[] = {
 
 static int load_references(eval *e)
 {
-    cli_lines inputs;
+    SCOPED(cli_lines_free) cli_lines inputs = {0};
     if (!e->test_set_path) return cli_lines_load(&e->references, e->session.ctx, e->references_path);
-    int code = cli_lines_load_columns(&inputs, &e->references, e->session.ctx, e->test_set_path);
-    cli_lines_free(&inputs);
-    return code;
+    return cli_lines_load_columns(&inputs, &e->references, e->session.ctx, e->test_set_path);
 }
 
 static int check_files(const eval *e)

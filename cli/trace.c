@@ -166,7 +166,7 @@ int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_
 /* Write the names of the actions that occurred, if the domain has names. */
 static void put_names(cli_trace *t)
 {
-    rill_text name = {.ctx = t->ctx};
+    SCOPED(rill_text_clear) rill_text name = {.ctx = t->ctx};
     json_t *names = json_object();
     for (int32_t action = 0; action < t->actions; action++) {
         char key[16];
@@ -176,7 +176,6 @@ static void put_names(cli_trace *t)
         if (rill_model_action_name(t->model, action, &name) == RILL_OK)
             json_object_set_new(names, key, cli_json_text(name.data ? name.data : "", name.length));
     }
-    rill_text_clear(&name);
     put_object(t, json_pack("{s:s, s:o}", "event", "actions", "names", names));
 }
 

@@ -248,7 +248,7 @@ rill_status service_read_settings(service *s, const json_t *object, job *j)
 {
     rill_option_source *source = NULL;
     rill_search_config *search_config = NULL;
-    rill_text options = {.ctx = s->request_ctx};
+    SCOPED(rill_text_clear) rill_text options = {.ctx = s->request_ctx};
     rill_status status = cli_request_options(s->request_ctx, rill_model_domain(s->session.model), s->search_config, 1,
                                              object, &options, &source, &search_config);
     if (status >= 0) status = check_width(s, source, search_config);
@@ -256,7 +256,6 @@ rill_status service_read_settings(service *s, const json_t *object, job *j)
     if (status >= 0 && options.length > 0 && !(j->options = strdup(options.data)))
         status = rill_fail_memory(s->request_ctx, options.length, "a request's options");
     if (status >= 0) j->settings = search_config->setup->settings;
-    rill_text_clear(&options);
     rill_search_config_free(search_config);
     rill_option_source_free(source);
     return status < 0 ? status : RILL_OK;
