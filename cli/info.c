@@ -1,5 +1,6 @@
 /* rill info: describe a model from its files and its domain. */
 #include <dirent.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include "report.h"
@@ -56,10 +57,7 @@ static void put_count(int64_t value)
 /* Whether the file has tensors: safetensors, or CTranslate2's model.bin. */
 static int has_tensors(const char *name)
 {
-    static const char ending[] = ".safetensors";
-    size_t length = strlen(name);
-    return !strcmp(name, "model.bin") ||
-           (length > sizeof ending - 1 && !strcmp(name + length - (sizeof ending - 1), ending));
+    return !strcmp(name, "model.bin") || fnmatch("?*.safetensors", name, 0) == 0;
 }
 
 static void print_file(rill_context *ctx, const char *directory, const char *name, int first, parameters *found)

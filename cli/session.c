@@ -1,6 +1,8 @@
 /* A command's context, with plugins, an open model and workers; see session.h. */
 #include "session.h"
 
+#include <fnmatch.h>
+
 static int take_row(void *command, const cli_option *option, const char *value)
 {
     cli_session *session = command;
@@ -151,9 +153,7 @@ int cli_command_run(const cli_command *command, int argc, char **argv)
 
 int cli_session_is_script(const char *path)
 {
-    static const char ending[] = ".lua";
-    size_t length = strlen(path);
-    return length > sizeof ending - 1 && !strcmp(path + length - (sizeof ending - 1), ending);
+    return fnmatch("?*.lua", path, 0) == 0;
 }
 
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)

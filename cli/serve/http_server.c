@@ -360,16 +360,11 @@ static int parse_body(exchange *x)
     return json_is_object(x->parsed) ? 1 : api_refuse(r, 400, "bad-json", "expected an object");
 }
 
-/* Check the API key in the body, if the head has none. */
-static int check_body_key(exchange *x)
-{
-    return x->lacks_key && is_wrong_key(x, request_text(x->parsed, "api_key")) ? refuse_key(x) : 1;
-}
-
 static int begin_request(exchange *x)
 {
     api_request *r = &x->request;
-    if (!strcmp(x->route->method, "POST") && (!parse_body(x) || !check_body_key(x))) return 0;
+    if (!strcmp(x->route->method, "POST") && !parse_body(x)) return 0;
+    if (x->lacks_key && is_wrong_key(x, request_text(x->parsed, "api_key"))) return refuse_key(x);
     free(x->body);
     x->body = NULL;
     r->body = x->parsed;
