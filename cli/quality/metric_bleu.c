@@ -5,7 +5,6 @@
  * ASCII characters get spaces. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
  * EVALB uses each tree's own punctuation tags. Here the reference's apply to both, so wrong tags gain nothing. docs/parsing.md lists all
  * differences. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

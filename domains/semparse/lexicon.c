@@ -17,7 +17,6 @@
  *   words  a vocabulary: the number of each word
  *   trie   a vocabulary of the pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
  *   types  an array short enough for linear search */
-#include <stdio.h>
 #include <string.h>
 
 #include "lexicon.h"
