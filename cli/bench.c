@@ -143,9 +143,8 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     char *rest = strchr(copy, ':');
     if (rest) *rest++ = '\0';
     rill_context *ctx = b->session.ctx;
-    if (rill_option_source_create(&m->options, ctx, RILL_FROM_USER) < 0 ||
-        rill_option_source_set(m->options, "method", copy) < 0)
-        return cli_fail_context(ctx);
+    TRY(cli_exit_code(ctx, rill_option_source_create(&m->options, ctx, RILL_FROM_USER)));
+    TRY(cli_exit_code(ctx, rill_option_source_set(m->options, "method", copy)));
     while (rest) {
         char *key = rest, *value = strchr(key, '=');
         if (!value) return cli_fail("--methods: \"%s\": expected KEY=VALUE after the colon", m->label);

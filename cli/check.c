@@ -301,9 +301,8 @@ static int load_run(check *c)
         int32_t n;
         const rill_chain_entry *entry = rill_option_source_chain(c->runfile.options, chain_kinds[kind], &n);
         for (int32_t i = 0; i < n; i++)
-            if (rill_option_source_add_to_chain(c->chains[kind], RILL_CHAIN_SCORERS, entry[i].name,
-                                                entry[i].arguments) < 0)
-                return cli_fail_context(c->session.ctx);
+            TRY(cli_exit_code(c->session.ctx, rill_option_source_add_to_chain(c->chains[kind], RILL_CHAIN_SCORERS,
+                                                                              entry[i].name, entry[i].arguments)));
     }
     return CLI_OK;
 }

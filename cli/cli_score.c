@@ -321,10 +321,10 @@ static int make_search_config(score *s)
     cli_session *session = &s->session;
     const rill_option_source *defaults[] = {session->folder.search};
     if (cli_session_option_is_on(session, "pretty")) return cli_fail("--pretty has no effect on scores: leave it out");
-    if (rill_option_source_force_decode(session->command_line) < 0 ||
-        rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 1) < 0 ||
-        rill_search_config_add_scorer(s->search_config, "given", "") < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx, rill_option_source_force_decode(session->command_line)));
+    TRY(cli_exit_code(session->ctx,
+                      rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 1)));
+    TRY(cli_exit_code(session->ctx, rill_search_config_add_scorer(s->search_config, "given", "")));
     s->scorers = calloc((size_t)s->search_config->setup->n_scorers, sizeof *s->scorers);
     if (!s->scorers) return cli_fail_memory("the scorers");
     return cli_form_request(&s->form, session, s->search_config);
@@ -348,8 +348,7 @@ static int prepare(score *s)
     TRY(check_files(s));
     TRY(open_given(&s->given, session->ctx, s->input_path, s->outputs_path));
     TRY(cli_session_open(session));
-    if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx, cli_workers_begin(session, s->search_config, s->search_config->setup)));
     return cli_output_open(&s->output, session->ctx, s->output_path, CLI_STREAM);
 }
 

@@ -346,8 +346,7 @@ static int prepare(decode *d)
         if (d->runfile.config) rill_script_config_locate_error(d->runfile.script, d->runfile.config);
         return cli_fail_context(d->session.ctx);
     }
-    if (d->wants_profile && cli_profile_begin(d->session.ctx, d->session.worker_pool) < 0)
-        return cli_fail_context(d->session.ctx);
+    if (d->wants_profile) TRY(cli_exit_code(d->session.ctx, cli_profile_begin(d->session.ctx, d->session.worker_pool)));
     return open_outputs(d);
 }
 
@@ -374,8 +373,7 @@ static int worse_code(int a, int b)
 
 static int print_profile(decode *d, cli_report *report)
 {
-    if (cli_profile_take(&d->profile, d->session.ctx, d->session.worker_pool) < 0)
-        return cli_fail_context(d->session.ctx);
+    TRY(cli_exit_code(d->session.ctx, cli_profile_take(&d->profile, d->session.ctx, d->session.worker_pool)));
     cli_profile_print(&d->profile, stderr);
     report->profile = &d->profile;
     return CLI_OK;

@@ -208,8 +208,7 @@ static int print_recommended(cli_session *session)
         const rill_chain_entry *entry = rill_option_source_chain(source, (rill_chain)chain, &n);
         print_chain(&title, chains[chain], entry, n);
     }
-    if (rill_option_sources_domain_values(session->ctx, &source, 1, &pair, &n) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx, rill_option_sources_domain_values(session->ctx, &source, 1, &pair, &n)));
     for (int32_t i = 0; i < n; i++) cli_print("%-12s %s %s\n", take_title(&title), pair[i].name, pair[i].value);
     if (pair) rill_free(session->ctx, pair, (size_t)n * sizeof *pair);
     return CLI_OK;

@@ -366,8 +366,8 @@ int cli_session_open(cli_session *session)
                                                   .shared = &session->builtin_mark,
                                                   .prepare = prepare_worker,
                                                   .user = session};
-    if (rill_workers_open(&session->worker_pool, session->ctx, name, &session->open, &workers_options) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx,
+                      rill_workers_open(&session->worker_pool, session->ctx, name, &session->open, &workers_options)));
     session->workers = rill_workers_count(session->worker_pool);
     session->model = rill_workers_model(session->worker_pool);
     const char *device = rill_open_option(&session->open, "device");

@@ -20,28 +20,24 @@ static int check_command_line(const service *s)
 
 /* Make the search config of the service. By default, new inputs join at the next timestep, and each timestep includes all inputs in
  * flight. */
-static int make_search_config(service *s)
+static rill_status make_search_config(service *s)
 {
     cli_session *session = &s->session;
     const rill_option_source *defaults[] = {session->folder.search, NULL};
-    if (rill_option_source_create(&s->default_schedule, session->ctx, RILL_FROM_USER) < 0 ||
-        rill_option_source_set(s->default_schedule, "method", "stream-all") < 0 ||
-        rill_option_source_set(s->default_schedule, "refill-threshold", "1") < 0 ||
-        rill_option_source_set(session->command_line, "unordered", "1") < 0)
-        return cli_fail_context(session->ctx);
+    TRY(rill_option_source_create(&s->default_schedule, session->ctx, RILL_FROM_USER));
+    TRY(rill_option_source_set(s->default_schedule, "method", "stream-all"));
+    TRY(rill_option_source_set(s->default_schedule, "refill-threshold", "1"));
+    TRY(rill_option_source_set(session->command_line, "unordered", "1"));
     defaults[1] = s->default_schedule;
-    return cli_exit_code(session->ctx,
-                         rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 2));
+    return rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 2);
 }
 
 /* Add the scorers for constraints. Without constraints in a request they have no effect. */
-static int open_constraints(service *s)
+static rill_status open_constraints(service *s)
 {
-    if (cli_constraints_add_scorers(s->search_config) < 0 ||
-        rill_constraints_create(&s->constraints, s->session.ctx, s->search_config->setup) < 0 ||
-        rill_constraints_create(&s->request_constraints, s->request_ctx, s->search_config->setup) < 0)
-        return cli_fail_context(s->session.ctx);
-    return CLI_OK;
+    TRY(cli_constraints_add_scorers(s->search_config));
+    TRY(rill_constraints_create(&s->constraints, s->session.ctx, s->search_config->setup));
+    return rill_constraints_create(&s->request_constraints, s->request_ctx, s->search_config->setup);
 }
 
 static int prepare(service *s)
@@ -50,15 +46,14 @@ static int prepare(service *s)
     session->is_large_input = 1;
     TRY(check_command_line(s));
     TRY(cli_session_prepare(session));
-    TRY(make_search_config(s));
+    TRY(cli_exit_code(session->ctx, make_search_config(s)));
     TRY(cli_session_open(session));
     if (rill_context_create_worker(&s->request_ctx, session->ctx, NULL) < 0) return cli_fail_context(session->ctx);
     rill_option_set_style(s->request_ctx, RILL_OPTION_PLAIN);
-    TRY(open_constraints(s));
+    TRY(cli_exit_code(session->ctx, open_constraints(s)));
     /* inputs that were left out for long go first: requests come without end, and each must be answered */
     s->search_config->setup->overdue_first = 1;
-    if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx, cli_workers_begin(session, s->search_config, s->search_config->setup)));
     const int64_t flight = rill_workers_settings(session->worker_pool)->max_items;
     s->max_in_flight = (int64_t)session->workers * flight + session->workers;
     s->can_split = cli_can_split(session->ctx, session->model);
