@@ -94,7 +94,7 @@ void cli_trace_event(void *user, const rill_trace_event *e)
         [RILL_TRACE_ADMITTED] = "admitted", [RILL_TRACE_RESTARTED] = "sent_back", [RILL_TRACE_FINISHED] = "finished"};
     cli_trace *t = user;
     cli_output *out = &t->out;
-    pthread_mutex_lock(&t->lock);
+    LOCK_SCOPE(&t->lock);
     if (e->kind == RILL_TRACE_TIMESTEP)
         put_timestep(t, e);
     else
@@ -105,7 +105,6 @@ void cli_trace_event(void *user, const rill_trace_event *e)
     if (e->kind == RILL_TRACE_FINISHED)
         cli_output_printf(out, ",\"outputs\":%" PRId32 ",\"status\":\"%s\"", e->outputs, rill_status_name(e->status));
     cli_output_printf(out, ",\"worker\":%" PRId32 "}\n", e->worker);
-    pthread_mutex_unlock(&t->lock);
 }
 
 /* Write a JSON object as one line of the trace. Takes the reference to `object`. */

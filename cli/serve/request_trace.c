@@ -95,10 +95,9 @@ static void end_trace(request_trace *t)
     if (t->fd >= 0) close(t->fd);
     job_release(t->job);
     free(t);
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     s->is_tracing = 0;
     pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
 }
 
 static void *run_trace(void *user)

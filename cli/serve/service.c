@@ -176,10 +176,8 @@ void service_close(service *s)
 
 const char *service_failure(service *s)
 {
-    pthread_mutex_lock(&s->lock);
-    const char *why = s->has_ended ? s->failure : "";
-    pthread_mutex_unlock(&s->lock);
-    return why;
+    LOCK_SCOPE(&s->lock);
+    return s->has_ended ? s->failure : "";
 }
 
 /* Check that no width (number of hypotheses) in the settings of a request exceeds --max-beam-size. Larger widths that the server's own
@@ -264,9 +262,8 @@ const char *service_language(const service *s)
 
 void service_get_counts(service *s, service_counts *out)
 {
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     s->counts.cache_entries = (int64_t)cache_n_entries(s->cache);
     s->counts.cache_bytes = (int64_t)cache_n_bytes(s->cache);
     *out = s->counts;
-    pthread_mutex_unlock(&s->lock);
 }
