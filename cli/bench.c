@@ -69,18 +69,17 @@ static void keep_min_seconds(rill_seconds *min, const rill_seconds *s)
 
 static int run_timed(bench *b)
 {
-    int code = CLI_OK;
-    for (int round = 0; round < b->repeat && code == CLI_OK; round++)
-        for (int i = 0; i < b->n && code == CLI_OK; i++) {
+    for (int round = 0; round < b->repeat; round++)
+        for (int i = 0; i < b->n; i++) {
             bench_method *m = &b->method[i];
             show_method(b, m, round);
             cli_trial trial = {0};
-            code = method_status(b, m, cli_trial_time(&b->session, &b->test_set, m->search_config, &trial));
+            TRY(method_status(b, m, cli_trial_time(&b->session, &b->test_set, m->search_config, &trial)));
             m->seconds[round] = trial.seconds;
             if (round == 0) m->stats = trial.stats;
             keep_min_seconds(&m->stats.seconds, &trial.stats.seconds);
         }
-    return code;
+    return CLI_OK;
 }
 
 static int run_all(bench *b)
@@ -144,11 +143,9 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     char *rest = strchr(copy, ':');
     if (rest) *rest++ = '\0';
     rill_context *ctx = b->session.ctx;
-    if (rill_option_source_create(&m->options, ctx, RILL_FROM_USER) < 0 ||
-        rill_option_source_set(m->options, "method", copy) < 0)
-        return cli_fail_context(ctx);
-    int code = CLI_OK;
-    while (code == CLI_OK && rest) {
+    TRY(cli_exit_code(ctx, rill_option_source_create(&m->options, ctx, RILL_FROM_USER)));
+    TRY(cli_exit_code(ctx, rill_option_source_set(m->options, "method", copy)));
+    while (rest) {
         char *key = rest, *value = strchr(key, '=');
         if (!value) return cli_fail("--methods: \"%s\": expected KEY=VALUE after the colon", m->label);
         *value++ = '\0';
@@ -161,9 +158,9 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
                             "and write no outputs",
                             m->label, key);
         if (rill_option_source_set(m->options, key, value) < 0)
-            code = cli_fail("method %s: %s", m->label, rill_error(ctx));
+            return cli_fail("method %s: %s", m->label, rill_error(ctx));
     }
-    return code;
+    return CLI_OK;
 }
 
 /* Return the length in bytes of the first method in a comma-separated list. A comma before a digit or sign belongs to a value. */
@@ -183,8 +180,7 @@ static int parse_methods(bench *b)
     while (*text) {
         size_t length = method_length(text);
         if (b->n == BENCH_METHODS_MAX) return cli_fail("--methods: expected at most %d methods", BENCH_METHODS_MAX);
-        int code = parse_method(b, &b->method[b->n], text, length);
-        if (code != CLI_OK) return code;
+        TRY(parse_method(b, &b->method[b->n], text, length));
         b->n++;
         text += length + (text[length] == ',');
     }
@@ -233,34 +229,34 @@ static rill_status configure_method(bench *b, bench_method *m)
 
 static int configure_methods(bench *b)
 {
-    int code = cli_runfile_check(&b->runfile, &b->session);
-    for (int i = 0; i < b->n && code == CLI_OK; i++) {
+    TRY(cli_runfile_check(&b->runfile, &b->session));
+    for (int i = 0; i < b->n; i++) {
         bench_method *m = &b->method[i];
         if (configure_method(b, m) < 0) return cli_fail_context(b->session.ctx);
         cli_runfile_warn_ignored(&b->runfile, m->search_config, m->label);
-        m->hash = code == CLI_OK ? calloc((size_t)b->test_set.inputs.n, sizeof *m->hash) : NULL;
-        if (code == CLI_OK && !m->hash) code = cli_fail_memory("the comparison");
+        m->hash = calloc((size_t)b->test_set.inputs.n, sizeof *m->hash);
+        if (!m->hash) return cli_fail_memory("the comparison");
     }
-    return code;
+    return CLI_OK;
 }
 
 static int prepare(bench *b)
 {
-    int code = cli_picture_check("--plot", b->plot_path);
-    if (code == CLI_OK) code = parse_methods(b);
-    if (code == CLI_OK) code = cli_runfile_load(&b->runfile, &b->session);
-    if (code == CLI_OK) code = cli_runfile_check_plain(&b->runfile);
-    if (code == CLI_OK && b->runfile.config && !b->input_path && !b->tsv_path) {
+    TRY(cli_picture_check("--plot", b->plot_path));
+    TRY(parse_methods(b));
+    TRY(cli_runfile_load(&b->runfile, &b->session));
+    TRY(cli_runfile_check_plain(&b->runfile));
+    if (b->runfile.config && !b->input_path && !b->tsv_path) {
         b->input_path = b->runfile.config->input;
         b->references_path = cli_value_or(b->references_path, b->runfile.config->references);
     }
-    if (code == CLI_OK) code = cli_session_prepare(&b->session);
-    if (code == CLI_OK) code = load_data(b);
-    if (code == CLI_OK) code = configure_methods(b);
-    if (code == CLI_OK) code = cli_testset_open(&b->test_set, &b->session);
-    if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
-    if (code == CLI_OK && b->plot_path) code = cli_output_open(&b->plot, b->session.ctx, b->plot_path, CLI_REPORT);
-    return code;
+    TRY(cli_session_prepare(&b->session));
+    TRY(load_data(b));
+    TRY(configure_methods(b));
+    TRY(cli_testset_open(&b->test_set, &b->session));
+    if (b->json_path) TRY(cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT));
+    if (b->plot_path) TRY(cli_output_open(&b->plot, b->session.ctx, b->plot_path, CLI_REPORT));
+    return CLI_OK;
 }
 
 /* --- results ----------------------------------------------------------------------------------------------------------- */
@@ -495,10 +491,10 @@ static const cli_option bench_options[] = {
 static int run(void *command)
 {
     bench *b = command;
-    int code = prepare(b);
-    if (code == CLI_OK) code = run_all(b);
-    if (code != CLI_OK) return code;
-    int compared = compare_all(b);
+    int code = CLI_OK;
+    TRY(prepare(b));
+    TRY(run_all(b));
+    const int compared = compare_all(b);
     if (!cli_json_replaces_table(b->json_path)) code = print_table(b);
     if (code == CLI_OK) code = write_files(b);
     if (code == CLI_OK) code = compared;

@@ -136,33 +136,27 @@ static int is_kind(const json_t *event, const char *kind)
 /* Read the trace and call `each` for every event in it. */
 static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
 {
-    cli_input input;
+    SCOPED(cli_input_close) cli_input input = {0};
     const char *line;
     size_t length;
-    int code = cli_input_open(&input, v->session.ctx, v->path, RILL_FILE_REGULAR);
-    rill_status status = RILL_OK;
-    while (code == CLI_OK && (status = cli_input_read(&input, 1, &line, &length)) == RILL_OK) {
-        json_error_t error;
-        json_t *event = json_loadb(line, length, 0, &error);
-        const int is_event = json_is_object(event) && json_is_string(json_object_get(event, "event"));
+    rill_status status;
+    TRY(cli_input_open(&input, v->session.ctx, v->path, RILL_FILE_REGULAR));
+    while ((status = cli_input_read(&input, 1, &line, &length)) == RILL_OK) {
+        json_auto_t *event = json_loadb(line, length, 0, NULL);
         const int64_t number = input.lines;
-        if (is_event) code = each(v, event);
-        json_decref(event);
-        if (is_event) continue;
-        status = cli_input_read(&input, 1, &line, &length);
-        if (status != RILL_END_OF_INPUT || number == 1)
-            code = cli_fail("%s: line %" PRId64 ": expected an event of `rill decode --trace`", v->path, number);
-        else if (!v->cut)
+        if (json_is_object(event) && json_is_string(json_object_get(event, "event"))) {
+            TRY(each(v, event));
+            continue;
+        }
+        if (number == 1 || cli_input_read(&input, 1, &line, &length) != RILL_END_OF_INPUT)
+            return cli_fail("%s: line %" PRId64 ": expected an event of `rill decode --trace`", v->path, number);
+        if (!v->cut)
             cli_message("warning: %s: the last line, %" PRId64 ", is incomplete: it is left out", v->path, number);
         v->cut = 1;
-        break;
+        return CLI_OK;
     }
-    if (code == CLI_OK && status == RILL_ERR_INPUT)
-        code = cli_fail("%s: line %" PRId64 ": %s", v->path, input.lines, line);
-    else if (code == CLI_OK && status != RILL_END_OF_INPUT)
-        code = cli_fail_context(v->session.ctx);
-    cli_input_close(&input);
-    return code;
+    if (status == RILL_ERR_INPUT) return cli_fail("%s: line %" PRId64 ": %s", v->path, input.lines, line);
+    return status == RILL_END_OF_INPUT ? CLI_OK : cli_fail_context(v->session.ctx);
 }
 
 /* Return the number of the input to which candidate j of a timestep belongs; -1: the event is malformed. */
@@ -189,13 +183,11 @@ static int count_candidate(trace_page *v, int64_t item)
 static int count_event(trace_page *v, json_t *event)
 {
     const json_t *items = json_object_get(event, "items"), *index;
-    int code = CLI_OK;
     if (!is_kind(event, "timestep")) return CLI_OK;
     if (v->n_timesteps++ >= v->max_timesteps) return CLI_OK;
     index = json_object_get(json_object_get(event, "hypotheses"), "item");
-    for (size_t j = 0; j < json_array_size(index) && code == CLI_OK; j++)
-        code = count_candidate(v, candidate_item(items, index, j));
-    return code;
+    for (size_t j = 0; j < json_array_size(index); j++) TRY(count_candidate(v, candidate_item(items, index, j)));
+    return CLI_OK;
 }
 
 static int compare_tallies(const void *a, const void *b)

@@ -290,8 +290,8 @@ static int load_run(check *c)
     static const rill_chain chain_kinds[] = {[CLI_CHECK_HEURISTIC] = RILL_CHAIN_HEURISTICS,
                                              [CLI_CHECK_SCORER] = RILL_CHAIN_SCORERS,
                                              [CLI_CHECK_SCHEDULER] = RILL_CHAIN_SCHEDULER};
-    int code = cli_runfile_load(&c->runfile, &c->session);
-    if (code != CLI_OK || !c->runfile.config) return code;
+    TRY(cli_runfile_load(&c->runfile, &c->session));
+    if (!c->runfile.config) return CLI_OK;
     if (c->runfile.config->constraints) cli_message("warning: %s: constraints are not checked", c->runfile.path);
     if (c->runfile.config->tsv || c->runfile.config->jsonl)
         cli_message("warning: %s: tsv_column and jsonl are ignored: `rill check` reads lines", c->runfile.path);
@@ -301,9 +301,8 @@ static int load_run(check *c)
         int32_t n;
         const rill_chain_entry *entry = rill_option_source_chain(c->runfile.options, chain_kinds[kind], &n);
         for (int32_t i = 0; i < n; i++)
-            if (rill_option_source_add_to_chain(c->chains[kind], RILL_CHAIN_SCORERS, entry[i].name,
-                                                entry[i].arguments) < 0)
-                return cli_fail_context(c->session.ctx);
+            TRY(cli_exit_code(c->session.ctx, rill_option_source_add_to_chain(c->chains[kind], RILL_CHAIN_SCORERS,
+                                                                              entry[i].name, entry[i].arguments)));
     }
     return CLI_OK;
 }
@@ -312,17 +311,16 @@ static int load_run(check *c)
 static int prepare(check *c)
 {
     cli_session *s = &c->session;
-    int code = load_run(c);
-    if (code != CLI_OK) return code;
+    TRY(load_run(c));
     c->threads = s->open.threads > 1 ? s->open.threads : 2;
     c->workers = s->workers > 1 ? s->workers : 3;
     if (s->open.path || s->domain) {
-        code = cli_session_configure(s);
-        if (code == CLI_OK && !(c->domain = cli_session_domain(s))) code = CLI_FAILED;
+        TRY(cli_session_configure(s));
+        if (!(c->domain = cli_session_domain(s))) return CLI_FAILED;
     }
     c->model = s->open;
-    if (code == CLI_OK && c->input_path) code = cli_check_inputs_read(&c->file_inputs, s->ctx, c->input_path);
-    return code == CLI_OK ? watch_scripts(c) : code;
+    if (c->input_path) TRY(cli_check_inputs_read(&c->file_inputs, s->ctx, c->input_path));
+    return watch_scripts(c);
 }
 
 static int summarise_checks(const check *c)
@@ -336,16 +334,15 @@ static int summarise_checks(const check *c)
 static int run(void *command)
 {
     check *c = command;
-    int code = prepare(c);
-    if (code != CLI_OK) return code;
+    TRY(prepare(c));
     if (c->domain) check_domain(c, c->domain, &c->model);
     check_named(c);
     check_registered(c);
     report_unused_masks(c);
     if (c->n_checked == 0)
         return cli_fail("nothing to check: set --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua");
-    code = cli_flush_stdout();
-    return code == CLI_OK ? summarise_checks(c) : code;
+    TRY(cli_flush_stdout());
+    return summarise_checks(c);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

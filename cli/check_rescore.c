@@ -21,10 +21,9 @@ typedef struct rescorer {
     /* model: the wrapped model. self: its runner, which has the buffers of one decoding thread; equal to `model` if the domain has no
      * runners */
     void *model, *self;
-    state *state; /* [nodes] for each node (hypothesis state), the first score() call and its result */
-    size_t state_capacity;
-    int64_t *input; /* [slots] number of the input that each slot holds */
-    size_t input_capacity;
+    rill_arena arena; /* memory of the arrays */
+    state *state;     /* [nodes] for each node (hypothesis state), the first score() call and its result */
+    int64_t *input;   /* [slots] number of the input that each slot holds */
     /* Buffers for the choices of one row. */
     int32_t max_choices, *action;
     float *logp;
@@ -38,10 +37,9 @@ static rill_status reserve_choices(rescorer *h)
     const int32_t actions = h->rescoring->info.actions;
     const size_t n = (size_t)(actions < CHOICES ? actions : CHOICES);
     h->max_choices = (int32_t)n;
-    h->action = rill_calloc(h->ctx, n, sizeof *h->action);
-    h->logp = rill_calloc(h->ctx, n, sizeof *h->logp);
-    h->terminal = rill_calloc(h->ctx, n, 1);
-    return h->action && h->logp && h->terminal ? RILL_OK : rill_fail_memory(h->ctx, n, "choices");
+    TRY(rill_arena_alloc(&h->arena, &h->action, n, sizeof *h->action, "choices"));
+    TRY(rill_arena_alloc(&h->arena, &h->logp, n, sizeof *h->logp, "choices"));
+    return rill_arena_alloc(&h->arena, &h->terminal, n, 1, "choices");
 }
 
 static rill_status collect_if_async(const rescorer *h, const rill_rows *rows, rill_status status)
@@ -79,7 +77,7 @@ static rill_status score_state(rescorer *h, int32_t node, state *s)
 
 static void describe_best(const rescorer *h, const state *s, char *out, size_t size)
 {
-    rill_text name = {.ctx = h->ctx};
+    SCOPED(rill_text_clear) rill_text name = {.ctx = h->ctx};
     const rill_domain *real = h->rescoring->real;
     if (s->n == 0)
         rill_print(out, size, "none");
@@ -88,7 +86,6 @@ static void describe_best(const rescorer *h, const state *s, char *out, size_t s
                    (double)s->logp);
     else
         rill_print(out, size, "%d, the best action %d at %.9g", (int)s->n, (int)s->best, (double)s->logp);
-    rill_text_clear(&name);
 }
 
 static void report_difference(const rescorer *h, const state *first, const state *then, const char *when,
@@ -137,26 +134,23 @@ static rill_status check_new_state(rescorer *h, const rill_rows *rows, int32_t r
                  .slot = rows->slot[row],
                  .depth = rows->depth[row],
                  .is_known = 1};
-    rill_status status = score_state(h, rows->node[row], s);
-    if (status < 0) return status;
+    TRY(score_state(h, rows->node[row], s));
     inspect_choices(h, s);
     again = *s;
-    status = score_state(h, rows->node[row], &again);
-    if (status >= 0 && again.choices_hash != s->choices_hash)
+    TRY(score_state(h, rows->node[row], &again));
+    if (again.choices_hash != s->choices_hash)
         report_difference(
             h, s, &again, "when it is called again",
             "score() changes data that it reads, or uses random numbers or a clock; it may be called several times "
             "with one state");
-    return status;
+    return RILL_OK;
 }
 
 static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
                          rill_score_result *out)
 {
     rescorer *h = self;
-    for (int32_t row = 0; row < rows->n; row++) {
-        TRY(check_new_state(h, rows, row));
-    }
+    for (int32_t row = 0; row < rows->n; row++) TRY(check_new_state(h, rows, row));
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
 
@@ -169,12 +163,12 @@ static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
         if (rows->state_parent[i] == node) return RILL_OK;
     const state *s = &h->state[node];
     state again = *s;
-    rill_status status = score_state(h, node, &again);
-    if (status >= 0 && again.choices_hash != s->choices_hash)
+    TRY(score_state(h, node, &again));
+    if (again.choices_hash != s->choices_hash)
         report_difference(
             h, s, &again, "after its children were made",
             "step (in Lua, advance) changes the parent's state; it must make a new state and copy the parent's data");
-    return status;
+    return RILL_OK;
 }
 
 static rill_status step(void *self, const rill_rows *rows)
@@ -191,8 +185,8 @@ static rill_status step(void *self, const rill_rows *rows)
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     rescorer *h = self;
-    TRY(rill_grow(h->ctx, (void **)&h->state, &h->state_capacity, (size_t)nodes, sizeof *h->state, "states"));
-    TRY(rill_grow(h->ctx, (void **)&h->input, &h->input_capacity, (size_t)slots, sizeof *h->input, "inputs"));
+    TRY(GROW(&h->arena, h->state, (size_t)nodes, "states"));
+    TRY(GROW(&h->arena, h->input, (size_t)slots, "inputs"));
     return h->rescoring->real->reserve(h->self, nodes, slots);
 }
 
@@ -228,14 +222,9 @@ static void close_rescorer(void *self)
     rescorer *h = self;
     if (!h) return;
     const rill_domain *real = h->rescoring->real;
-    const size_t n = (size_t)h->max_choices;
     if (h->self != h->model) real->stop(h->self);
     if (h->model) real->close(h->model);
-    rill_free(h->ctx, h->state, h->state_capacity * sizeof *h->state);
-    rill_free(h->ctx, h->input, h->input_capacity * sizeof *h->input);
-    rill_free(h->ctx, h->action, n * sizeof *h->action);
-    rill_free(h->ctx, h->logp, n * sizeof *h->logp);
-    rill_free(h->ctx, h->terminal, n);
+    rill_arena_clear(&h->arena);
     rill_free(h->ctx, h, sizeof *h);
 }
 
@@ -248,7 +237,7 @@ static rill_status open_rescorer(const rill_domain *table, rill_context *ctx, co
     void *model = NULL, *runner = NULL;
     rescorer *h = rill_calloc(ctx, 1, sizeof *h);
     if (!h) return rill_fail_memory(ctx, sizeof *h, "a model");
-    *h = (rescorer){.rescoring = rescoring, .ctx = ctx};
+    *h = (rescorer){.rescoring = rescoring, .ctx = ctx, .arena.ctx = ctx};
     rill_status status = real->open(real, ctx, options, &model, info);
     if (status >= 0) {
         h->model = h->self = model;
@@ -314,7 +303,7 @@ int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, co
                           const cli_check_inputs *inputs)
 {
     rill_engine_setup setup;
-    cli_check_record record = {0};
+    SCOPED(cli_check_record_free) cli_check_record record = {0};
     rescoring->real = real;
     rescoring->rows = rescoring->normalised_rows = rescoring->not_logprobs = 0;
     rescoring->maybe_probs = 1;
@@ -326,7 +315,6 @@ int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, co
     if (rescoring->info.max_length > TIMESTEPS) setup.settings.max_length = TIMESTEPS;
     snprintf(setup.settings.method, sizeof setup.settings.method, "var-batch");
     rill_status status = cli_check_run(session, inputs, &setup, &record);
-    cli_check_record_free(&record);
     if (status >= 0) inspect_all_choices(rescoring);
     if (rescoring->why[0]) return 0;
     return status < 0 ? -1 : 1;

@@ -7,18 +7,17 @@
 
 int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path)
 {
-    cli_lines lines = {0};
-    int code = cli_lines_load(&lines, ctx, path);
+    SCOPED(cli_lines_free) cli_lines lines = {0};
+    TRY(cli_lines_load(&lines, ctx, path));
     const int n = lines.n < CLI_CHECK_INPUTS ? (int)lines.n : CLI_CHECK_INPUTS;
-    if (code == CLI_OK && n == 0) code = cli_fail("%s: expected inputs, found none", path);
-    for (int i = 0; code == CLI_OK && i < CLI_CHECK_INPUTS; i++) {
+    if (n == 0) return cli_fail("%s: expected inputs, found none", path);
+    for (int i = 0; i < CLI_CHECK_INPUTS; i++) {
         size_t length;
         const char *text = cli_lines_get(&lines, i % n, &length);
-        if (!(inputs->text[i] = strndup(text, length))) code = cli_fail_memory("an input");
+        if (!(inputs->text[i] = strndup(text, length))) return cli_fail_memory("an input");
     }
     inputs->n_different = n;
-    cli_lines_free(&lines);
-    return code;
+    return CLI_OK;
 }
 
 /* Append the name of a random action, or a word if the action has no name or its name contains a line break. */
@@ -36,11 +35,10 @@ static rill_status add_random_name(rill_text *line, const rill_model *model, uin
 
 int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const rill_model *model, uint64_t seed)
 {
-    rill_text line = {.ctx = ctx};
-    int code = CLI_OK;
+    SCOPED(rill_text_clear) rill_text line = {.ctx = ctx};
     inputs->made_up = 1;
     inputs->n_different = CLI_CHECK_INPUTS;
-    for (int i = 0; i < CLI_CHECK_INPUTS && code == CLI_OK; i++) {
+    for (int i = 0; i < CLI_CHECK_INPUTS; i++) {
         rill_status status = RILL_OK;
         rill_text_reset(&line);
         for (int word = 0; word < 1 + i % 6 && status == RILL_OK; word++) {
@@ -48,11 +46,10 @@ int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const ril
             if (status == RILL_OK)
                 status = add_random_name(&line, model, cli_check_mix(seed, (uint64_t)(i * CLI_CHECK_INPUTS + word)));
         }
-        code = cli_exit_code(ctx, status);
-        if (code == CLI_OK && !(inputs->text[i] = strndup(line.data, line.length))) code = cli_fail_memory("an input");
+        TRY(cli_exit_code(ctx, status));
+        if (!(inputs->text[i] = strndup(line.data, line.length))) return cli_fail_memory("an input");
     }
-    rill_text_clear(&line);
-    return code;
+    return CLI_OK;
 }
 
 void cli_check_inputs_free(cli_check_inputs *inputs)
@@ -212,17 +209,16 @@ typedef struct problem {
     rill_context *ctx;
     uint64_t seed;
     int32_t actions;
-    uint64_t *node; /* [nodes] hash of each state's input and actions */
-    uint64_t *slot; /* [slots] hash of the input in each slot */
-    size_t nodes, slots;
+    rill_arena arena; /* memory of the arrays */
+    uint64_t *node;   /* [nodes] hash of each state's input and actions */
+    uint64_t *slot;   /* [slots] hash of the input in each slot */
 } problem;
 
 static void close_problem(void *self)
 {
     problem *p = self;
     if (!p) return;
-    rill_free(p->ctx, p->node, p->nodes * sizeof *p->node);
-    rill_free(p->ctx, p->slot, p->slots * sizeof *p->slot);
+    rill_arena_clear(&p->arena);
     rill_free(p->ctx, p, sizeof *p);
 }
 
@@ -232,7 +228,7 @@ static rill_status open_problem(const rill_domain *table, rill_context *ctx, con
     (void)table;
     problem *p = rill_calloc(ctx, 1, sizeof *p);
     if (!p) return rill_fail_memory(ctx, sizeof *p, "the problem");
-    p->ctx = ctx;
+    p->ctx = p->arena.ctx = ctx;
     p->seed = cli_check_mix(options->arguments ? strtoull(options->arguments, NULL, 10) : 0, 1);
     p->actions = MIN_PROBLEM_ACTIONS + (int32_t)(p->seed % (MAX_PROBLEM_ACTIONS - MIN_PROBLEM_ACTIONS + 1));
     *info = (rill_domain_info){.actions = p->actions,
@@ -251,8 +247,8 @@ static rill_status open_problem(const rill_domain *table, rill_context *ctx, con
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     problem *p = self;
-    TRY(rill_grow(p->ctx, (void **)&p->node, &p->nodes, (size_t)nodes, sizeof *p->node, "states"));
-    return rill_grow(p->ctx, (void **)&p->slot, &p->slots, (size_t)slots, sizeof *p->slot, "inputs");
+    TRY(GROW(&p->arena, p->node, (size_t)nodes, "states"));
+    return GROW(&p->arena, p->slot, (size_t)slots, "inputs");
 }
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)

@@ -159,10 +159,8 @@ static int same(cli_check_trial *t, const cli_check_record *other, const char *h
 static int run_and_compare(cli_check_trial *t, const rill_engine_setup *setup, const char *how, const char *reason)
 {
     char schedule[128];
-    cli_check_record other = {0};
-    const int good = run(t, setup, &other, schedule) && same(t, &other, how ? how : schedule, reason);
-    cli_check_record_free(&other);
-    return good;
+    SCOPED(cli_check_record_free) cli_check_record other = {0};
+    return run(t, setup, &other, schedule) && same(t, &other, how ? how : schedule, reason);
 }
 
 int cli_check_rerun(cli_check_trial *t, const char *how, const char *reason)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,18 @@ double cli_now(void);
 int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 /* Parse a number of bytes; K, M, G and T are powers of 1024, as in "500M". `option`: without dashes. Returns as cli_parse_int64(). */
 int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
+
+/* Hold a pthread_mutex_t up to the end of the enclosing block. */
+#define LOCK_SCOPE(mutex) SCOPED(cli_unlock) pthread_mutex_t *const held_mutex = cli_lock(mutex)
+static inline pthread_mutex_t *cli_lock(pthread_mutex_t *mutex)
+{
+    pthread_mutex_lock(mutex);
+    return mutex;
+}
+static inline void cli_unlock(pthread_mutex_t *const *mutex)
+{
+    pthread_mutex_unlock(*mutex);
+}
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
 

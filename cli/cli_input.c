@@ -180,46 +180,39 @@ int cli_input_each(cli_input *input, int (*take)(void *user, const char *line, s
     const char *line;
     size_t length;
     rill_status status;
-    int code = CLI_OK;
-    while (code == CLI_OK && (status = cli_input_read(input, 1, &line, &length)) != RILL_END_OF_INPUT) {
+    while ((status = cli_input_read(input, 1, &line, &length)) != RILL_END_OF_INPUT) {
         const int is_bad = status == RILL_ERR_INPUT;
-        code = status < 0 && !is_bad ? cli_fail_context(input->ctx) : take(user, line, length, is_bad);
+        if (status < 0 && !is_bad) return cli_fail_context(input->ctx);
+        TRY(take(user, line, length, is_bad));
     }
-    return code;
+    return CLI_OK;
 }
 
 /* --- whole files -------------------------------------------------------------------------------------------------- */
 
 int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path)
 {
-    cli_input input;
-    const char *text = NULL;
-    size_t length = 0;
-    rill_status status = RILL_OK;
+    SCOPED(cli_input_close) cli_input input = {0};
+    const char *text;
+    size_t length;
+    rill_status status;
     memset(lines, 0, sizeof *lines);
-    int code = cli_input_open(&input, ctx, path, RILL_FILE_PIPED);
-    while (code == CLI_OK && (status = cli_input_read(&input, 1, &text, &length)) != RILL_END_OF_INPUT) {
-        if (status == RILL_ERR_INPUT)
-            code = cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);
-        else if (status < 0)
-            code = cli_fail_context(ctx);
-        else
-            code = cli_exit_code(ctx, cli_lines_add(lines, ctx, text, length));
+    TRY(cli_input_open(&input, ctx, path, RILL_FILE_PIPED));
+    while ((status = cli_input_read(&input, 1, &text, &length)) != RILL_END_OF_INPUT) {
+        if (status == RILL_ERR_INPUT) return cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);
+        if (status < 0) return cli_fail_context(ctx);
+        TRY(cli_exit_code(ctx, cli_lines_add(lines, ctx, text, length)));
     }
-    cli_input_close(&input);
-    if (code != CLI_OK) cli_lines_free(lines);
-    return code;
+    return CLI_OK;
 }
 
 int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ctx, const char *path)
 {
-    cli_lines both;
+    SCOPED(cli_lines_free) cli_lines both = {0};
     memset(first, 0, sizeof *first);
     memset(second, 0, sizeof *second);
-    int code = cli_lines_load(&both, ctx, path);
-    if (code == CLI_OK) code = cli_exit_code(ctx, cli_lines_split(&both, ctx, path, first, second));
-    cli_lines_free(&both);
-    return code;
+    TRY(cli_lines_load(&both, ctx, path));
+    return cli_exit_code(ctx, cli_lines_split(&both, ctx, path, first, second));
 }
 
 /* --- several files, or a part of them ---------------------------------------------------------------------------------- */
@@ -326,32 +319,31 @@ static int seek_line(cli_input_files *s, int64_t from)
     const char *text;
     size_t length;
     int64_t lines;
-    int is_line_end, code = skip_bytes(&s->input, from - 1);
-    if (code != CLI_OK) return code;
+    int is_line_end;
+    TRY(skip_bytes(&s->input, from - 1));
     rill_status status = cli_input_read(&s->input, 1, &text, &length);
     if (status < 0 && status != RILL_ERR_INPUT) return cli_fail_context(s->ctx);
     const int64_t start = from - 1 + s->input.consumed;
-    code = count_lines(s, start, &lines, &is_line_end);
+    TRY(count_lines(s, start, &lines, &is_line_end));
     s->first += lines + !is_line_end;
     s->first_lines[s->file_index] = -(lines + !is_line_end);
     s->input.lines = 0;
-    return code;
+    return CLI_OK;
 }
 
 /* Skip the files and lines of earlier shards. */
 static int seek_part(cli_input_files *s)
 {
-    int code = CLI_OK;
-    while (code == CLI_OK && s->file_index + 1 < s->n && s->begin_byte >= s->file_offset + s->input.size) {
+    while (s->file_index + 1 < s->n && s->begin_byte >= s->file_offset + s->input.size) {
         int64_t lines;
         int is_line_end;
-        code = count_lines(s, s->input.size, &lines, &is_line_end);
+        TRY(count_lines(s, s->input.size, &lines, &is_line_end));
         s->first += lines + !is_line_end;
         finish_file(s);
         s->file_index++;
-        if (code == CLI_OK) code = cli_exit_code(s->ctx, open_file(s));
+        TRY(cli_exit_code(s->ctx, open_file(s)));
     }
-    return code == CLI_OK && s->begin_byte > s->file_offset ? seek_line(s, s->begin_byte - s->file_offset) : code;
+    return s->begin_byte > s->file_offset ? seek_line(s, s->begin_byte - s->file_offset) : CLI_OK;
 }
 
 int cli_input_files_open(cli_input_files *s, rill_context *ctx, const char *const *path, int n, const cli_shard *shard)
@@ -359,15 +351,15 @@ int cli_input_files_open(cli_input_files *s, rill_context *ctx, const char *cons
     *s = (cli_input_files){.ctx = ctx, .path = path, .n = n, .end_byte = -1, .input = {.fd = -1}};
     s->first_lines = calloc((size_t)n + 1, sizeof *s->first_lines);
     if (!s->first_lines) return cli_fail_memory("the inputs");
-    int code = cli_exit_code(ctx, open_file(s));
-    if (code == CLI_OK) code = check_and_measure(s);
-    if (code != CLI_OK || shard->n_parts == 0) return code;
+    TRY(cli_exit_code(ctx, open_file(s)));
+    TRY(check_and_measure(s));
+    if (shard->n_parts == 0) return CLI_OK;
     if (s->size < 0) return cli_fail("--shard divides files by their size: name files, because a pipe has no size");
     s->begin_byte = part_end(s->size, shard->part - 1, shard->n_parts);
     s->end_byte = part_end(s->size, shard->part, shard->n_parts);
-    code = seek_part(s);
+    TRY(seek_part(s));
     s->size = s->end_byte - s->begin_byte; /* approximate, because a line that crosses a limit belongs to one shard */
-    return code;
+    return CLI_OK;
 }
 
 void cli_input_files_close(cli_input_files *s)

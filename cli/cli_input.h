@@ -44,7 +44,8 @@ int cli_input_each(cli_input *input, int (*take)(void *user, const char *line, s
 /* Close the file and free the buffer; accepts a zeroed input. */
 void cli_input_close(cli_input *input);
 
-/* Read all lines of `path` ("-" is standard input). CLI_OK, or CLI_FAILED after a message with the number of the bad line. */
+/* Read all lines of `path` ("-" is standard input). The caller frees them, even after an error. CLI_OK, or CLI_FAILED after a message with
+ * the number of the bad line. */
 int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path);
 
 /* Read the two tab-separated columns of `path`. The caller frees both, even after an error. CLI_OK, or CLI_FAILED after a message. */

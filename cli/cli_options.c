@@ -158,11 +158,9 @@ static int store_value(void *member, const cli_option *option, const char *value
 {
     char name[64];
     int64_t number = 0;
-    int code = CLI_OK;
     snprintf(name, sizeof name, "--%s", option->name);
     if (option->type == CLI_INT || option->type == CLI_INT64)
-        code = cli_parse_int64(name, value, option->min, option->max, &number);
-    if (code != CLI_OK) return code;
+        TRY(cli_parse_int64(name, value, option->min, option->max, &number));
     switch (option->type) {
     case CLI_INT: *(int *)member = (int)number; break;
     case CLI_INT64: *(int64_t *)member = number; break;
@@ -221,11 +219,10 @@ static int parse_letters(parser *p, int *arg_index)
 {
     const char *word = p->argv[*arg_index] + 1;
     size_t length = strcspn(word, "=");
-    int code = CLI_OK;
     /* "-method x" parses as -m with the value "ethod": report it as a misspelt --method. */
     if (length > 1 && p->helped && find(p, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
-    for (; *word && code == CLI_OK; word++) {
+    for (; *word; word++) {
         if (*word == 'h') {
             if (p->helped) *p->helped = HELP_SHORT;
             return CLI_OK;
@@ -241,9 +238,9 @@ static int parse_letters(parser *p, int *arg_index)
             return value ? take_option(p, option, value)
                          : cli_fail("option -%c needs a value: -%c %s", *word, *word, option->argument);
         }
-        code = take_option(p, option, "");
+        TRY(take_option(p, option, ""));
     }
-    return code;
+    return CLI_OK;
 }
 
 void cli_print_wrapped(const char *text, int column, int indent)
@@ -414,17 +411,17 @@ static int take_argument(const parser *p, const char *last, const char *word)
 
 static int parse_words(parser *p)
 {
-    int only_arguments = 0, code = CLI_OK;
-    for (int i = 1; i < p->argc && code == CLI_OK && !(p->helped && *p->helped); i++) {
+    int only_arguments = 0;
+    for (int i = 1; i < p->argc && !(p->helped && *p->helped); i++) {
         const char *word = p->argv[i];
         if (only_arguments || word[0] != '-' || !word[1]) /* a lone "-" is an argument: standard input or output */
-            code = take_argument(p, i > 1 ? p->argv[i - 1] : "", word);
+            TRY(take_argument(p, i > 1 ? p->argv[i - 1] : "", word));
         else if (!strcmp(word, "--"))
             only_arguments = 1;
         else
-            code = word[1] == '-' ? parse_long(p, &i) : parse_letters(p, &i);
+            TRY(word[1] == '-' ? parse_long(p, &i) : parse_letters(p, &i));
     }
-    return code;
+    return CLI_OK;
 }
 
 int cli_parse(const cli_command *command, void *self, const cli_option_rows *rows, int argc, char **argv, int *helped)
@@ -484,10 +481,9 @@ static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option
 
 static int add_rows(cli_option_rows *rows, cli_row_group group, const rill_option *row, const char *domain)
 {
-    int code = CLI_OK;
-    for (; row && row->name && code == CLI_OK; row++)
-        if (!rows->hidden || strcmp(row->name, rows->hidden)) code = add_row(rows, group, row, domain);
-    return code;
+    for (; row && row->name; row++)
+        if (!rows->hidden || strcmp(row->name, rows->hidden)) TRY(add_row(rows, group, row, domain));
+    return CLI_OK;
 }
 
 int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx, cli_take_fn take, const char *hidden)
@@ -496,12 +492,11 @@ int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx, cli_tak
     cli_option_rows_free(rows);
     rows->take = take;
     rows->hidden = hidden;
-    int code = add_rows(rows, CLI_ROWS_SEARCH, rill_setting_table(), NULL);
-    if (code == CLI_OK) code = add_rows(rows, CLI_ROWS_CHAINS, rill_chain_table(), NULL);
-    if (code == CLI_OK) code = add_rows(rows, CLI_ROWS_OUTPUTS, rill_output_table(), NULL);
-    for (size_t i = 0; code == CLI_OK && (d = rill_domain_at(ctx, i)); i++)
-        code = add_rows(rows, CLI_ROWS_DOMAINS, d->options, d->name);
-    return code;
+    TRY(add_rows(rows, CLI_ROWS_SEARCH, rill_setting_table(), NULL));
+    TRY(add_rows(rows, CLI_ROWS_CHAINS, rill_chain_table(), NULL));
+    TRY(add_rows(rows, CLI_ROWS_OUTPUTS, rill_output_table(), NULL));
+    for (size_t i = 0; (d = rill_domain_at(ctx, i)); i++) TRY(add_rows(rows, CLI_ROWS_DOMAINS, d->options, d->name));
+    return CLI_OK;
 }
 
 void cli_option_rows_free(cli_option_rows *rows)

@@ -309,9 +309,8 @@ static int check_pair(const cli_file *a, const cli_file *b)
 
 int cli_files_check(const cli_file *files)
 {
-    int code = CLI_OK;
     for (const cli_file *b = files; b->label; b++)
-        for (const cli_file *a = files; a->label && code == CLI_OK; a++)
-            if (a->path && b->path && b->is_output && a != b && (!a->is_output || a < b)) code = check_pair(a, b);
-    return code;
+        for (const cli_file *a = files; a->label; a++)
+            if (a->path && b->path && b->is_output && a != b && (!a->is_output || a < b)) TRY(check_pair(a, b));
+    return CLI_OK;
 }

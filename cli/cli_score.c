@@ -44,9 +44,9 @@ static int open_given(given_outputs *given, rill_context *ctx, const char *input
 {
     given->ctx = ctx;
     given->form = outputs ? GIVEN_UNKNOWN : GIVEN_COLUMNS;
-    int code = cli_input_open(&given->inputs, ctx, inputs, RILL_FILE_STREAM);
-    if (code == CLI_OK && outputs) code = cli_input_open(&given->outputs, ctx, outputs, RILL_FILE_STREAM);
-    return code;
+    TRY(cli_input_open(&given->inputs, ctx, inputs, RILL_FILE_STREAM));
+    if (outputs) TRY(cli_input_open(&given->outputs, ctx, outputs, RILL_FILE_STREAM));
+    return CLI_OK;
 }
 
 static void free_pair(given_pair *pair)
@@ -269,15 +269,14 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     score *s = user;
     given_pair *pair;
     if (cli_interrupted()) return RILL_END_OF_INPUT;
-    rill_status status = read_given(&s->given, may_block, &pair, &request->text, &request->length);
+    const rill_status status = read_given(&s->given, may_block, &pair, &request->text, &request->length);
     request->user = pair;
     if (status != RILL_OK) return status;
     if (pair->truncated && !s->form.has_ids)
         return cli_refuse_input(request, "the output is truncated: use --ids to score an output without an end");
     cli_placeholders_count(&s->placeholders, request->text, request->length, pair->text, strlen(pair->text));
     rill_text_reset(&s->arguments);
-    status = rill_text_printf(&s->arguments, "%s %s", s->form.has_ids ? "ids" : "text", pair->text);
-    if (status < 0) return status;
+    TRY(rill_text_printf(&s->arguments, "%s %s", s->form.has_ids ? "ids" : "text", pair->text));
     s->scorers[s->search_config->setup->n_scorers - 1] = s->arguments.data;
     request->scorers = s->scorers;
     if (s->form.has_ids) limit_length(s, pair, request);
@@ -322,10 +321,10 @@ static int make_search_config(score *s)
     cli_session *session = &s->session;
     const rill_option_source *defaults[] = {session->folder.search};
     if (cli_session_option_is_on(session, "pretty")) return cli_fail("--pretty has no effect on scores: leave it out");
-    if (rill_option_source_force_decode(session->command_line) < 0 ||
-        rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 1) < 0 ||
-        rill_search_config_add_scorer(s->search_config, "given", "") < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx, rill_option_source_force_decode(session->command_line)));
+    TRY(cli_exit_code(session->ctx,
+                      rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 1)));
+    TRY(cli_exit_code(session->ctx, rill_search_config_add_scorer(s->search_config, "given", "")));
     s->scorers = calloc((size_t)s->search_config->setup->n_scorers, sizeof *s->scorers);
     if (!s->scorers) return cli_fail_memory("the scorers");
     return cli_form_request(&s->form, session, s->search_config);
@@ -343,15 +342,13 @@ static int check_files(const score *s)
 static int prepare(score *s)
 {
     cli_session *session = &s->session;
-    int code = cli_session_prepare(session);
+    TRY(cli_session_prepare(session));
     s->arguments.ctx = session->ctx;
-    if (code == CLI_OK) code = make_search_config(s);
-    if (code == CLI_OK) code = check_files(s);
-    if (code == CLI_OK) code = open_given(&s->given, session->ctx, s->input_path, s->outputs_path);
-    if (code == CLI_OK) code = cli_session_open(session);
-    if (code != CLI_OK) return code;
-    if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(make_search_config(s));
+    TRY(check_files(s));
+    TRY(open_given(&s->given, session->ctx, s->input_path, s->outputs_path));
+    TRY(cli_session_open(session));
+    TRY(cli_exit_code(session->ctx, cli_workers_begin(session, s->search_config, s->search_config->setup)));
     return cli_output_open(&s->output, session->ctx, s->output_path, CLI_STREAM);
 }
 
@@ -360,14 +357,13 @@ static int prepare(score *s)
 static int run(void *command)
 {
     score *s = command;
-    int code = prepare(s);
-    if (code != CLI_OK) return code;
+    TRY(prepare(s));
     cli_interrupt_catch();
     const double start = cli_now();
     cli_interrupt_set_workers(s->session.worker_pool);
     const rill_status status = rill_workers_run_requests(s->session.worker_pool, read_request, s, write_result, s);
     cli_interrupt_set_workers(NULL);
-    code = s->n_failed ? CLI_SOME_FAILED : CLI_OK;
+    int code = s->n_failed ? CLI_SOME_FAILED : CLI_OK;
     if (cli_interrupted() && !s->output.error)
         code = CLI_INTERRUPTED;
     else if (status < 0 && !s->output.error)

@@ -52,23 +52,19 @@ static int run(void *command)
         {"the sequences", cli_file_or_standard(t->input_path), 0}, {"-o", t->output_path, 1}, {NULL, NULL, 0}};
     if (!t->output_path) return cli_fail("no output file: set -o FILE");
     if (cli_file_is_standard(t->output_path)) return cli_fail("-o: a trie must be written to a file: set -o FILE");
-    int code = cli_session_configure(&t->session);
-    if (code == CLI_OK) code = cli_files_check(files);
-    if (code == CLI_OK) code = cli_input_open(&t->input, ctx, t->input_path, RILL_FILE_STREAM);
-    if (code == CLI_OK) code = cli_session_open(&t->session);
-    if (code == CLI_OK)
-        code = cli_exit_code(ctx, rill_trie_create(&t->set, ctx, rill_model_info(t->session.model)->actions));
-    if (code == CLI_OK) code = cli_input_each(&t->input, add_line, t);
-    if (code == CLI_OK) code = cli_output_open(&t->output, ctx, t->output_path, CLI_REPORT);
-    if (code != CLI_OK) return code;
-    const rill_status status = rill_trie_write(t->set, cli_output_bytes, &t->output);
-    if (status < 0 && !t->output.error) {
-        cli_fail_context(ctx);
+    TRY(cli_session_configure(&t->session));
+    TRY(cli_files_check(files));
+    TRY(cli_input_open(&t->input, ctx, t->input_path, RILL_FILE_STREAM));
+    TRY(cli_session_open(&t->session));
+    TRY(cli_exit_code(ctx, rill_trie_create(&t->set, ctx, rill_model_info(t->session.model)->actions)));
+    TRY(cli_input_each(&t->input, add_line, t));
+    TRY(cli_output_open(&t->output, ctx, t->output_path, CLI_REPORT));
+    int code = CLI_OK;
+    if (rill_trie_write(t->set, cli_output_bytes, &t->output) < 0 && !t->output.error) {
+        code = cli_fail_context(ctx);
         t->output.is_begun = 0; /* discard the incomplete file */
-        code = CLI_FAILED;
     }
-    const int closed = cli_output_close(&t->output);
-    if (closed != CLI_OK) return closed;
+    TRY(cli_output_close(&t->output));
     return code == CLI_OK && t->n_failed ? CLI_SOME_FAILED : code;
 }
 

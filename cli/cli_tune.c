@@ -318,21 +318,21 @@ static int prepare(tune *t)
 {
     cli_session *session = &t->session;
     if (!t->runfile.path) return cli_fail("no run file: rill tune FILE.lua --dev FILE.tsv");
-    int code = cli_picture_check("--plot", t->plot_path);
-    if (code == CLI_OK) code = cli_runfile_load(&t->runfile, session);
+    TRY(cli_picture_check("--plot", t->plot_path));
+    TRY(cli_runfile_load(&t->runfile, session));
     t->runfile.is_sweep = 1;
     t->trials = (cli_trials){
         .session = session, .runfile = &t->runfile, .set = t->trials.set, .shows_progress = !t->quiet};
-    if (code == CLI_OK) code = cli_runfile_check_plain(&t->runfile);
-    if (code == CLI_OK) code = check_search(t);
-    if (code == CLI_OK && !t->runfile.config->has_tune) code = cli_trials_check_grid(&t->trials);
-    if (code == CLI_OK) code = cli_session_prepare(session);
-    if (code == CLI_OK) code = check_files(t);
-    if (code == CLI_OK) code = load_set(t);
-    if (code == CLI_OK) code = cli_testset_open(&t->trials.set, session);
-    if (code == CLI_OK && t->plot_path) code = cli_output_open(&t->plot, session->ctx, t->plot_path, CLI_REPORT);
-    if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, session->ctx, t->json_path, CLI_REPORT);
-    return code == CLI_OK ? cli_output_open(&t->output, session->ctx, NULL, CLI_STREAM) : code;
+    TRY(cli_runfile_check_plain(&t->runfile));
+    TRY(check_search(t));
+    if (!t->runfile.config->has_tune) TRY(cli_trials_check_grid(&t->trials));
+    TRY(cli_session_prepare(session));
+    TRY(check_files(t));
+    TRY(load_set(t));
+    TRY(cli_testset_open(&t->trials.set, session));
+    if (t->plot_path) TRY(cli_output_open(&t->plot, session->ctx, t->plot_path, CLI_REPORT));
+    if (t->json_path) TRY(cli_output_open(&t->json, session->ctx, t->json_path, CLI_REPORT));
+    return cli_output_open(&t->output, session->ctx, NULL, CLI_STREAM);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

@@ -224,8 +224,7 @@ static rill_status write_part(void *user, const rill_result *result)
 
 static int check_files(const decode *d)
 {
-    int code = CLI_OK;
-    for (int i = 0; i < d->n_inputs && code == CLI_OK; i++) {
+    for (int i = 0; i < d->n_inputs; i++) {
         const cli_file files[] = {{"output", cli_file_or_standard(d->output_path), 1},
                                   {"the configuration", d->runfile.path, 0},
                                   {"--constraints", d->constraints_path, 0},
@@ -233,18 +232,17 @@ static int check_files(const decode *d)
                                   {"--trace", d->trace_path, 1},
                                   {"input", cli_file_or_standard(d->inputs[i]), 0},
                                   {NULL, NULL, 0}};
-        code = cli_files_check(files);
+        TRY(cli_files_check(files));
     }
-    return code;
+    return CLI_OK;
 }
 
 static int open_outputs(decode *d)
 {
     rill_context *ctx = d->session.ctx;
-    int code = CLI_OK;
-    if (d->stats_path) code = cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT);
-    if (code == CLI_OK && d->trace_path) code = cli_trace_open(&d->trace, ctx, d->trace_path, d->wants_trees);
-    return code == CLI_OK ? cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM) : code;
+    if (d->stats_path) TRY(cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT));
+    if (d->trace_path) TRY(cli_trace_open(&d->trace, ctx, d->trace_path, d->wants_trees));
+    return cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM);
 }
 
 /* Choose the format from the resolved settings. Completion order needs ids. --n-best 1 is a list too. */
@@ -257,28 +255,27 @@ static cli_output_format choose_format(const decode *d)
 static int make_search_config(decode *d)
 {
     const rill_option_source *defaults[] = {d->session.run_file, d->session.folder.search};
-    int code = cli_runfile_check(&d->runfile, &d->session);
-    if (code != CLI_OK) return code;
+    TRY(cli_runfile_check(&d->runfile, &d->session));
     if (rill_search_config_make(&d->search_config, d->session.ctx, d->session.command_line, defaults, 2) < 0)
         return cli_fail_context(d->session.ctx);
     cli_runfile_warn_ignored(&d->runfile, d->search_config, NULL);
     d->form.format = choose_format(d);
     d->wants_pretty = cli_session_option_is_on(&d->session, "pretty");
-    code = cli_form_request(&d->form, &d->session, d->search_config);
-    if (code == CLI_OK && d->wants_pretty &&
+    TRY(cli_form_request(&d->form, &d->session, d->search_config));
+    if (d->wants_pretty &&
         (d->form.format != CLI_FORMAT_PLAIN || d->form.n_fields || d->form.has_word_scores || d->form.has_ids))
         return cli_fail("--pretty writes one tree per input, in order: leave out --n-best, --unordered, "
                         "--alignment, --unknown-names, --word-scores and --ids");
-    if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
+    if (d->wants_pretty && (d->tsv || d->jsonl))
         return cli_fail("--pretty cannot be combined with --tsv-column and --jsonl");
     d->records.run_options = d->search_config;
     d->pretty.tree.ctx = d->pretty.text.ctx = d->session.ctx;
-    if (code == CLI_OK && d->trace_path) {
+    if (d->trace_path) {
         d->search_config->setup->trace = cli_trace_event;
         d->search_config->setup->trace_user = &d->trace;
         d->search_config->setup->trace_hypotheses = d->wants_trees;
     }
-    return code;
+    return CLI_OK;
 }
 
 /* Draw progress only on a terminal that shows neither results nor typed input. */
@@ -291,25 +288,22 @@ static void start_progress(decode *d)
 /* Make the search config from the options, the run file and the model's defaults. */
 static int configure(decode *d)
 {
-    int code = cli_runfile_load(&d->runfile, &d->session);
+    TRY(cli_runfile_load(&d->runfile, &d->session));
     const rill_script_config *config = d->runfile.config;
-    if (code == CLI_OK && config) {
+    if (config) {
         if (!d->n_inputs) d->input_path = cli_value_or(d->input_path, config->input);
         d->references_path = cli_value_or(d->references_path, config->references);
         d->constraints_path = cli_value_or(d->constraints_path, config->constraints);
-        code = cli_runfile_input_format(&d->runfile, &d->tsv, &d->jsonl);
-        if (code == CLI_OK)
-            code = cli_runfile_output_path(&d->runfile, "output", "-o", config->output, &d->output_path);
-        if (code == CLI_OK)
-            code = cli_runfile_output_path(&d->runfile, "stats", "--stats", config->stats, &d->stats_path);
-        if (code == CLI_OK)
-            code = cli_runfile_output_path(&d->runfile, "trace", "--trace", config->trace, &d->trace_path);
+        TRY(cli_runfile_input_format(&d->runfile, &d->tsv, &d->jsonl));
+        TRY(cli_runfile_output_path(&d->runfile, "output", "-o", config->output, &d->output_path));
+        TRY(cli_runfile_output_path(&d->runfile, "stats", "--stats", config->stats, &d->stats_path));
+        TRY(cli_runfile_output_path(&d->runfile, "trace", "--trace", config->trace, &d->trace_path));
     }
     if (!d->n_inputs) d->inputs[d->n_inputs++] = d->input_path;
-    if (code == CLI_OK) code = cli_records_start(&d->records, d->session.ctx, d->tsv, d->jsonl);
-    if (code == CLI_OK) code = cli_session_configure(&d->session);
-    if (code == CLI_OK) cli_session_limit_threads(&d->session);
-    return code;
+    TRY(cli_records_start(&d->records, d->session.ctx, d->tsv, d->jsonl));
+    TRY(cli_session_configure(&d->session));
+    cli_session_limit_threads(&d->session);
+    return CLI_OK;
 }
 
 /* Whether several workers are probably faster: for a pipe, or a file of at least 64 KiB. Traces and memory limits favour one engine. */
@@ -334,27 +328,25 @@ static const char *unsplittable_option(const decode *d)
 
 static int prepare(decode *d)
 {
-    int code = cli_session_domain(&d->session) ? make_search_config(d) : CLI_FAILED;
-    if (code == CLI_OK) code = cli_input_files_open(&d->input_files, d->session.ctx, d->inputs, d->n_inputs, &d->shard);
-    if (code == CLI_OK) d->search_config->setup->first_input = d->input_files.first;
-    if (code == CLI_OK && d->constraints_path)
-        code = cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->input_files.first,
-                                    d->search_config);
-    if (code == CLI_OK) code = check_files(d);
-    if (code == CLI_OK) d->session.is_large_input = is_large_input(d);
-    if (code == CLI_OK) code = cli_session_open(&d->session);
-    if (code == CLI_OK)
-        code = cli_split_start(&d->split, d->session.ctx, d->session.model, d->search_config->resolved,
-                               cli_session_option(&d->session, "split"), unsplittable_option(d));
-    if (code != CLI_OK) return code;
+    if (!cli_session_domain(&d->session)) return CLI_FAILED;
+    TRY(make_search_config(d));
+    TRY(cli_input_files_open(&d->input_files, d->session.ctx, d->inputs, d->n_inputs, &d->shard));
+    d->search_config->setup->first_input = d->input_files.first;
+    if (d->constraints_path)
+        TRY(cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->input_files.first,
+                                 d->search_config));
+    TRY(check_files(d));
+    d->session.is_large_input = is_large_input(d);
+    TRY(cli_session_open(&d->session));
+    TRY(cli_split_start(&d->split, d->session.ctx, d->session.model, d->search_config->resolved,
+                        cli_session_option(&d->session, "split"), unsplittable_option(d)));
     d->records.model = d->session.model;
     d->split.first = d->input_files.first;
     if (cli_workers_begin(&d->session, d->search_config, d->search_config->setup) < 0) {
         if (d->runfile.config) rill_script_config_locate_error(d->runfile.script, d->runfile.config);
         return cli_fail_context(d->session.ctx);
     }
-    if (d->wants_profile && cli_profile_begin(d->session.ctx, d->session.worker_pool) < 0)
-        return cli_fail_context(d->session.ctx);
+    if (d->wants_profile) TRY(cli_exit_code(d->session.ctx, cli_profile_begin(d->session.ctx, d->session.worker_pool)));
     return open_outputs(d);
 }
 
@@ -381,8 +373,7 @@ static int worse_code(int a, int b)
 
 static int print_profile(decode *d, cli_report *report)
 {
-    if (cli_profile_take(&d->profile, d->session.ctx, d->session.worker_pool) < 0)
-        return cli_fail_context(d->session.ctx);
+    TRY(cli_exit_code(d->session.ctx, cli_profile_take(&d->profile, d->session.ctx, d->session.worker_pool)));
     cli_profile_print(&d->profile, stderr);
     report->profile = &d->profile;
     return CLI_OK;
@@ -472,17 +463,17 @@ static int check_arguments(decode *d)
 static int run(void *command)
 {
     decode *d = command;
-    int wants_sweep = d->references_path != NULL, code = check_arguments(d);
-    if (code == CLI_OK) code = configure(d);
-    if (code != CLI_OK) return code;
+    const int wants_sweep = d->references_path != NULL;
+    TRY(check_arguments(d));
+    TRY(configure(d));
     if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees has no effect without --trace FILE");
     d->runfile.is_sweep = d->runfile.config && d->runfile.config->n_sweep;
     if (d->runfile.is_sweep) return sweep(d);
     if (!wants_sweep && d->references_path && !d->runfile.config->has_tune)
         cli_message("warning: %s: references have no effect without a sweep or `rill tune`", d->runfile.path);
     if (wants_sweep) return cli_fail("--refs has no effect without a sweep: compare outputs with `rill eval`");
-    code = prepare(d);
-    return code == CLI_OK ? decode_all(d) : code;
+    TRY(prepare(d));
+    return decode_all(d);
 }
 
 static int start(void *command)

@@ -122,11 +122,11 @@ static int take_line(void *user, const char *line, size_t length, int is_bad)
 
 static int read_hypotheses(eval *e)
 {
-    const int code = cli_input_each(&e->input, take_line, e);
-    if (code == CLI_OK && e->form != CLI_FORMAT_NBEST && e->input.lines != e->metric.n)
+    TRY(cli_input_each(&e->input, take_line, e));
+    if (e->form != CLI_FORMAT_NBEST && e->input.lines != e->metric.n)
         return cli_fail("%s has %" PRId64 " lines, and %s has %" PRId64 ": expected equal numbers", e->input.name,
                         e->input.lines, references_name(e), e->metric.n);
-    return code;
+    return CLI_OK;
 }
 
 static int count(eval *e)
@@ -155,23 +155,21 @@ static int report_text(const eval *e)
 {
     const cli_counts *c = &e->counts;
     cli_print("inputs   %8" PRId64 "\n", c->inputs);
-    rill_text text = {.ctx = e->session.ctx};
-    const rill_status status = e->metric.kind->report(c, &text);
-    if (status == RILL_OK) cli_print("%s", text.data);
-    rill_text_clear(&text);
-    if (status != RILL_OK) return cli_fail_context(e->session.ctx);
+    SCOPED(rill_text_clear) rill_text text = {.ctx = e->session.ctx};
+    if (e->metric.kind->report(c, &text) != RILL_OK) return cli_fail_context(e->session.ctx);
+    cli_print("%s", text.data);
     if (c->missing) cli_print("missing  %8" PRId64 "\n", c->missing);
     return cli_flush_stdout();
 }
 
 static int report(eval *e)
 {
-    int code = cli_json_replaces_table(e->json_path) ? CLI_OK : report_text(e);
-    if (code == CLI_OK && e->json_path) code = report_json(e);
-    if (code == CLI_OK && !e->json_path && !e->kind && !e->domain)
+    if (!cli_json_replaces_table(e->json_path)) TRY(report_text(e));
+    if (e->json_path) TRY(report_json(e));
+    if (!e->json_path && !e->kind && !e->domain)
         cli_message("lines were compared as text, because no model was given: use --metric bleu for translations, "
                     "--metric bracket for trees");
-    return code;
+    return CLI_OK;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -189,11 +187,9 @@ static const cli_option eval_options[] = {
 
 static int load_references(eval *e)
 {
-    cli_lines inputs;
+    SCOPED(cli_lines_free) cli_lines inputs = {0};
     if (!e->test_set_path) return cli_lines_load(&e->references, e->session.ctx, e->references_path);
-    int code = cli_lines_load_columns(&inputs, &e->references, e->session.ctx, e->test_set_path);
-    cli_lines_free(&inputs);
-    return code;
+    return cli_lines_load_columns(&inputs, &e->references, e->session.ctx, e->test_set_path);
 }
 
 static int check_files(const eval *e)
@@ -214,27 +210,24 @@ static int check_files(const eval *e)
 static int run(void *command)
 {
     eval *e = command;
-    int code = check_files(e);
-    if (code == CLI_OK) code = cli_session_configure(&e->session);
-    if (code != CLI_OK) return code;
+    TRY(check_files(e));
+    TRY(cli_session_configure(&e->session));
     if (e->session.open.path || e->session.domain) {
         const char *name = cli_session_domain(&e->session);
         if (!name) return CLI_FAILED;
         e->domain = rill_find_domain(e->session.ctx, name);
     }
-    code = load_references(e);
-    if (code == CLI_OK)
-        code = cli_exit_code(e->session.ctx, cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain,
-                                                             &e->references, cli_message));
-    if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path, RILL_FILE_STREAM);
-    if (code == CLI_OK && e->json_path) code = cli_output_open(&e->json, e->session.ctx, e->json_path, CLI_REPORT);
-    if (code != CLI_OK) return code;
+    TRY(load_references(e));
+    TRY(cli_exit_code(e->session.ctx,
+                      cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain, &e->references, cli_message)));
+    TRY(cli_input_open(&e->input, e->session.ctx, e->hypotheses_path, RILL_FILE_STREAM));
+    if (e->json_path) TRY(cli_output_open(&e->json, e->session.ctx, e->json_path, CLI_REPORT));
     e->verdict = calloc((size_t)e->metric.n + 1, sizeof *e->verdict);
     e->numbered = calloc((size_t)e->metric.n + 1, 1);
     if (!e->verdict || !e->numbered) return cli_fail_memory("the counts");
-    code = read_hypotheses(e);
-    if (code == CLI_OK) code = count(e);
-    return code == CLI_OK ? report(e) : code;
+    TRY(read_hypotheses(e));
+    TRY(count(e));
+    return report(e);
 }
 
 static void end(void *command)

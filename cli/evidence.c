@@ -200,8 +200,7 @@ static int take_line(void *user, const char *line, size_t length, int is_bad)
                                       : "expected \"ID ||| OUTPUT ||| ... ||| SCORE\"");
     if (list.id < e->id) return bad_line(e, "the id is smaller than the previous one: expected ascending ids");
     if (list.id > e->id) {
-        const int code = end_input(e);
-        if (code != CLI_OK) return code;
+        TRY(end_input(e));
         note_without(e, e->id + 1, list.id - e->id - 1);
         e->id = list.id;
     }
@@ -227,12 +226,11 @@ static int prepare(evidence *e)
     if (e->scale_text && (!read_real(&scale, &e->scale) || e->scale <= 0))
         return cli_fail("--scale: \"%s\" is not a number above 0", e->scale_text);
     rill_context *ctx = e->session.ctx;
-    int code = cli_session_configure(&e->session);
+    TRY(cli_session_configure(&e->session));
     e->session.workers = 1;
-    if (code == CLI_OK) code = cli_input_open(&e->input, ctx, e->input_path, RILL_FILE_STREAM);
-    if (code == CLI_OK) code = cli_session_open(&e->session);
-    if (code == CLI_OK) code = cli_output_open(&e->output, ctx, e->output_path, CLI_REPORT);
-    if (code != CLI_OK) return code;
+    TRY(cli_input_open(&e->input, ctx, e->input_path, RILL_FILE_STREAM));
+    TRY(cli_session_open(&e->session));
+    TRY(cli_output_open(&e->output, ctx, e->output_path, CLI_REPORT));
     if (e->output.is_terminal) return cli_fail("evidence is binary and cannot go to a terminal: set -o FILE");
     e->kind.struct_size = sizeof e->kind;
     rill_status status = rill_evidence_kind_for_model(&e->kind, ctx, e->session.model);

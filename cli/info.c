@@ -1,5 +1,6 @@
 /* rill info: describe a model from its files and its domain. */
 #include <dirent.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include "report.h"
@@ -56,10 +57,7 @@ static void put_count(int64_t value)
 /* Whether the file has tensors: safetensors, or CTranslate2's model.bin. */
 static int has_tensors(const char *name)
 {
-    static const char ending[] = ".safetensors";
-    size_t length = strlen(name);
-    return !strcmp(name, "model.bin") ||
-           (length > sizeof ending - 1 && !strcmp(name + length - (sizeof ending - 1), ending));
+    return !strcmp(name, "model.bin") || fnmatch("?*.safetensors", name, 0) == 0;
 }
 
 static void print_file(rill_context *ctx, const char *directory, const char *name, int first, parameters *found)
@@ -210,8 +208,7 @@ static int print_recommended(cli_session *session)
         const rill_chain_entry *entry = rill_option_source_chain(source, (rill_chain)chain, &n);
         print_chain(&title, chains[chain], entry, n);
     }
-    if (rill_option_sources_domain_values(session->ctx, &source, 1, &pair, &n) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx, rill_option_sources_domain_values(session->ctx, &source, 1, &pair, &n)));
     for (int32_t i = 0; i < n; i++) cli_print("%-12s %s %s\n", take_title(&title), pair[i].name, pair[i].value);
     if (pair) rill_free(session->ctx, pair, (size_t)n * sizeof *pair);
     return CLI_OK;

@@ -126,7 +126,7 @@ static void print_escaped_name(const char *text, size_t length)
 /* Print one line per action of the model, "12<TAB>cat": its id and its name. An action without a name has only its id. */
 static int print_model_actions(rill_context *ctx, const rill_model *model)
 {
-    rill_text name = {.ctx = ctx};
+    SCOPED(rill_text_clear) rill_text name = {.ctx = ctx};
     rill_status status = RILL_OK;
     const int32_t n = rill_model_info(model)->actions;
     for (int32_t a = 0; a < n && status >= 0 && !ferror(stdout); a++) {
@@ -137,16 +137,15 @@ static int print_model_actions(rill_context *ctx, const rill_model *model)
         putchar('\n');
         if (status == RILL_ERR_NOT_FOUND) status = RILL_OK;
     }
-    rill_text_clear(&name);
     return status < 0 ? cli_fail_context(ctx) : cli_flush_stdout();
 }
 
 static int print_actions(list *l)
 {
     if (!l->session.open.path && !l->session.domain) return cli_fail("no model: rill list actions -m DIR");
-    int code = cli_session_configure(&l->session);
-    if (code == CLI_OK) code = cli_session_open(&l->session);
-    return code == CLI_OK ? print_model_actions(l->session.ctx, l->session.model) : code;
+    TRY(cli_session_configure(&l->session));
+    TRY(cli_session_open(&l->session));
+    return print_model_actions(l->session.ctx, l->session.model);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -215,26 +214,24 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
     double now = cli_now();
     progress->last = now;
     cli_progress_text(position, now - progress->start, text, sizeof text);
-    pthread_mutex_lock(&terminal);
+    LOCK_SCOPE(&terminal);
     /* return to column 0, write the line, and erase what remains of a longer line */
     fprintf(stderr, "\r%s\033[K", text);
     fflush(stderr);
     progress->is_drawn = 1;
     cli_interrupt_set_line_drawn(1);
-    pthread_mutex_unlock(&terminal);
 }
 
 void cli_progress_erase(void *user)
 {
     cli_progress *progress = user;
-    pthread_mutex_lock(&terminal);
+    LOCK_SCOPE(&terminal);
     if (progress->is_drawn) {
         fputs("\r\033[K", stderr);
         fflush(stderr);
     }
     progress->is_drawn = 0;
     cli_interrupt_set_line_drawn(0);
-    pthread_mutex_unlock(&terminal);
 }
 
 void cli_status_line(const char *format, ...)

@@ -377,12 +377,12 @@ int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path
 {
     if (cli_constraints_add_scorers(search_config) < 0) return cli_fail_context(ctx);
     if (rill_constraints_create(&c->reader, ctx, search_config->setup) < 0) return cli_fail_context(ctx);
-    int code = cli_input_open(&c->input, ctx, path, RILL_FILE_STREAM);
-    for (rill_status status = RILL_OK; code == CLI_OK && skip > 0 && status != RILL_END_OF_INPUT; skip--) {
+    TRY(cli_input_open(&c->input, ctx, path, RILL_FILE_STREAM));
+    for (rill_status status = RILL_OK; skip > 0 && status != RILL_END_OF_INPUT; skip--) {
         status = cli_input_read(&c->input, 1, &c->line, &c->length);
-        if (status < 0 && status != RILL_ERR_INPUT) code = cli_fail_context(ctx);
+        if (status < 0 && status != RILL_ERR_INPUT) return cli_fail_context(ctx);
     }
-    return code;
+    return CLI_OK;
 }
 
 void cli_constraints_close(cli_constraints *c)

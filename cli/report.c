@@ -306,7 +306,7 @@ json_t *cli_options_json(const rill_settings *settings, const rill_search_config
 static int read_name(rill_context *ctx, char *name, size_t size)
 {
     static const char key[] = "model name\t: ";
-    cli_input file;
+    SCOPED(cli_input_close) cli_input file = {0};
     const char *line;
     size_t length;
     int found = 0;
@@ -314,7 +314,6 @@ static int read_name(rill_context *ctx, char *name, size_t size)
     while (!found && cli_input_read(&file, 1, &line, &length) == RILL_OK)
         found = length > sizeof key - 1 && !memcmp(line, key, sizeof key - 1);
     if (found) snprintf(name, size, "%.*s", (int)(length - (sizeof key - 1)), line + sizeof key - 1);
-    cli_input_close(&file);
     return found;
 }
 

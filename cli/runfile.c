@@ -90,8 +90,7 @@ static int refuse_script(const cli_runfile *file, const char *key, const char *w
         "the script %s, which needs your permission: repeat it as an option, %s %.400s, or set --unsafe-scripts if "
         "you trust the script like a program",
         what, option, path);
-    rill_script_config_refuse(file->script, key, why);
-    return cli_fail_context(file->session->ctx);
+    return cli_exit_code(file->session->ctx, rill_script_config_refuse(file->script, key, why));
 }
 
 int cli_runfile_output_path(const cli_runfile *file, const char *key, const char *option, const char *script_path,
@@ -115,8 +114,7 @@ int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const ch
     *tsv = config->tsv;
     *jsonl = config->jsonl;
     if (!why) return CLI_OK;
-    rill_script_config_refuse(file->script, "tsv_column", why);
-    return cli_fail_context(file->session->ctx);
+    return cli_exit_code(file->session->ctx, rill_script_config_refuse(file->script, "tsv_column", why));
 }
 
 int cli_runfile_check_plain(const cli_runfile *file)
@@ -128,8 +126,8 @@ int cli_runfile_check_plain(const cli_runfile *file)
                       : config->jsonl       ? "jsonl"
                                             : NULL;
     if (!key) return CLI_OK;
-    rill_script_config_refuse(file->script, key, "this command does not use it: leave it out");
-    return cli_fail_context(file->session->ctx);
+    return cli_exit_code(file->session->ctx,
+                         rill_script_config_refuse(file->script, key, "this command does not use it: leave it out"));
 }
 
 /* Whether `named` and `path` are the same plugin. named: a path, or the name of an installed plugin. */
@@ -162,9 +160,8 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
     if (!file->path) return CLI_OK;
     if (cli_file_is_folder(file->path) && !cli_session_is_script(file->path))
         return cli_fail("%s: it is a directory: expected a run file in Lua; name a model with -m", file->path);
-    if (rill_script_load(&file->script, session->ctx, file->path, &session->script) < 0 ||
-        rill_script_config_plugins(file->script, &file->config) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx, rill_script_load(&file->script, session->ctx, file->path, &session->script)));
+    TRY(cli_exit_code(session->ctx, rill_script_config_plugins(file->script, &file->config)));
     file->session = session;
     for (int32_t i = 0; i < file->config->n_plugins && code == CLI_OK; i++) code = load_plugin(file, i);
     cli_session_add_script(session, file->script);

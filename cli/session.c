@@ -1,6 +1,8 @@
 /* A command's context, with plugins, an open model and workers; see session.h. */
 #include "session.h"
 
+#include <fnmatch.h>
+
 static int take_row(void *command, const cli_option *option, const char *value)
 {
     cli_session *session = command;
@@ -44,18 +46,18 @@ static int take_plugin(void *command, const cli_option *option, const char *valu
 static int take_memory(void *command, const cli_option *option, const char *value)
 {
     int64_t bytes = 0;
-    int code = cli_parse_size(option->name, value, 1 << 20, INT64_C(1) << 40, &bytes);
-    if (code == CLI_OK) ((cli_session *)command)->script.memory = (size_t)bytes;
-    return code;
+    TRY(cli_parse_size(option->name, value, 1 << 20, INT64_C(1) << 40, &bytes));
+    ((cli_session *)command)->script.memory = (size_t)bytes;
+    return CLI_OK;
 }
 
 static int take_steps(void *command, const cli_option *option, const char *value)
 {
     int64_t steps = 0;
-    int code = cli_parse_int64("--script-steps", value, 0, INT64_MAX / 2, &steps);
     (void)option;
-    if (code == CLI_OK) ((cli_session *)command)->script.instructions = steps > 0 ? steps : -1;
-    return code;
+    TRY(cli_parse_int64("--script-steps", value, 0, INT64_MAX / 2, &steps));
+    ((cli_session *)command)->script.instructions = steps > 0 ? steps : -1;
+    return CLI_OK;
 }
 
 static int take_seconds(void *command, const cli_option *option, const char *value)
@@ -126,11 +128,10 @@ const cli_option cli_naming_options[] = {
 
 int cli_session_parse(cli_session *session, int argc, char **argv, int *helped)
 {
-    int code = cli_parse(session->command, session, &session->rows, argc, argv, NULL);
-    for (int i = 0; i < session->n_plugins && code == CLI_OK; i++)
-        code = cli_session_load_plugin(session, session->plugin[i]);
-    if (code == CLI_OK) code = cli_option_rows_check(session->command, &session->rows);
-    return code == CLI_OK ? cli_parse(session->command, session, &session->rows, argc, argv, helped) : code;
+    TRY(cli_parse(session->command, session, &session->rows, argc, argv, NULL));
+    for (int i = 0; i < session->n_plugins; i++) TRY(cli_session_load_plugin(session, session->plugin[i]));
+    TRY(cli_option_rows_check(session->command, &session->rows));
+    return cli_parse(session->command, session, &session->rows, argc, argv, helped);
 }
 
 int cli_command_run(const cli_command *command, int argc, char **argv)
@@ -152,9 +153,7 @@ int cli_command_run(const cli_command *command, int argc, char **argv)
 
 int cli_session_is_script(const char *path)
 {
-    static const char ending[] = ".lua";
-    size_t length = strlen(path);
-    return length > sizeof ending - 1 && !strcmp(path + length - (sizeof ending - 1), ending);
+    return fnmatch("?*.lua", path, 0) == 0;
 }
 
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)
@@ -274,9 +273,9 @@ const char *cli_session_domain(const cli_session *session)
 
 int cli_session_prepare(cli_session *session)
 {
-    int code = cli_session_configure(session);
-    if (code == CLI_OK) cli_session_limit_threads(session);
-    return code == CLI_OK && !cli_session_domain(session) ? CLI_FAILED : code;
+    TRY(cli_session_configure(session));
+    cli_session_limit_threads(session);
+    return cli_session_domain(session) ? CLI_OK : CLI_FAILED;
 }
 
 /* Load the plugins into a worker's context. Each worker has separate Lua states. */
@@ -367,8 +366,8 @@ int cli_session_open(cli_session *session)
                                                   .shared = &session->builtin_mark,
                                                   .prepare = prepare_worker,
                                                   .user = session};
-    if (rill_workers_open(&session->worker_pool, session->ctx, name, &session->open, &workers_options) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx,
+                      rill_workers_open(&session->worker_pool, session->ctx, name, &session->open, &workers_options)));
     session->workers = rill_workers_count(session->worker_pool);
     session->model = rill_workers_model(session->worker_pool);
     const char *device = rill_open_option(&session->open, "device");

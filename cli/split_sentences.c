@@ -139,9 +139,8 @@ static rill_status next_part(cli_split *s, rill_request *request)
     request->user = s->line;
     request->number += (int64_t)s->part_index << 32; /* each sentence draws different samples */
     rill_text_reset(&s->text);
-    rill_status status = rill_text_append(&s->text, s->request.text, s->prefix_length);
-    if (status == RILL_OK) status = rill_text_append(&s->text, s->request.text + part->begin, part->length);
-    if (status < 0) return status;
+    TRY(rill_text_append(&s->text, s->request.text, s->prefix_length));
+    TRY(rill_text_append(&s->text, s->request.text + part->begin, part->length));
     request->text = s->text.data;
     request->length = s->text.length;
     s->part_index++;
@@ -252,7 +251,7 @@ static const rill_output *part_output(const cli_split_line *line, int32_t part, 
 /* Join output number `rank` of each sentence into *out, which owns the memory. */
 static rill_status join_output(const cli_split *s, const cli_split_line *line, int32_t rank, rill_output *out)
 {
-    rill_text text = {.ctx = s->ctx};
+    SCOPED(rill_text_clear) rill_text text = {.ctx = s->ctx};
     rill_status status = RILL_OK;
     int32_t n = 0;
     *out = (rill_output){.certified = 1};
@@ -283,7 +282,6 @@ static rill_status join_output(const cli_split *s, const cli_split_line *line, i
     int failed = status < 0 || !action || !logp;
     out->text = copy_bytes(text.data ? text.data : "", text.length, &failed);
     out->text_bytes = text.length;
-    rill_text_clear(&text);
     return failed ? rill_fail_memory(s->ctx, 0, "an output of several sentences") : RILL_OK;
 }
 

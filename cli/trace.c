@@ -94,7 +94,7 @@ void cli_trace_event(void *user, const rill_trace_event *e)
         [RILL_TRACE_ADMITTED] = "admitted", [RILL_TRACE_RESTARTED] = "sent_back", [RILL_TRACE_FINISHED] = "finished"};
     cli_trace *t = user;
     cli_output *out = &t->out;
-    pthread_mutex_lock(&t->lock);
+    LOCK_SCOPE(&t->lock);
     if (e->kind == RILL_TRACE_TIMESTEP)
         put_timestep(t, e);
     else
@@ -105,7 +105,6 @@ void cli_trace_event(void *user, const rill_trace_event *e)
     if (e->kind == RILL_TRACE_FINISHED)
         cli_output_printf(out, ",\"outputs\":%" PRId32 ",\"status\":\"%s\"", e->outputs, rill_status_name(e->status));
     cli_output_printf(out, ",\"worker\":%" PRId32 "}\n", e->worker);
-    pthread_mutex_unlock(&t->lock);
 }
 
 /* Write a JSON object as one line of the trace. Takes the reference to `object`. */
@@ -166,7 +165,7 @@ int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_
 /* Write the names of the actions that occurred, if the domain has names. */
 static void put_names(cli_trace *t)
 {
-    rill_text name = {.ctx = t->ctx};
+    SCOPED(rill_text_clear) rill_text name = {.ctx = t->ctx};
     json_t *names = json_object();
     for (int32_t action = 0; action < t->actions; action++) {
         char key[16];
@@ -176,7 +175,6 @@ static void put_names(cli_trace *t)
         if (rill_model_action_name(t->model, action, &name) == RILL_OK)
             json_object_set_new(names, key, cli_json_text(name.data ? name.data : "", name.length));
     }
-    rill_text_clear(&name);
     put_object(t, json_pack("{s:s, s:o}", "event", "actions", "names", names));
 }
 

@@ -3,8 +3,6 @@
  * actions. A lock keeps the lines of different threads whole. */
 #pragma once
 
-#include <pthread.h>
-
 #include "cli_output.h"
 
 typedef struct cli_trace {

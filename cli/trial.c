@@ -9,15 +9,14 @@
 
 int cli_testset_load(cli_testset *set, rill_context *ctx, const char *input, const char *references, const char *tsv)
 {
-    int code = CLI_OK;
-    if (tsv) code = cli_lines_load_columns(&set->inputs, &set->references, ctx, tsv);
-    if (code == CLI_OK && input) {
+    if (tsv) TRY(cli_lines_load_columns(&set->inputs, &set->references, ctx, tsv));
+    if (input) {
         cli_lines_free(&set->inputs);
-        code = cli_lines_load(&set->inputs, ctx, input);
+        TRY(cli_lines_load(&set->inputs, ctx, input));
     }
-    if (code == CLI_OK && references) code = cli_lines_load(&set->references, ctx, references);
+    if (references) TRY(cli_lines_load(&set->references, ctx, references));
     set->has_references = references || tsv;
-    return code == CLI_OK ? cli_exit_code(ctx, cli_testset_check(set, ctx)) : code;
+    return cli_exit_code(ctx, cli_testset_check(set, ctx));
 }
 
 int cli_testset_open(cli_testset *set, cli_session *session)
@@ -159,9 +158,8 @@ static int check_name(const cli_trials *t, const char *name)
 int cli_trials_check_grid(const cli_trials *t)
 {
     const rill_script_config *config = t->runfile->config;
-    int code = CLI_OK;
-    for (int32_t i = 0; i < config->n_sweep && code == CLI_OK; i++) code = check_name(t, config->sweep[i].name);
-    return code;
+    for (int32_t i = 0; i < config->n_sweep; i++) TRY(check_name(t, config->sweep[i].name));
+    return CLI_OK;
 }
 
 static int differ(const char *a, const char *b)

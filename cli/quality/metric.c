@@ -122,9 +122,8 @@ static rill_status append_plain(const char *text, size_t length, rill_text *out)
         size_t word = pos;
         while (pos < length && !is_space_char(text[pos])) pos++;
         if (pos == word) break;
-        rill_status status = first ? RILL_OK : rill_text_append(out, " ", 1);
-        if (status == RILL_OK) status = rill_text_append(out, text + word, pos - word);
-        if (status < 0) return status;
+        if (!first) TRY(rill_text_append(out, " ", 1));
+        TRY(rill_text_append(out, text + word, pos - word));
         first = 0;
     }
     return RILL_OK;

@@ -5,7 +5,6 @@
  * ASCII characters get spaces. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,14 +120,7 @@ static int is_digit_then_dash(char x, char y)
 /* Number of bytes of the white space at `pos`, as Python's str.split() defines it; 0: none. */
 static size_t space_width(const char *pos, size_t n_bytes)
 {
-    const unsigned char *c = (const unsigned char *)pos;
-    if (c[0] == ' ' || (c[0] >= '\t' && c[0] <= '\r') || (c[0] >= 0x1c && c[0] <= 0x1f)) return 1;
-    if (n_bytes >= 2 && c[0] == 0xc2 && (c[1] == 0x85 || c[1] == 0xa0)) return 2;
-    if (n_bytes < 3 || c[0] < 0xe1 || c[0] > 0xe3 || (c[1] & 0xc0) != 0x80 || (c[2] & 0xc0) != 0x80) return 0;
-    int code = (c[0] & 15) << 12 | (c[1] & 63) << 6 | (c[2] & 63);
-    int is_wide_space = code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||
-                        code == 0x202f || code == 0x205f || code == 0x3000;
-    return is_wide_space ? 3 : 0;
+    return *pos >= 0x1c && *pos <= 0x1f ? 1 : rill_white_space_length(pos, n_bytes);
 }
 
 static int reserve_tokens(bleu *own, size_t n)

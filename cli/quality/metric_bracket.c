@@ -10,7 +10,6 @@
  * EVALB uses each tree's own punctuation tags. Here the reference's apply to both, so wrong tags gain nothing. docs/parsing.md lists all
  * differences. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,12 +65,9 @@ static rill_slice canonical_label(rill_slice label)
 static rill_status reserve(bracket *own, const rill_tree *tree)
 {
     const size_t n = (size_t)tree->count + 1, size = sizeof(constituent);
-    rill_status status = rill_grow(tree->ctx, (void **)&own->word, &own->word_capacity, n, sizeof *own->word, "words");
-    if (status == RILL_OK)
-        status = rill_grow(tree->ctx, (void **)&own->gold_constituents, &own->gold_capacity, n, size, "words");
-    if (status == RILL_OK)
-        status = rill_grow(tree->ctx, (void **)&own->test_constituents, &own->test_capacity, n, size, "words");
-    return status;
+    TRY(rill_grow(tree->ctx, (void **)&own->word, &own->word_capacity, n, sizeof *own->word, "words"));
+    TRY(rill_grow(tree->ctx, (void **)&own->gold_constituents, &own->gold_capacity, n, size, "words"));
+    return rill_grow(tree->ctx, (void **)&own->test_constituents, &own->test_capacity, n, size, "words");
 }
 
 /* List the words and tags of the reference from left to right, and count the words that are kept. */
@@ -183,10 +179,10 @@ static rill_status read_gold(bracket *own, int64_t i)
 {
     size_t length;
     const char *text = cli_lines_get(own->references, i, &length);
-    rill_status status = rill_tree_parse(&own->gold, text, length, RILL_TREE_KEEP_BARS);
-    if (status == RILL_OK) status = reserve(own, &own->gold);
-    if (status == RILL_OK) list_words(own);
-    return status;
+    TRY(rill_tree_parse(&own->gold, text, length, RILL_TREE_KEEP_BARS));
+    TRY(reserve(own, &own->gold));
+    list_words(own);
+    return RILL_OK;
 }
 
 /* Parse the output into own->test. *found: whether it is a tree. Reports the error if it is not. */
@@ -279,23 +275,22 @@ static double one_bracket(const cli_tally *tally)
 static rill_status report_bracket(const cli_counts *counts, rill_text *out)
 {
     const int64_t *p = counts->first.part;
-    rill_status status = rill_text_printf(
-        out,
-        "bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64 ")\n"
-        "oracle   %8.2f\n"
-        "exact    %8" PRId64 "  %6.2f %%\n"
-        "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n",
-        value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
-        cli_percent(p[MATCHED], p[GOLD]), p[GOLD], value_bracket(&counts->best), p[EXACT],
-        cli_percent(p[EXACT], p[SCORED]), p[TAGS], cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
-    if (status == RILL_OK && p[SKIPPED])
-        status = rill_text_printf(out, "skipped  %8" PRId64 "  outputs with words that differ from the reference\n",
-                                  p[SKIPPED]);
-    if (status == RILL_OK && p[BROKEN])
-        status = rill_text_printf(out, "broken   %8" PRId64 "  outputs that are not trees\n", p[BROKEN]);
-    if (status == RILL_OK && p[EMPTY])
-        status = rill_text_printf(out, "empty    %8" PRId64 "  references with punctuation only, left out\n", p[EMPTY]);
-    return status;
+    TRY(rill_text_printf(out,
+                         "bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64
+                         "), recall %.2f (of %" PRId64 ")\n"
+                         "oracle   %8.2f\n"
+                         "exact    %8" PRId64 "  %6.2f %%\n"
+                         "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n",
+                         value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
+                         cli_percent(p[MATCHED], p[GOLD]), p[GOLD], value_bracket(&counts->best), p[EXACT],
+                         cli_percent(p[EXACT], p[SCORED]), p[TAGS], cli_percent(p[TAGS], p[WORDS]), p[WORDS]));
+    if (p[SKIPPED])
+        TRY(rill_text_printf(out, "skipped  %8" PRId64 "  outputs with words that differ from the reference\n",
+                             p[SKIPPED]));
+    if (p[BROKEN]) TRY(rill_text_printf(out, "broken   %8" PRId64 "  outputs that are not trees\n", p[BROKEN]));
+    if (p[EMPTY])
+        TRY(rill_text_printf(out, "empty    %8" PRId64 "  references with punctuation only, left out\n", p[EMPTY]));
+    return RILL_OK;
 }
 
 static void fill_bracket(const cli_counts *counts, json_t *object)

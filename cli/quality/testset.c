@@ -183,16 +183,6 @@ void cli_lines_free(cli_lines *lines)
 
 /* --- evaluated configurations ------------------------------------------------------------------------------------- */
 
-static cli_point *append(cli_points *points)
-{
-    cli_point *more = grow_block(points->point, &points->capacity, points->n + 1, sizeof *more);
-    if (!more) return NULL;
-    points->point = more;
-    cli_point *point = &points->point[points->n++];
-    memset(point, 0, sizeof *point);
-    return point;
-}
-
 static void free_point(cli_point *point)
 {
     json_decref(point->parameters);
@@ -202,9 +192,11 @@ static void free_point(cli_point *point)
 
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n)
 {
-    cli_point *point = append(points);
-    if (!point) return NULL;
-    point->parameters = json_object();
+    cli_point *more = grow_block(points->point, &points->capacity, points->n + 1, sizeof *more);
+    if (!more) return NULL;
+    points->point = more;
+    cli_point *point = &points->point[points->n++];
+    *point = (cli_point){.parameters = json_object()};
     for (size_t i = 0; i < n; i++)
         if (json_object_set_new_nocheck(point->parameters, pairs[i].name, json_string_nocheck(pairs[i].value)) < 0) {
             cli_points_remove_last(points);

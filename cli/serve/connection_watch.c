@@ -100,17 +100,13 @@ static void *watch_loop(void *user)
     struct epoll_event events[EVENTS];
     for (;;) {
         const int n = epoll_wait(w->epoll, events, EVENTS, POLL_MS);
-        pthread_mutex_lock(&w->lock);
+        LOCK_SCOPE(&w->lock);
         for (int i = 0; i < n; i++) {
-            if (events[i].data.u64 == event_key(w->wake_fd, 0)) {
-                pthread_mutex_unlock(&w->lock);
-                return NULL;
-            }
+            if (events[i].data.u64 == event_key(w->wake_fd, 0)) return NULL;
             void *what = event_target(w, events[i].data.u64);
             if (what) w->on_gone(what);
         }
         drop_expired(w);
-        pthread_mutex_unlock(&w->lock);
     }
 }
 
@@ -160,7 +156,7 @@ static int reserve_fd(watch *w, int fd)
 
 void watch_begin(watch *w, int fd)
 {
-    pthread_mutex_lock(&w->lock);
+    LOCK_SCOPE(&w->lock);
     if (reserve_fd(w, fd)) {
         /* 1: the connection has had a request before and now waits for the next one */
         const int again = w->connections[fd].is_open;
@@ -172,12 +168,11 @@ void watch_begin(watch *w, int fd)
                                                   .is_dropped = again && w->connections[fd].is_dropped,
                                                   .wait_start = cli_now()};
     }
-    pthread_mutex_unlock(&w->lock);
 }
 
 void watch_end(watch *w, int fd)
 {
-    pthread_mutex_lock(&w->lock);
+    LOCK_SCOPE(&w->lock);
     watched_connection *c = find_connection(w, fd);
     if (c) {
         w->n_open--;
@@ -185,36 +180,32 @@ void watch_end(watch *w, int fd)
         w->n_dropped -= c->is_dropped;
         c->is_open = 0;
     }
-    pthread_mutex_unlock(&w->lock);
 }
 
 int watch_limit(watch *w, int fd, int max_connections)
 {
-    pthread_mutex_lock(&w->lock);
+    LOCK_SCOPE(&w->lock);
     const int idlest = w->n_open - w->n_dropped >= max_connections ? find_longest_idle(w, fd) : -1;
     if (idlest >= 0) {
         w->connections[idlest].is_dropped = 1;
         w->n_dropped++;
         shutdown(idlest, SHUT_RDWR);
     }
-    const int has_place = w->n_open - w->n_dropped <= max_connections;
-    pthread_mutex_unlock(&w->lock);
-    return has_place;
+    return w->n_open - w->n_dropped <= max_connections;
 }
 
 void watch_answering(watch *w, int fd)
 {
-    pthread_mutex_lock(&w->lock);
+    LOCK_SCOPE(&w->lock);
     watched_connection *c = find_connection(w, fd);
     if (c) c->is_answering = 1;
     if (c) c->wait_start = cli_now();
-    pthread_mutex_unlock(&w->lock);
 }
 
 void watch_wait(watch *w, int fd, void *what)
 {
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT};
-    pthread_mutex_lock(&w->lock);
+    LOCK_SCOPE(&w->lock);
     watched_connection *c = find_connection(w, fd);
     if (c) {
         if (++w->last_generation == 0) w->last_generation = 1;
@@ -223,17 +214,15 @@ void watch_wait(watch *w, int fd, void *what)
         event.data.u64 = event_key(fd, c->generation);
         epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
     }
-    pthread_mutex_unlock(&w->lock);
 }
 
 void watch_stop_wait(watch *w, int fd)
 {
-    pthread_mutex_lock(&w->lock);
+    LOCK_SCOPE(&w->lock);
     watched_connection *c = fd < w->capacity ? &w->connections[fd] : NULL;
     if (c && c->waiting) {
         epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL);
         c->waiting = NULL;
         c->wait_start = cli_now();
     }
-    pthread_mutex_unlock(&w->lock);
 }

@@ -90,12 +90,9 @@ static int is_letter_or_digit(int32_t c)
 /* Whether a character is a letter or digit of a script with spaces between words. Kana and ideographs count as word boundaries. */
 static int is_word_character(int32_t c)
 {
-    static const int32_t blocks[][2] = {{0x3006, 0x3006},   {0x3040, 0x30FF},   {0x3400, 0x9FFF},  {0xF900, 0xFAFF},
-                                        {0x17000, 0x18D7F}, {0x1B170, 0x1B2FF}, {0x20000, 0x3FFFF}};
-    if (!is_letter_or_digit(c)) return 0;
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        if (c >= blocks[i][0] && c <= blocks[i][1]) return 0;
-    return 1;
+    static const int32_t blocks[] = {0x3006, 0x3006,  0x3040,  0x30FF,  0x3400,  0x9FFF,  0xF900,
+                                     0xFAFF, 0x17000, 0x18D7F, 0x1B170, 0x1B2FF, 0x20000, 0x3FFFF};
+    return is_letter_or_digit(c) && !RILL_IN_RANGES(c, blocks);
 }
 
 static int is_trail_byte(char byte)

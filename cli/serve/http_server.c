@@ -126,13 +126,12 @@ static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
     watch_wait(x->server->watch, x->fd, x);
-    pthread_mutex_lock(&j->lock);
+    LOCK_SCOPE(&j->lock);
     const int waits = j->n_done < j->n && !j->is_stream;
     j->notify = resume_exchange;
     j->notify_user = x;
     x->is_suspended = waits;
     if (waits) MHD_suspend_connection(x->connection);
-    pthread_mutex_unlock(&j->lock);
     return waits;
 }
 
@@ -153,14 +152,13 @@ static ssize_t next_bytes(void *user, uint64_t stream_pos, char *out, size_t max
     exchange *x = user;
     job *j = x->request.job;
     (void)stream_pos;
-    pthread_mutex_lock(&j->lock);
+    LOCK_SCOPE(&j->lock);
     size_t n = job_take_events(j, out, max_bytes);
     const int over = n == 0 && j->n_done == j->n;
     if (n == 0 && !over) {
         x->is_suspended = 1;
         MHD_suspend_connection(x->connection);
     }
-    pthread_mutex_unlock(&j->lock);
     return over ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
 }
 
@@ -195,10 +193,8 @@ static int is_wrong_key(const exchange *x, const char *client_token)
 {
     server *s = x->server;
     if (x->route->needs_no_token) return 0;
-    pthread_mutex_lock(&s->lock);
-    const int is_wrong = s->token && !(client_token && same_token(client_token, s->token));
-    pthread_mutex_unlock(&s->lock);
-    return is_wrong;
+    LOCK_SCOPE(&s->lock);
+    return s->token && !(client_token && same_token(client_token, s->token));
 }
 
 static int refuse_key(exchange *x)
@@ -360,16 +356,11 @@ static int parse_body(exchange *x)
     return json_is_object(x->parsed) ? 1 : api_refuse(r, 400, "bad-json", "expected an object");
 }
 
-/* Check the API key in the body, if the head has none. */
-static int check_body_key(exchange *x)
-{
-    return x->lacks_key && is_wrong_key(x, request_text(x->parsed, "api_key")) ? refuse_key(x) : 1;
-}
-
 static int begin_request(exchange *x)
 {
     api_request *r = &x->request;
-    if (!strcmp(x->route->method, "POST") && (!parse_body(x) || !check_body_key(x))) return 0;
+    if (!strcmp(x->route->method, "POST") && !parse_body(x)) return 0;
+    if (x->lacks_key && is_wrong_key(x, request_text(x->parsed, "api_key"))) return refuse_key(x);
     free(x->body);
     x->body = NULL;
     r->body = x->parsed;
@@ -395,11 +386,10 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     if (!x) return NULL;
     *x = (exchange){.server = s, .connection = connection, .start_time = cli_now(), .fd = connection_fd(connection)};
     x->is_spare = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context != NULL;
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     s->models->n_users++;
     x->request.models = s->models;
     x->request.max_inputs = s->options.max_inputs;
-    pthread_mutex_unlock(&s->lock);
     return x;
 }
 
@@ -463,12 +453,11 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     request_clear(&x->request);
     json_decref(x->parsed);
     free(x->body);
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     used->n_users--;
     s->n_busy -= x->is_counted;
     free(x);
     pthread_cond_signal(&s->became_idle);
-    pthread_mutex_unlock(&s->lock);
 }
 
 static void on_connection(void *user, struct MHD_Connection *connection, void **state,
@@ -556,10 +545,9 @@ int server_open(server **out, const serve_options *options, models *now, const c
 
 void server_set_models(server *s, models *next, const char *token)
 {
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     s->models = next;
     s->token = token;
-    pthread_mutex_unlock(&s->lock);
 }
 
 const char *server_address(const server *s)
@@ -577,11 +565,9 @@ int server_drain(server *s, double seconds)
         s->listen_fd = MHD_quiesce_daemon(s->daemon);
         if (s->listen_fd >= 0) shutdown(s->listen_fd, SHUT_RDWR);
     }
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     while (s->n_busy > 0 && pthread_cond_timedwait(&s->became_idle, &s->lock, &until) == 0) continue;
-    const int n_left = s->n_busy;
-    pthread_mutex_unlock(&s->lock);
-    return n_left;
+    return s->n_busy;
 }
 
 void server_close(server *s)

@@ -72,14 +72,13 @@ static void append_text_event(job_input *input, const char *name, char **last, c
 void job_progress(job_input *input, const rill_progress *p)
 {
     job *j = input->job;
-    pthread_mutex_lock(&j->lock);
+    LOCK_SCOPE(&j->lock);
     if (!j->is_cancelled && j->events_used - j->events_read < MAX_EVENT_BYTES) {
         if (p->final_actions > 0)
             append_text_event(input, "final", &input->final, p->final_text, p->final_length, p->final_actions);
         append_text_event(input, "draft", &input->draft, p->draft_text, p->draft_length, p->draft_actions);
         if (j->notify) j->notify(j->notify_user);
     }
-    pthread_mutex_unlock(&j->lock);
 }
 
 size_t job_take_events(job *j, char *out, size_t max_bytes)
@@ -111,11 +110,10 @@ void job_append_end_event(job *j)
 void job_set_result(job_input *input, rill_status status, json_t *result)
 {
     job *j = input->job;
-    pthread_mutex_lock(&j->lock);
+    LOCK_SCOPE(&j->lock);
     input->result = result ? result : json_null();
     input->status = result ? status : RILL_ERR_MEMORY;
     j->n_done++;
     if (j->is_stream) append_result_event(input);
     if ((j->is_stream || j->n_done == j->n) && j->notify) j->notify(j->notify_user);
-    pthread_mutex_unlock(&j->lock);
 }

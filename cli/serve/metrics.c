@@ -14,11 +14,10 @@ void metrics_request(unsigned code, double seconds)
 {
     size_t b = 0;
     while (b < BOUNDS && seconds > bounds[b]) b++;
-    pthread_mutex_lock(&request_counts.lock);
+    LOCK_SCOPE(&request_counts.lock);
     request_counts.by_code[code < CODES ? code : 0]++;
     request_counts.below[b]++;
     request_counts.seconds += seconds;
-    pthread_mutex_unlock(&request_counts.lock);
 }
 
 static void put(FILE *out, const char *name, const char *type, const char *help)
@@ -29,7 +28,7 @@ static void put(FILE *out, const char *name, const char *type, const char *help)
 static void put_requests(FILE *out)
 {
     int64_t sum = 0;
-    pthread_mutex_lock(&request_counts.lock);
+    LOCK_SCOPE(&request_counts.lock);
     put(out, "requests_total", "counter", "Responses by HTTP status.");
     for (int c = 0; c < CODES; c++)
         if (request_counts.by_code[c] > 0)
@@ -42,7 +41,6 @@ static void put_requests(FILE *out)
     fprintf(out, "rill_request_seconds_bucket{le=\"+Inf\"} %lld\nrill_request_seconds_sum %.9g\n", (long long)sum,
             request_counts.seconds);
     fprintf(out, "rill_request_seconds_count %lld\n", (long long)sum);
-    pthread_mutex_unlock(&request_counts.lock);
 }
 
 /* Write a label value with quotes, backslashes and line ends escaped. */

@@ -195,13 +195,12 @@ static void enqueue(service *s, job *j)
 rill_status service_submit(service *s, job *j)
 {
     if (!make_keys(j)) return RILL_ERR_MEMORY;
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     rill_status status = s->is_draining || s->has_ended ? RILL_ERR_STOPPED : RILL_OK;
     if (status == RILL_OK && s->counts.waiting + j->n > s->options.queue_size &&
         s->counts.waiting + count_needing_search(s, j) > s->options.queue_size)
         status = RILL_AGAIN;
     if (status == RILL_OK) enqueue(s, j);
-    pthread_mutex_unlock(&s->lock);
     return status;
 }
 
@@ -229,7 +228,7 @@ static void cancel_waiter(service *s, job_input *input)
 
 void service_cancel(service *s, job *j)
 {
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     if (!atomic_exchange(&j->is_cancelled, 1) && j->is_submitted) {
         if (is_queued(s, j)) {
             queue_remove(s, j);
@@ -240,7 +239,6 @@ void service_cancel(service *s, job *j)
             if (j->input[i].decoding) cancel_waiter(s, &j->input[i]);
         pthread_cond_signal(&s->changed);
     }
-    pthread_mutex_unlock(&s->lock);
 }
 
 /* --- reader of the run -------------------------------------------------------------------------------------------- */
@@ -294,10 +292,9 @@ static void pass_on_progress(void *user, const rill_progress *progress)
 {
     decoding *d = user;
     service *s = d->service;
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     for (job_input *input = d->first_waiting; input; input = input->next)
         if (input->job->is_stream) job_progress(input, progress);
-    pthread_mutex_unlock(&s->lock);
 }
 
 static rill_status fill_job_request(service *s, decoding *d, const job_input *input, rill_request *request)
@@ -383,7 +380,7 @@ rill_status queue_write(void *user, const rill_result *result)
 
 void queue_end(service *s, rill_status status)
 {
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     s->has_ended = 1;
     if (status < 0 && status != RILL_ERR_STOPPED) {
         const char *error = rill_error(s->session.ctx);
@@ -401,5 +398,4 @@ void queue_end(service *s, rill_status status)
     while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], ended, cli_result_error(ended, why));
     job_release(s->last_read);
     s->last_read = NULL;
-    pthread_mutex_unlock(&s->lock);
 }

@@ -82,12 +82,10 @@ static rill_status run(request_trace *t)
 /* Give the job the text of the trace. */
 static rill_status read_back(request_trace *t)
 {
-    rill_text text = {.ctx = t->ctx};
-    rill_status status = rill_file_read(&text, t->path, RILL_FILE_TEXT_MAX);
-    if (status >= 0 && !(t->job->trace = strdup(text.data)))
-        status = rill_fail(t->ctx, RILL_ERR_MEMORY, "out of memory: a trace");
-    rill_text_clear(&text);
-    return status;
+    SCOPED(rill_text_clear) rill_text text = {.ctx = t->ctx};
+    TRY(rill_file_read(&text, t->path, RILL_FILE_TEXT_MAX));
+    t->job->trace = strdup(text.data);
+    return t->job->trace ? RILL_OK : rill_fail(t->ctx, RILL_ERR_MEMORY, "out of memory: a trace");
 }
 
 static void end_trace(request_trace *t)
@@ -97,10 +95,9 @@ static void end_trace(request_trace *t)
     if (t->fd >= 0) close(t->fd);
     job_release(t->job);
     free(t);
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     s->is_tracing = 0;
     pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
 }
 
 static void *run_trace(void *user)

@@ -105,9 +105,8 @@ typedef struct serve {
 
 static int start_models(models *all)
 {
-    int code = CLI_OK;
-    for (int m = 0; m < all->n && code == CLI_OK; m++) code = service_start(all->service[m]);
-    return code;
+    for (int m = 0; m < all->n; m++) TRY(service_start(all->service[m]));
+    return CLI_OK;
 }
 
 static void end_models(models *all, int now)

@@ -1,7 +1,6 @@
 /* The parts of `rill serve` below HTTP: options, the cache, jobs, services (a model and its thread), and the array of all models. */
 #pragma once
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "report.h"

@@ -20,47 +20,40 @@ static int check_command_line(const service *s)
 
 /* Make the search config of the service. By default, new inputs join at the next timestep, and each timestep includes all inputs in
  * flight. */
-static int make_search_config(service *s)
+static rill_status make_search_config(service *s)
 {
     cli_session *session = &s->session;
     const rill_option_source *defaults[] = {session->folder.search, NULL};
-    if (rill_option_source_create(&s->default_schedule, session->ctx, RILL_FROM_USER) < 0 ||
-        rill_option_source_set(s->default_schedule, "method", "stream-all") < 0 ||
-        rill_option_source_set(s->default_schedule, "refill-threshold", "1") < 0 ||
-        rill_option_source_set(session->command_line, "unordered", "1") < 0)
-        return cli_fail_context(session->ctx);
+    TRY(rill_option_source_create(&s->default_schedule, session->ctx, RILL_FROM_USER));
+    TRY(rill_option_source_set(s->default_schedule, "method", "stream-all"));
+    TRY(rill_option_source_set(s->default_schedule, "refill-threshold", "1"));
+    TRY(rill_option_source_set(session->command_line, "unordered", "1"));
     defaults[1] = s->default_schedule;
-    return cli_exit_code(session->ctx,
-                         rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 2));
+    return rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 2);
 }
 
 /* Add the scorers for constraints. Without constraints in a request they have no effect. */
-static int open_constraints(service *s)
+static rill_status open_constraints(service *s)
 {
-    if (cli_constraints_add_scorers(s->search_config) < 0 ||
-        rill_constraints_create(&s->constraints, s->session.ctx, s->search_config->setup) < 0 ||
-        rill_constraints_create(&s->request_constraints, s->request_ctx, s->search_config->setup) < 0)
-        return cli_fail_context(s->session.ctx);
-    return CLI_OK;
+    TRY(cli_constraints_add_scorers(s->search_config));
+    TRY(rill_constraints_create(&s->constraints, s->session.ctx, s->search_config->setup));
+    return rill_constraints_create(&s->request_constraints, s->request_ctx, s->search_config->setup);
 }
 
 static int prepare(service *s)
 {
     cli_session *session = &s->session;
     session->is_large_input = 1;
-    int code = check_command_line(s);
-    if (code == CLI_OK) code = cli_session_prepare(session);
-    if (code == CLI_OK) code = make_search_config(s);
-    if (code == CLI_OK) code = cli_session_open(session);
-    if (code != CLI_OK) return code;
+    TRY(check_command_line(s));
+    TRY(cli_session_prepare(session));
+    TRY(cli_exit_code(session->ctx, make_search_config(s)));
+    TRY(cli_session_open(session));
     if (rill_context_create_worker(&s->request_ctx, session->ctx, NULL) < 0) return cli_fail_context(session->ctx);
     rill_option_set_style(s->request_ctx, RILL_OPTION_PLAIN);
-    code = open_constraints(s);
-    if (code != CLI_OK) return code;
+    TRY(cli_exit_code(session->ctx, open_constraints(s)));
     /* inputs that were left out for long go first: requests come without end, and each must be answered */
     s->search_config->setup->overdue_first = 1;
-    if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
-        return cli_fail_context(session->ctx);
+    TRY(cli_exit_code(session->ctx, cli_workers_begin(session, s->search_config, s->search_config->setup)));
     const int64_t flight = rill_workers_settings(session->worker_pool)->max_items;
     s->max_in_flight = (int64_t)session->workers * flight + session->workers;
     s->can_split = cli_can_split(session->ctx, session->model);
@@ -183,10 +176,8 @@ void service_close(service *s)
 
 const char *service_failure(service *s)
 {
-    pthread_mutex_lock(&s->lock);
-    const char *why = s->has_ended ? s->failure : "";
-    pthread_mutex_unlock(&s->lock);
-    return why;
+    LOCK_SCOPE(&s->lock);
+    return s->has_ended ? s->failure : "";
 }
 
 /* Check that no width (number of hypotheses) in the settings of a request exceeds --max-beam-size. Larger widths that the server's own
@@ -250,7 +241,7 @@ rill_status service_read_settings(service *s, const json_t *object, job *j)
 {
     rill_option_source *source = NULL;
     rill_search_config *search_config = NULL;
-    rill_text options = {.ctx = s->request_ctx};
+    SCOPED(rill_text_clear) rill_text options = {.ctx = s->request_ctx};
     rill_status status = cli_request_options(s->request_ctx, rill_model_domain(s->session.model), s->search_config, 1,
                                              object, &options, &source, &search_config);
     if (status >= 0) status = check_width(s, source, search_config);
@@ -258,7 +249,6 @@ rill_status service_read_settings(service *s, const json_t *object, job *j)
     if (status >= 0 && options.length > 0 && !(j->options = strdup(options.data)))
         status = rill_fail_memory(s->request_ctx, options.length, "a request's options");
     if (status >= 0) j->settings = search_config->setup->settings;
-    rill_text_clear(&options);
     rill_search_config_free(search_config);
     rill_option_source_free(source);
     return status < 0 ? status : RILL_OK;
@@ -272,9 +262,8 @@ const char *service_language(const service *s)
 
 void service_get_counts(service *s, service_counts *out)
 {
-    pthread_mutex_lock(&s->lock);
+    LOCK_SCOPE(&s->lock);
     s->counts.cache_entries = (int64_t)cache_n_entries(s->cache);
     s->counts.cache_bytes = (int64_t)cache_n_bytes(s->cache);
     *out = s->counts;
-    pthread_mutex_unlock(&s->lock);
 }

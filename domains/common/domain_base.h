@@ -12,10 +12,11 @@
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* Evaluate a call that returns a rill_status; return the status from the enclosing function unless it is RILL_OK. */
+/* Evaluate a call that returns a rill_status, or an exit code of the command, and return that from the enclosing function unless it is
+ * RILL_OK, which is 0. */
 #define TRY(call)                                     \
     do {                                              \
-        rill_status try_status = (call);              \
+        const int try_status = (call);                \
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
@@ -143,7 +144,11 @@ typedef struct rill_loader {
     rill_arena temp;
     rill_tensor_file *tensors;
     rill_text path; /* path of the file that was opened last, for messages */
+    char name[384]; /* of rill_loader_name() */
 } rill_loader;
+
+/* Returns the formatted name of a tensor, valid until the next call. */
+const char *rill_loader_name(rill_loader *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Set l->path to a file of the directory, and open it as l->tensors.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */

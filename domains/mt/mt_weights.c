@@ -12,7 +12,7 @@
 
 #include "mt.h"
 
-enum { NAME_BYTES = 128, FULL_NAME_BYTES = 3 * NAME_BYTES };
+enum { NAME_BYTES = 128 };
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
@@ -61,16 +61,18 @@ typedef struct loader {
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
 
+static int has_tensor(const loader *l, const char *name)
+{
+    return name != NULL && rill_tensor_file_find(l->w->tensors, name) != NULL;
+}
+
 /* Returns 1 if the projections have biases. If biases are optional, one projection's bias in the file suffices; the others are zeros. */
 static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
 {
-    char full[FULL_NAME_BYTES];
     if (mt_has_flag(l->net, MT_NO_BIAS) || !mt_has_flag(l->net, MT_OPTIONAL_BIAS))
         return !mt_has_flag(l->net, MT_NO_BIAS);
-    for (size_t i = 0; i < count; i++) {
-        snprintf(full, sizeof full, "%s%s.bias", prefix, names[i]);
-        if (rill_tensor_file_find(l->w->tensors, full) != NULL) return 1;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (has_tensor(l, rill_loader_name(l->w, "%s%s.bias", prefix, names[i]))) return 1;
     return 0;
 }
 
@@ -80,20 +82,17 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
 {
     const int biased = has_bias(l, prefix, names, count);
     float *weights, *bias = NULL;
-    char name[FULL_NAME_BYTES];
-    for (size_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%s%s.weight", prefix, names[i]);
-        TRY(rill_weights_check_size(l->w->tensors, name, n, k));
-    }
+    for (size_t i = 0; i < count; i++)
+        TRY(rill_weights_check_size(l->w->tensors, rill_loader_name(l->w, "%s%s.weight", prefix, names[i]), n, k));
     TRY(rill_arena_alloc(&l->w->temp, &weights, count * n * k, sizeof *weights, prefix));
     if (biased) TRY(rill_arena_alloc(l->w->arena, &bias, count * n, sizeof *bias, prefix));
     if (biased) memset(bias, 0, count * n * sizeof *bias);
     for (size_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%s%s.weight", prefix, names[i]);
-        TRY(rill_weights_read_into(l->w->tensors, name, n, k, weights + i * n * k));
-        snprintf(name, sizeof name, "%s%s.bias", prefix, names[i]);
+        TRY(rill_weights_read_into(l->w->tensors, rill_loader_name(l->w, "%s%s.weight", prefix, names[i]), n, k,
+                                   weights + i * n * k));
         if (biased && has_bias(l, prefix, &names[i], 1))
-            TRY(rill_weights_read_into(l->w->tensors, name, n, 0, bias + i * n));
+            TRY(rill_weights_read_into(l->w->tensors, rill_loader_name(l->w, "%s%s.bias", prefix, names[i]), n, 0,
+                                       bias + i * n));
     }
     *out = (mt_linear){.weight = rill_load_matrix(l->w, count * n, k, weights, k),
                        .bias = biased ? rill_network_constant(l->w->network, bias, 1, count * n) : RILL_NONE};
@@ -105,10 +104,8 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
 static rill_status load_vector(loader *l, const char *prefix, const char *name, const char *part, float scale,
                                rill_constant *out)
 {
-    char full[2 * NAME_BYTES];
     float *data;
-    snprintf(full, sizeof full, "%s%s.%s", prefix, name, part);
-    TRY(rill_load_kept(l->w, full, l->net->width, 0, &data));
+    TRY(rill_load_kept(l->w, rill_loader_name(l->w, "%s%s.%s", prefix, name, part), l->net->width, 0, &data));
     for (size_t i = 0; scale != 1.0f && i < l->net->width; i++) data[i] *= scale;
     *out = rill_network_constant(l->w->network, data, 1, l->net->width);
     return RILL_OK;
@@ -167,16 +164,13 @@ static rill_status load_attention(loader *l, const mt_stack *side, const char *l
 static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
 {
     const size_t width = l->net->width, size = width * width;
-    char name[2 * NAME_BYTES];
     float *forget, *fresh, *weights, *bias;
-    snprintf(name, sizeof name, "%sself_ssru.forget_proj.weight", layer);
-    TRY(rill_load_floats(l->w, name, width, width, &forget));
-    snprintf(name, sizeof name, "%sself_ssru.input_proj.weight", layer);
-    TRY(rill_load_floats(l->w, name, width, width, &fresh));
+    TRY(rill_load_floats(l->w, rill_loader_name(l->w, "%sself_ssru.forget_proj.weight", layer), width, width, &forget));
+    TRY(rill_load_floats(l->w, rill_loader_name(l->w, "%sself_ssru.input_proj.weight", layer), width, width, &fresh));
     TRY(rill_arena_alloc(&l->w->temp, &weights, 3 * size, sizeof *weights, layer));
     TRY(rill_arena_alloc(l->w->arena, &bias, 3 * width, sizeof *bias, layer));
     memset(bias, 0, 3 * width * sizeof *bias);
-    snprintf(name, sizeof name, "%sself_ssru.forget_proj.bias", layer);
+    const char *name = rill_loader_name(l->w, "%sself_ssru.forget_proj.bias", layer);
     TRY(rill_weights_read_into(l->w->tensors, name, width, 0, bias));
     memcpy(weights, forget, size * sizeof *weights);
     memcpy(weights + 2 * size, fresh, size * sizeof *weights);
@@ -218,14 +212,13 @@ static rill_status load_relative(loader *l, const mt_stack *side, const char *la
     const int causal = side == &l->net->decoder;
     const size_t buckets = (size_t)l->net->settings.n_buckets,
                  distances = 2 * (size_t)l->net->settings.max_distance + 1;
-    char name[2 * NAME_BYTES];
     float *bucket_bias, *distance_bias;
     if (l->net->settings.position_kind != MT_POSITIONS_NONE) return RILL_OK;
     if (i > 0 && !mt_has_flag(l->net, MT_RELATIVE_PER_LAYER)) {
         *out = side->layer[0].self_attention.relative_bias;
         return RILL_OK;
     }
-    snprintf(name, sizeof name, "%s%srelative_attention_bias.weight", layer, l->names->self);
+    const char *name = rill_loader_name(l->w, "%s%srelative_attention_bias.weight", layer, l->names->self);
     TRY(rill_load_floats(l->w, name, buckets, side->n_heads, &bucket_bias));
     TRY(rill_arena_alloc(l->w->arena, &distance_bias, side->n_heads * distances, sizeof *distance_bias, name));
     mt_expand_buckets(l->net, bucket_bias, side->n_heads, causal, distance_bias);
@@ -308,11 +301,6 @@ static rill_status load_positions(loader *l)
 }
 
 /* --- embeddings --------------------------------------------------------------------------------------------------- */
-
-static int has_tensor(const loader *l, const char *name)
-{
-    return name != NULL && rill_tensor_file_find(l->w->tensors, name) != NULL;
-}
 
 /* Returns the first name in the file, else `expected`, which the error about a missing tensor then names. NULL names
  * are skipped. */

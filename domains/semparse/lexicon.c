@@ -17,7 +17,6 @@
  *   words  a vocabulary: the number of each word
  *   trie   a vocabulary of the pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
  *   types  an array short enough for linear search */
-#include <stdio.h>
 #include <string.h>
 
 #include "lexicon.h"
@@ -174,12 +173,11 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
             return FAIL_LINE(lexicon, "already listed with this type and constant in line %d; remove one", old->line);
         last = index;
     }
-    TRY(GROW(&lexicon->arena, lexicon->candidates, lexicon->candidate_count + 1, "lexicon entries"));
     candidate.next = RILL__NONE;
     candidate.line = lexicon->line;
-    lexicon->candidates[lexicon->candidate_count] = candidate;
+    PUSH(&lexicon->arena, lexicon->candidates, lexicon->candidate_count, candidate, "lexicon entries");
     int32_t *link = last == RILL__NONE ? &lexicon->states[state] : &lexicon->candidates[last].next;
-    *link = (int32_t)lexicon->candidate_count++;
+    *link = (int32_t)lexicon->candidate_count - 1;
     return RILL_OK;
 }
 

@@ -19,9 +19,8 @@ enum { STEM_LIMIT = 64 };
 static rill_status append_token(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
     const rill__output_token item = {.type = type, .word = word, .offset = question->out.length, .length = length};
-    TRY(GROW(&question->arena, question->items, question->item_count + 1, "tokens of a question"));
     TRY(rill_text_append(&question->out, data, length));
-    question->items[question->item_count++] = item;
+    PUSH(&question->arena, question->items, question->item_count, item, "tokens of a question");
     return RILL_OK;
 }
 
@@ -76,12 +75,11 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
                                rill_slice constant)
 {
     const size_t offset = mentions->bytes.length;
+    const struct rill_mention mention = {offset, placeholder_length, offset + placeholder_length, constant.length};
     mentions->arena.ctx = mentions->bytes.ctx;
-    TRY(GROW(&mentions->arena, mentions->entries, mentions->count + 1, "mentions of a question"));
     TRY(rill_text_append(&mentions->bytes, placeholder, placeholder_length));
     TRY(rill_text_append(&mentions->bytes, constant.data, constant.length));
-    mentions->entries[mentions->count++] = (struct rill_mention){offset, placeholder_length,
-                                                                 offset + placeholder_length, constant.length};
+    PUSH(&mentions->arena, mentions->entries, mentions->count, mention, "mentions of a question");
     return RILL_OK;
 }
 

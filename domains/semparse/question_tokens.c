@@ -109,7 +109,6 @@ size_t rill__drop_character(char *data, size_t length, char c)
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
-    TRY(GROW(&question->arena, question->raw, question->raw_count + 1, "tokens of a question"));
     char *data = question->raw_bytes + offset;
     length = drop_diacritics(question, offset, length);
     rill__raw_token raw = {.offset = offset,
@@ -127,7 +126,7 @@ static rill_status add_token(rill_question *question, size_t offset, size_t leng
         raw.word = find_word(question, offset, raw.length);
     }
     raw.number = rill__number_read(data, raw.length);
-    question->raw[question->raw_count++] = raw;
+    PUSH(&question->arena, question->raw, question->raw_count, raw, "tokens of a question");
     return RILL_OK;
 }
 

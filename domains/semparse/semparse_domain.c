@@ -32,12 +32,12 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    semparse *s;
-    TRY(rill_struct_alloc(ctx, &s, sizeof *s, "a semantic parser"));
+    TRY(rill_struct_alloc(ctx, model, sizeof(semparse), "a semantic parser"));
+    semparse *s = *model;
     s->ctx = s->arena.ctx = ctx;
     s->tokenized = options->tokenized;
-    rill_status status = semparse_load(s, options);
-    if (status != RILL_OK) close_model(s);
+    const rill_status status = semparse_load(s, options);
+    CLOSE_UNLESS_OK(status, model, close_model);
     TRY(status);
     *info = rill_network_info(s->device, s->network, s->description, sizeof s->description);
     info->actions = s->target_vocab_size;
@@ -47,7 +47,6 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     info->slot_bytes += (int64_t)(sizeof(rill_mentions) + sizeof(rill_text));
     info->has_end_action = 1;
     info->end_action = SEMPARSE_EOS;
-    *model = s;
     return RILL_OK;
 }
 
@@ -79,15 +78,13 @@ static rill_status open_runner_parts(semparse_runner *r, int threads)
 
 static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
 {
-    semparse_runner *r;
-    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a semantic parser's runner"));
+    TRY(rill_struct_alloc(ctx, runner, sizeof(semparse_runner), "a semantic parser's runner"));
+    semparse_runner *r = *runner;
     r->model = model;
     r->ctx = r->arena.ctx = ctx;
-    rill_status status = open_runner_parts(r, threads);
-    if (status != RILL_OK) stop(r);
-    TRY(status);
-    *runner = r;
-    return RILL_OK;
+    const rill_status status = open_runner_parts(r, threads);
+    CLOSE_UNLESS_OK(status, runner, stop);
+    return status;
 }
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)

@@ -60,22 +60,14 @@ static rill_status load_vocabulary(loader *l, const char *name, const char *key,
 
 /* --- recurrent layers --------------------------------------------------------------------------------------------- */
 
-static const char *tensor_name(char *buffer, size_t size, const char *side, const char *name)
-{
-    snprintf(buffer, size, "%s.%s", side, name);
-    return buffer;
-}
-
 /* Set out->input_gates to embedding * W_ih^T + bias for all words. */
 static rill_status load_input_gates(loader *l, const char *side, size_t words, semparse_lstm *out)
 {
     size_t gates = 4 * l->s->hidden;
-    char name[64];
     float *embedding, *input, *bias;
-    TRY(rill_load_floats(&l->w, tensor_name(name, sizeof name, side, "embedding.weight"), words, l->embedding,
-                         &embedding));
-    TRY(rill_load_floats(&l->w, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding, &input));
-    TRY(rill_load_floats(&l->w, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
+    TRY(rill_load_floats(&l->w, rill_loader_name(&l->w, "%s.embedding.weight", side), words, l->embedding, &embedding));
+    TRY(rill_load_floats(&l->w, rill_loader_name(&l->w, "%s.lstm.weight_ih", side), gates, l->embedding, &input));
+    TRY(rill_load_floats(&l->w, rill_loader_name(&l->w, "%s.lstm.bias", side), gates, 0, &bias));
     out->input_gates = rill_network_product(l->s->network, embedding, words, l->embedding, input, gates, l->embedding,
                                             bias);
     return RILL_OK;
@@ -84,11 +76,9 @@ static rill_status load_input_gates(loader *l, const char *side, size_t words, s
 static rill_status load_lstm(loader *l, const char *side, size_t words, semparse_lstm *out)
 {
     size_t hidden = l->s->hidden;
-    char name[64];
     float *recurrent;
     TRY(load_input_gates(l, side, words, out));
-    TRY(rill_load_floats(&l->w, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
-                         &recurrent));
+    TRY(rill_load_floats(&l->w, rill_loader_name(&l->w, "%s.lstm.weight_hh", side), 4 * hidden, hidden, &recurrent));
     out->recurrent = rill_load_matrix(&l->w, 4 * hidden, hidden, recurrent, hidden);
     rill_arena_clear(&l->w.temp);
     return RILL_OK;

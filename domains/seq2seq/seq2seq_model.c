@@ -293,17 +293,16 @@ static void set_source_language(seq_model *m, const rill_open_options *options)
 rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context *ctx, const rill_open_options *options,
                      void **model, rill_domain_info *info)
 {
-    seq_model *m;
-    TRY(rill_struct_alloc(ctx, &m, sizeof *m, "a model"));
+    TRY(rill_struct_alloc(ctx, model, sizeof(seq_model), "a model"));
+    seq_model *m = *model;
     m->ctx = m->arena.ctx = m->hf_settings.ctx = ctx;
     m->domain = domain;
     m->choose_arch = choose;
-    rill_status status = load_all(m, options);
-    if (status != RILL_OK) seq_close(m);
+    const rill_status status = load_all(m, options);
+    CLOSE_UNLESS_OK(status, model, seq_close);
     TRY(status);
     fill_info(m, options, info);
     set_source_language(m, options);
-    *model = m;
     return RILL_OK;
 }
 
@@ -324,15 +323,13 @@ rill_status seq_start(const void *model, rill_context *ctx, int threads, void **
 {
     const seq_model *m = model;
     TRY(rill_tokenizer_check_languages(m->net[0]->tokenizer, ctx));
-    seq_runner *r;
-    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a model's runner"));
+    TRY(rill_struct_alloc(ctx, runner, sizeof(seq_runner), "a model's runner"));
+    seq_runner *r = *runner;
     r->model = m;
     r->ctx = r->arena.ctx = ctx;
-    rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
-    if (status != RILL_OK) seq_stop(r);
-    TRY(status);
-    *runner = r;
-    return RILL_OK;
+    const rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
+    CLOSE_UNLESS_OK(status, runner, seq_stop);
+    return status;
 }
 
 rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)

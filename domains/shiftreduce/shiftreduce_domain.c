@@ -31,13 +31,13 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    parser *p;
-    TRY(rill_struct_alloc(ctx, &p, sizeof *p, "a parser"));
+    TRY(rill_struct_alloc(ctx, model, sizeof(parser), "a parser"));
+    parser *p = *model;
     p->ctx = p->arena.ctx = ctx;
     p->form = parser_read_form(ctx, rill_open_option(options, parser_input_options->name), PARSER_FORM_AUTO);
     p->tokenized = options->tokenized;
-    rill_status status = parser_load(p, options);
-    if (status != RILL_OK) close_model(p);
+    const rill_status status = parser_load(p, options);
+    CLOSE_UNLESS_OK(status, model, close_model);
     TRY(status);
     *info = rill_network_info(p->device, p->network, p->description, sizeof p->description);
     info->actions = PARSER_FIRST_LABEL + p->n_labels;
@@ -50,7 +50,6 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
      * negligible. */
     info->slot_bytes += (int64_t)sizeof(rill_sentence) + info->slot_unit_bytes;
     info->slot_unit_bytes += (int64_t)(sizeof(size_t) + sizeof(int32_t));
-    *model = p;
     return RILL_OK;
 }
 
@@ -71,15 +70,13 @@ static void stop(void *runner)
 
 static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
 {
-    parser_runner *r;
-    TRY(rill_struct_alloc(ctx, &r, sizeof *r, "a parser's runner"));
+    TRY(rill_struct_alloc(ctx, runner, sizeof(parser_runner), "a parser's runner"));
+    parser_runner *r = *runner;
     r->model = model;
     r->ctx = r->arena.ctx = r->normalized_word.ctx = r->tree.ctx = ctx;
-    rill_status status = rill_session_open(&r->session, ctx, r->model->network, threads);
-    if (status != RILL_OK) stop(r);
-    TRY(status);
-    *runner = r;
-    return RILL_OK;
+    const rill_status status = rill_session_open(&r->session, ctx, r->model->network, threads);
+    CLOSE_UNLESS_OK(status, runner, stop);
+    return status;
 }
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)

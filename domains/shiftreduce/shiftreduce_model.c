@@ -189,8 +189,7 @@ static const char *const directions[2] = {"forward", "backward"};
 
 static rill_status read_part(loader *l, int layer, int direction, const char *part, size_t columns, float **out)
 {
-    char name[64];
-    snprintf(name, sizeof name, "layer%d.%s.%s", layer + 1, directions[direction], part);
+    const char *name = rill_loader_name(&l->w, "layer%d.%s.%s", layer + 1, directions[direction], part);
     return rill_load_floats(&l->w, name, 4 * l->p->hidden, columns, out);
 }
 

@@ -144,10 +144,8 @@ static rill_status merge_lowest_rank(rill_bpe *b)
 {
     const int32_t rank = b->heap[0].rank;
     size_t count = 0, merged = 0;
-    while (b->n_pairs > 0 && b->heap[0].rank == rank) {
-        TRY(GROW(&b->arena, b->round_pairs, count + 1, "a word's pairs"));
-        b->round_pairs[count++] = heap_pop(b);
-    }
+    while (b->n_pairs > 0 && b->heap[0].rank == rank)
+        PUSH(&b->arena, b->round_pairs, count, heap_pop(b), "a word's pairs");
     for (size_t i = 0; i < count; i++) {
         if (is_stale(b, &b->round_pairs[i])) continue;
         merge_pair(b, b->round_pairs[i].left);

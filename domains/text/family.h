@@ -5,8 +5,6 @@
  * Stability: internal to rill. */
 #pragma once
 
-#include <jansson.h>
-
 #include "config_json.h"
 #include "segmenters.h"
 #include "tokenizer.h"

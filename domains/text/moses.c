@@ -254,14 +254,10 @@ typedef struct moses_token {
 /* Returns 1 for scripts without spaces, from Hangul Jamo to the ideographs of plane 2. */
 static int is_cjk(char32_t c)
 {
-    static const struct {
-        char32_t low, high;
-    } block[] = {{0x1100, 0x11FF},   {0x2E80, 0xA4CF},   {0xA840, 0xA87F},  {0xAC00, 0xD7AF},
-                 {0xF900, 0xFAFF},   {0xFE30, 0xFE4F},   {0xFF65, 0xFFDC},  {0x17000, 0x18AFF},
-                 {0x1B000, 0x1B12F}, {0x1B170, 0x1B2FF}, {0x20000, 0x2FFFF}};
-    for (size_t i = 0; i < sizeof block / sizeof *block; i++)
-        if (c >= block[i].low && c <= block[i].high) return 1;
-    return 0;
+    static const int32_t blocks[] = {0x1100,  0x11FF,  0x2E80,  0xA4CF,  0xA840,  0xA87F, 0xAC00,  0xD7AF,
+                                     0xF900,  0xFAFF,  0xFE30,  0xFE4F,  0xFF65,  0xFFDC, 0x17000, 0x18AFF,
+                                     0x1B000, 0x1B12F, 0x1B170, 0x1B2FF, 0x20000, 0x2FFFF};
+    return RILL_IN_RANGES((int32_t)c, blocks);
 }
 
 static int char_in(char32_t c, const char32_t *list)
@@ -304,9 +300,8 @@ static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **
         *out = &m->quotes[i];
         if ((*out)->length == q.length && memcmp((*out)->text, q.text, q.length * sizeof *q.text) == 0) return RILL_OK;
     }
-    TRY(GROW(&m->arena, m->quotes, m->n_quotes + 1, "an output's quotes"));
-    m->quotes[m->n_quotes] = q;
-    *out = &m->quotes[m->n_quotes++];
+    PUSH(&m->arena, m->quotes, m->n_quotes, q, "an output's quotes");
+    *out = &m->quotes[m->n_quotes - 1];
     return RILL_OK;
 }
 

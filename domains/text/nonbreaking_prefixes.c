@@ -1,7 +1,6 @@
 /* Nonbreaking prefixes: words whose period does not end a sentence.
  *
  * As in sacremoses, NUMERIC_ONLY wins if a word occurs twice. */
-#include <stdio.h>
 #include <string.h>
 
 #include "moses.h"

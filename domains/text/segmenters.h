@@ -141,12 +141,6 @@ typedef rill_status (*rill_added_fn)(void *user, const rill_added_token *token);
 rill_status rill_token_set_split(const rill_token_set *tokens, int without, const char *text, size_t length,
                                  rill_word_fn part, rill_added_fn token, void *user);
 
-/* Returns 1 if the character has Unicode's property White_Space. */
-int rill_is_white_space(int32_t character);
-
-/* Length in bytes of the white-space character at the start of valid UTF-8, or 0. */
-size_t rill_white_space_length(const char *text, size_t length);
-
 /* --- pipelines: tokenizer_json.c, pipeline.c, bpe.c --------------------------------------------------------------- */
 
 /* Tokenizers of the library `tokenizers`, read from tokenizer.json.

@@ -42,15 +42,6 @@ static const int32_t continue_ranges[] = {
     0x1808, 0x2013, 0x2014, 0x3001, 0x3001, 0xFE10, 0xFE11, 0xFE13, 0xFE13, 0xFE31, 0xFE32, 0xFE50, 0xFE51,
     0xFE55, 0xFE55, 0xFE58, 0xFE58, 0xFE63, 0xFE63, 0xFF0C, 0xFF0D, 0xFF1A, 0xFF1A, 0xFF64, 0xFF64};
 
-static int in_ranges(int32_t c, const int32_t *pairs, size_t n)
-{
-    for (size_t i = 0; i < n && pairs[i] <= c; i += 2)
-        if (c <= pairs[i + 1]) return 1;
-    return 0;
-}
-
-#define IN_RANGES(c, pairs) in_ranges(c, pairs, sizeof(pairs) / sizeof *(pairs))
-
 /* The value of Sentence_Break that follows from a character's general category. */
 static sentence_break kind_by_category(int32_t c)
 {
@@ -70,8 +61,8 @@ static sentence_break break_kind(int32_t c, int greek)
     if (c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029) return SEPARATOR;
     if (c == '\t' || c == '\v' || c == '\f') return SPACE;
     if (c == '.' || c == 0x2024 || c == 0xFE52 || c == 0xFF0E) return FULL_STOP;
-    if (IN_RANGES(c, stop_ranges) || (greek && (c == ';' || c == 0x37E))) return STOP;
-    if (IN_RANGES(c, continue_ranges)) return CONTINUE;
+    if (RILL_IN_RANGES(c, stop_ranges) || (greek && (c == ';' || c == 0x37E))) return STOP;
+    if (RILL_IN_RANGES(c, continue_ranges)) return CONTINUE;
     if (c == '"' || c == '\'' || (c >= 0x275B && c <= 0x2760)) return CLOSE;
     return kind_by_category(c);
 }

@@ -119,22 +119,10 @@ int rill_token_set_flags(const rill_token_set *t, int32_t id)
 
 /* --- splitting texts ---------------------------------------------------------------------------------------------- */
 
-int rill_is_white_space(int32_t c)
-{
-    return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
-           c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
 /* The character at `pos`, or -1 at the end of the text. */
 static int32_t char_at(const char *text, size_t length, size_t pos)
 {
     return pos < length ? rill_utf8_read(text, length, &pos) : -1;
-}
-
-size_t rill_white_space_length(const char *text, size_t length)
-{
-    size_t next = 0;
-    return length > 0 && rill_is_white_space(rill_utf8_read(text, length, &next)) ? next : 0;
 }
 
 static int is_word(int32_t c)

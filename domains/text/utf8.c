@@ -63,6 +63,27 @@ size_t rill_utf8_check(const char *bytes, size_t length)
     return length;
 }
 
+/* --- classes of characters ---------------------------------------------------------------------------------------- */
+
+int rill_in_ranges(int32_t c, const int32_t *pairs, size_t n)
+{
+    for (size_t i = 0; i < n && pairs[i] <= c; i += 2)
+        if (c <= pairs[i + 1]) return 1;
+    return 0;
+}
+
+int rill_is_white_space(int32_t c)
+{
+    return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+           c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+size_t rill_white_space_length(const char *text, size_t length)
+{
+    size_t next = 0;
+    return length > 0 && rill_is_white_space(rill_utf8_read(text, length, &next)) ? next : 0;
+}
+
 /* --- slices and words --------------------------------------------------------------------------------------------- */
 
 int rill_slice_is(rill_slice slice, const char *text)

@@ -47,6 +47,16 @@ static inline int rill_is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
+/* Returns 1 if the character is in a range; pairs[n]: the first and the last character of each range, ascending. */
+int rill_in_ranges(int32_t character, const int32_t *pairs, size_t n);
+#define RILL_IN_RANGES(character, pairs) rill_in_ranges(character, pairs, sizeof(pairs) / sizeof *(pairs))
+
+/* Returns 1 if the character has Unicode's property White_Space. */
+int rill_is_white_space(int32_t character);
+
+/* Length in bytes of the white-space character at the start of the text, or 0. */
+size_t rill_white_space_length(const char *text, size_t length);
+
 /* --- slices and words --------------------------------------------------------------------------------------------- */
 
 /* Borrowed bytes of a text; not NUL-terminated. */
