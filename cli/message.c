@@ -1,6 +1,7 @@
 /* Messages, the clock, parsing whole numbers, text for a terminal, and the progress line; see cli.h. */
 #include "cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,7 +76,7 @@ int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t m
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end || errno || value < min || value > max)
+    if (end == text || *end || isspace((unsigned char)*text) || errno || value < min || value > max)
         return cli_fail("%s: \"%s\" is not a whole number from %" PRId64 " to %" PRId64, option, text, min, max);
     *out = value;
     return CLI_OK;

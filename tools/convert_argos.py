@@ -10,7 +10,7 @@ import shutil
 import zipfile
 import zlib
 
-from refusal import Refused
+from refusal import Refused, check_unpacked
 
 ENDING = ".argosmodel"
 MODEL = "model/"
@@ -47,8 +47,13 @@ def convert(path, out):
             check_metadata(path, archive, top)
             found = next((names for names in TOKENIZERS if all(top + name in archive.namelist() for name in names)), ())
             wanted = [name for name in archive.namelist() if os.path.dirname(name) == (top + MODEL).rstrip("/") and not name.endswith("/")]
+            wanted += [top + name for name in found]
+            check_unpacked(path, sum(archive.getinfo(name).file_size for name in wanted))
+            for name in wanted:
+                if os.path.basename(name) in (".", ".."):
+                    raise Refused(f"{path}: {name}: expected the name of a file")
             os.makedirs(out, exist_ok=True)
-            for name in wanted + [top + name for name in found]:
+            for name in wanted:
                 with archive.open(name) as source, open(os.path.join(out, os.path.basename(name)), "wb") as target:
                     shutil.copyfileobj(source, target)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:

@@ -8,12 +8,11 @@ import fnmatch
 import glob
 import gzip
 import os
-import shutil
 import tempfile
 import zlib
 
 from marian_yaml import read_options
-from refusal import Refused, open_text
+from refusal import Refused, check_unpacked, open_text
 
 ENDING = ".gz"
 FIREFOX_BEAM = 1  # what Firefox uses; config*.yml of these models says so too
@@ -119,7 +118,9 @@ def unpacked(path, work):
     out = os.path.join(tempfile.mkdtemp(dir=work), os.path.basename(path)[:-len(ENDING)])
     try:
         with gzip.open(path) as source, open(out, "wb") as target:
-            shutil.copyfileobj(source, target)
+            while part := source.read(1 << 20):
+                target.write(part)
+                check_unpacked(path, target.tell())
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise Refused(f"{path}: not a whole gzip file: {error}") from error
     return out

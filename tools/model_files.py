@@ -12,6 +12,8 @@ import zipfile
 
 import numpy as np
 
+from refusal import check_unpacked
+
 KINDS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
 
 
@@ -67,7 +69,9 @@ def read_npz(path, wanted=lambda name: True):
     """The wanted arrays of an .npz by name. ValueError if a shape has more numbers than its entry has bytes for."""
     arrays = {}
     with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
+        infos = archive.infolist()
+        check_unpacked(path, sum(info.file_size for info in infos if wanted(info.filename.removesuffix(".npy"))))
+        for info in infos:
             name = info.filename.removesuffix(".npy")
             if not wanted(name):
                 continue

@@ -1,6 +1,7 @@
 """What the converters raise, and texts that are read so that it is raised."""
 
 import io
+import os
 
 
 class Refused(Exception):
@@ -19,3 +20,12 @@ def open_text(path, newline="\n"):
     """A file like open(), read whole; Refused if it is not UTF-8."""
     with open(path, "rb") as file:
         return io.StringIO(decoded(file.read(), path), newline)
+
+
+def check_unpacked(path, size):
+    """Refuses a compressed file that unpacks to `size` bytes or more. Trained weights hardly shrink and lists of words 10 times, but zeros
+    1,000 times: 100 times is allowed, and 16 MiB always, for small files.
+    """
+    most = max(16 << 20, 100 * os.path.getsize(path))
+    if size > most:
+        raise Refused(f"{path}: unpacks to more than {most} bytes, for {os.path.getsize(path)} packed ones: expected a model")

@@ -17,7 +17,7 @@ import zipfile
 import numpy as np
 
 from model_files import read_member
-from refusal import Refused
+from refusal import Refused, check_unpacked
 
 STORAGES = {  # torch.FloatStorage: a byte order is added when the file is known
     "FloatStorage": "f4", "DoubleStorage": "f8", "HalfStorage": "f2", "BFloat16Storage": "bf16", "LongStorage": "i8",
@@ -157,6 +157,7 @@ class TorchFile:
     def _open_zip(self):
         archive = zipfile.ZipFile(self.path)
         names = {info.filename: info for info in archive.infolist()}
+        check_unpacked(self.path, sum(info.file_size for info in names.values()))
         main = [name for name in names if name.endswith("data.pkl")]
         if len(main) != 1:
             raise Refused(f"{self.path}: expected one data.pkl in this zip, found {len(main)}: TorchScript's files and "

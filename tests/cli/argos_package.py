@@ -156,6 +156,13 @@ def main():
         check("a damaged zip", "not a whole zip" in convert("damaged.argosmodel", "part").stderr, True)
         with zipfile.ZipFile("empty.argosmodel", "w") as archive:
             archive.writestr("x", "y")
+        with zipfile.ZipFile("bomb.argosmodel", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("model/model.bin", bytes(17 << 20))
+        check("a bomb", "unpacks to more than 16777216 bytes" in convert("bomb.argosmodel", "never").stderr, True)
+        with zipfile.ZipFile("out.argosmodel", "w") as archive:
+            archive.writestr("model/model.bin", "x")
+            archive.writestr("model/..", "x")
+        check("a way out", "model/..: expected the name of a file" in convert("out.argosmodel", "never").stderr, True)
         check("no model", "expected a model/model.bin in the zip, found 0" in convert("empty.argosmodel", "never").stderr, True)
         check("what was refused is not there", os.path.exists("never"), False)
     sys.exit(failures > 0)

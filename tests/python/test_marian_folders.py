@@ -211,6 +211,8 @@ class Folders(unittest.TestCase):
         self.assertIn("not a whole gzip file", self.refusal())
         (self.folder / (MODEL + ".gz")).write_bytes(gzip.compress(b"x")[:10] + b"\xff" * 50)
         self.assertIn("not a whole gzip file", self.refusal())
+        (self.folder / (MODEL + ".gz")).write_bytes(gzip.compress(bytes(17 << 20)))
+        self.assertIn(MODEL + ".gz: unpacks to more than 16777216 bytes", self.refusal())
 
     def test_texts_that_are_not_utf8(self) -> None:
         config, vocabulary = self.folder / "config.yml", self.folder / "vocab.yml"
