@@ -239,8 +239,8 @@ static rill_status write_settings(void *user, const rill_config *config)
     return rill_text_printf(
         to->out,
         "length-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d no-repeat-ngram=%d repetition-penalty=%.9g",
-        m.length_penalty, m.n_beams == 1 ? "count" : m.stop, m.forces_eos ? "end-free" : "first",
-        longest, m.min_length < longest ? m.min_length : longest, m.no_repeat_ngram, m.repetition_penalty);
+        m.length_penalty, m.n_beams == 1 ? "count" : m.stop, m.forces_eos ? "end-free" : "first", longest,
+        m.min_length < longest ? m.min_length : longest, m.no_repeat_ngram, m.repetition_penalty);
 }
 
 /* Old CTranslate2 directories lack config.json. */
