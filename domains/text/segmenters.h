@@ -104,7 +104,6 @@ typedef struct rill_token_set {
     /* M2M100 allows an added token with the id of another token, and up to `max_gap` unused ids before an id. */
     int may_share_ids;
     int32_t max_gap;
-    rill_vocabulary *names;     /* the texts of `added`, in order of insertion */
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;
 
@@ -128,7 +127,6 @@ void rill_token_set_finish(rill_token_set *tokens);
 
 static inline void rill_token_set_clear(rill_token_set *tokens)
 {
-    rill_vocabulary_close(tokens->names);
     rill_arena_clear(&tokens->arena);
 }
 

@@ -1,7 +1,7 @@
 /* Numbers added tokens, and splits texts at them.
  *
- * Invariant: added tokens are in order of insertion, numbered by `names`, until rill_token_set_finish(); then by first
- * byte and decreasing length. */
+ * Invariant: added tokens are in order of insertion until rill_token_set_finish(), then by first byte and decreasing
+ * length. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -21,22 +21,11 @@ rill_status rill_token_set_end_base(const rill_token_set *t)
     return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, as config.json says", t->name, t->limit);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const rill_slice *x = &((const rill_added_token *)a)->text, *y = &((const rill_added_token *)b)->text;
-    const int first = (unsigned char)x->data[0] - (unsigned char)y->data[0];
-    if (first != 0) return first;
-    if (x->length != y->length) return x->length > y->length ? -1 : 1;
-    return memcmp(x->data, y->data, x->length);
-}
-
 static rill_added_token *find_added(const rill_token_set *t, const char *text, size_t length)
 {
-    const rill_added_token key = {.text = {text, length}};
-    if (t->n_added == 0 || length == 0) return NULL;
-    if (t->first_by_byte[256] > 0) return bsearch(&key, t->added, t->n_added, sizeof key, compare);
-    const int32_t i = rill_vocabulary_id(t->names, text, length);
-    return i >= 0 ? &t->added[i] : NULL;
+    for (size_t i = 0; i < t->n_added; i++)
+        if (rill_slice_equal(t->added[i].text, (rill_slice){text, length})) return &t->added[i];
+    return NULL;
 }
 
 int32_t rill_token_set_added_id(const rill_token_set *t, const char *text, size_t length)
@@ -97,11 +86,18 @@ rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t lengt
         if (added.id == n) TRY(rill_vocabulary_add(t->vocabulary, t->name, text, length));
     }
     TRY(check_number(t, text, id, added.id));
-    if (t->names == NULL) TRY(rill_vocabulary_create(&t->names, t->arena.ctx));
-    TRY(rill_vocabulary_add(t->names, t->name, text, length));
     TRY(rill_arena_copy(&t->arena, text, length, t->name, &added.text.data));
     PUSH(&t->arena, t->added, t->n_added, added, t->name);
     return RILL_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const rill_slice *x = &((const rill_added_token *)a)->text, *y = &((const rill_added_token *)b)->text;
+    const int first = (unsigned char)x->data[0] - (unsigned char)y->data[0];
+    if (first != 0) return first;
+    if (x->length != y->length) return x->length > y->length ? -1 : 1;
+    return memcmp(x->data, y->data, x->length);
 }
 
 void rill_token_set_finish(rill_token_set *t)
