@@ -108,10 +108,11 @@ class Sizes(unittest.TestCase):
         torch_file(path, (4,), (1,), 4, 4, packed=True)
         data = bytearray(path.read_bytes())
         at = data.rindex(b"PK\1\2")  # of data/0 in the directory
-        struct.pack_into("<I", data, at + 24, 2**31)
-        path.write_bytes(bytes(data))
-        with self.assertRaisesRegex(torch_files.Refused, "data/0: 2147483648 bytes were announced"):
-            torch_files.TorchFile(str(path))
+        for size, message in ((2**20, "data/0: 1048576 bytes were announced"), (2**31, "unpacks to more than 16777216 bytes")):
+            struct.pack_into("<I", data, at + 24, size)
+            path.write_bytes(bytes(data))
+            with self.subTest(size=size), self.assertRaisesRegex(torch_files.Refused, message):
+                torch_files.TorchFile(str(path))
 
     def test_npz(self) -> None:
         path = self.folder / "model.npz"
