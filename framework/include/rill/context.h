@@ -112,7 +112,8 @@ typedef struct rill_text {
 } rill_text;
 
 /* strtod(), snprintf() and vsnprintf() with a decimal point in any locale of the host program. The whole library reads and writes numbers
- * with them, also in rill_fail(), rill_log() and rill_text_printf(). */
+ * with them, also in rill_fail(), rill_log() and rill_text_printf(). rill_read_number() reads decimal numbers, "inf" and "nan" alone: it
+ * reads nothing of " 2", "+2" and "0x2". */
 RILL_API double rill_read_number(const char *text, char **end);
 /* Write a number with "%.15g", or "%.17g" if needed to read back the same number. Returns the length, as snprintf() does. */
 RILL_API int rill_write_number(char *out, size_t size, double number);
