@@ -104,8 +104,8 @@ typedef struct rill_token_set {
     /* M2M100 allows an added token with the id of another token, and up to `max_gap` unused ids before an id. */
     int may_share_ids;
     int32_t max_gap;
-    rill_vocabulary *names;     /* the texts of `added`; NULL after rill_token_set_finish() */
-    int8_t *flags;              /* [n_flags] by id, -1: no added token; from rill_token_set_finish() on */
+    rill_vocabulary *names; /* the texts of `added`; NULL after rill_token_set_finish() */
+    int8_t *flags;          /* [n_flags] by id, -1: no added token; from rill_token_set_finish() on */
     int32_t n_flags;
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;

@@ -271,7 +271,8 @@ double rill_read_number(const char *text, char **end)
     rill_leave_plain_locale(old_locale);
     /* strtod() accepts white space, a plus sign and hexadecimal */
     const size_t length = (size_t)(stop - text);
-    const int is_decimal = strspn(text, " \t\n\v\f\r+") == 0 && !memchr(text, 'x', length) && !memchr(text, 'X', length);
+    const int is_decimal = strspn(text, " \t\n\v\f\r+") == 0 && !memchr(text, 'x', length) &&
+                           !memchr(text, 'X', length);
     if (end != NULL) *end = is_decimal ? stop : (char *)text;
     return is_decimal ? number : 0;
 }
