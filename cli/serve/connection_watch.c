@@ -1,6 +1,7 @@
 /* Watching connections; see http_server.h. */
 #include "http_server.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -118,14 +119,17 @@ int watch_open(watch **out, double timeout, void (*gone)(void *what))
     *w = (watch){
         .epoll = epoll_create1(EPOLL_CLOEXEC), .wake_fd = eventfd(0, EFD_CLOEXEC), .timeout = timeout, .on_gone = gone};
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = event_key(w->wake_fd, 0)};
+    int error = 0;
     if (w->epoll >= 0 && w->wake_fd >= 0 && !epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->wake_fd, &event) &&
-        !pthread_mutex_init(&w->lock, NULL) && !pthread_create(&w->thread, NULL, watch_loop, w)) {
+        !(error = pthread_mutex_init(&w->lock, NULL)) && !(error = pthread_create(&w->thread, NULL, watch_loop, w))) {
         *out = w;
         return 1;
     }
+    if (!error) error = errno;
     if (w->epoll >= 0) close(w->epoll);
     if (w->wake_fd >= 0) close(w->wake_fd);
     free(w);
+    errno = error;
     return 0;
 }
 

@@ -512,22 +512,28 @@ static size_t unescape(void *user, struct MHD_Connection *connection, char *text
     return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
 }
 
+static int fail_start(int error)
+{
+    if (error == EAGAIN) return service_fail_thread("the server");
+    return cli_fail("cannot start the server: %s", strerror(error));
+}
+
 static int start_daemon(server *s)
 {
     /* without MHD_USE_ERROR_LOG, since the library's messages are about mistakes of clients */
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     const int fd = open_listener(&s->options, s->address);
     if (fd < 0) return CLI_FAILED;
-    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
-                                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
-                                 on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
-                                 (unsigned)s->options.max_connections + SPARE_CONNECTIONS,
-                                 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->options.request_timeout,
-                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(2 * MAX_HEAD_BYTES),
-                                 MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
+    s->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)s->options.max_connections + SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)s->options.request_timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(2 * MAX_HEAD_BYTES),
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
     if (s->daemon) return CLI_OK;
+    const int error = errno;
     close(fd);
-    return cli_fail("%s: cannot start the server (%s)", s->address, strerror(errno));
+    return fail_start(error);
 }
 
 int server_open(server **out, const serve_options *options, models *now, const char *token)
@@ -542,8 +548,7 @@ int server_open(server **out, const serve_options *options, models *now, const c
     s->models = now;
     s->token = token;
     s->listen_fd = -1;
-    int code = watch_open(&s->watch, options->request_timeout, client_gone) ? start_daemon(s)
-                                                                            : cli_fail_memory("the server");
+    int code = watch_open(&s->watch, options->request_timeout, client_gone) ? start_daemon(s) : fail_start(errno);
     if (code == CLI_OK)
         *out = s;
     else

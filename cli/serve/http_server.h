@@ -64,7 +64,7 @@ typedef struct watch watch;
  *   timeout: seconds for a request to arrive, idle time included
  *   gone: called once on the watching thread, with the argument of watch_wait()
  *   *out: closed by the caller
- * Returns 0 on failure. */
+ * Returns 0 on failure, with errno. */
 int watch_open(watch **out, double timeout, void (*gone)(void *what));
 void watch_close(watch *w); /* NULL is allowed */
 

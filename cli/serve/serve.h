@@ -140,7 +140,8 @@ typedef struct service_counts {
  *   CLI_OK, or another exit code after a message */
 int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
                  int *helped);
-int service_start(service *s); /* start the service's thread; does nothing if it was started */
+int service_fail_thread(const char *what); /* say that no thread can be started for it. Returns CLI_FAILED */
+int service_start(service *s);             /* start the service's thread; does nothing if it was started */
 /* Refuse new jobs and wait until all jobs are done. `now`: stop at once, so that unfinished inputs get an error. */
 void service_end(service *s, int now);
 void service_close(service *s); /* service_end() must have been called; NULL is allowed */

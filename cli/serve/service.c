@@ -132,11 +132,16 @@ static void *run_service(void *user)
     return NULL;
 }
 
+int service_fail_thread(const char *what)
+{
+    return cli_fail("%s: cannot start a thread: raise the limit of threads (ulimit -u, or the container's)", what);
+}
+
 int service_start(service *s)
 {
     if (s->is_started) return CLI_OK;
     s->counts.stats.struct_size = sizeof s->counts.stats;
-    if (pthread_create(&s->thread, NULL, run_service, s)) return cli_fail("%s: cannot start a thread", s->name);
+    if (pthread_create(&s->thread, NULL, run_service, s)) return service_fail_thread(s->name);
     s->is_started = 1;
     return CLI_OK;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every system call fails in turn over whole runs of the command.
 
-usage: faults.py RILL FAULTY DATA [--all] [--only WORD]
+usage: faults.py RILL FAULTY DATA [--serve] [--all] [--only WORD]
 
 FAULTY is built from faulty.c. Without --all, a fixed selection of calls is tried. Each run must end, and not by a signal. If it
 ends as it would without the fault, nothing may be missing. Otherwise it reports what failed, naming the file or stream, and what it
@@ -143,8 +143,7 @@ class Bench:
             out, err = process.communicate((self.folder / "semparse.in").read_bytes() if scenario.pipe else None, timeout=LIMIT)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.communicate()
-            return {"code": "hang", "out": b"", "err": b"", "files": {}, "log": ""}
+            return {"code": "hang", "out": b"", "err": process.communicate()[1], "files": {}, "log": ""}
         files = {name: (self.folder / name).read_bytes() for name in scenario.outputs + scenario.reports + ["t"]
                  if (self.folder / name).exists()}
         partial = [path.name for path in self.folder.glob("*.partial")]
@@ -257,6 +256,16 @@ class Bench:
                 if got["code"] == 0 or words not in got["err"]:
                     self.bad.append(f"{script}, {fault}: {got['err']}")
 
+    def try_server(self):
+        """A server that lacks one of its threads does not start, and says what to do."""
+        serve = Scenario("serve", ["serve", "-m", "semparse/tiny", "--port", "0"])
+        for number in (1, 2, 3):
+            got = self.run(serve, f"thread:{number}:EAGAIN")
+            self.runs += 1
+            self.struck += bool(got["log"])
+            if got["code"] != 1 or b"cannot start a thread: raise the limit of threads" not in got["err"]:
+                self.bad.append(f"serve, thread {number}: {got['code']} {got['err']}")
+
 
 def main():
     parser = argparse.ArgumentParser()
@@ -264,6 +273,7 @@ def main():
         parser.add_argument(name)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--serve", action="store_true", help="the command has rill serve")
     options = parser.parse_args()
     bench = Bench(options)
     try:
@@ -272,6 +282,8 @@ def main():
             if options.only in scenario.name:
                 bench.try_all(scenario, options.all)
         bench.try_broken_script()
+        if options.serve:
+            bench.try_server()
     finally:
         shutil.rmtree(bench.folder)
     for line in bench.bad:

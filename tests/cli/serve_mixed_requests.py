@@ -28,6 +28,10 @@ def draw_request(rng, model, lines, text, values):
         request["constraints"] = f"{rng.choice(['require', 'ban', 'allow', 'prefix'])}:{rng.choice(text)}"
     elif model.startswith("de") and rng.random() < 0.15:
         request["glossary"] = {rng.choice(["Hund", "Mann", "Frau"]): rng.choice(text)}
+    if rng.random() < 0.2:
+        request["timeout"] = 600
+    if model.startswith("de") and rng.random() < 0.1:
+        request["split"] = "sentences"
     return request
 
 
