@@ -1,7 +1,7 @@
 /* Upper bound on a session's memory besides tables, per row, per slot and per token of a slot's input. The engine's memory limit relies on
  * it.
  *
- * The bound follows run.c's layouts; columns and other small arrays are overestimated. Graphs of a CUDA stream share one region, sized
+ * The bound follows cuda_run.c's layouts; columns and other small arrays are overestimated. Graphs of a CUDA stream share one region, sized
  * for the largest. A graph has one frame (memory of a run) per micro-batch. */
 #include "executor.h"
 
