@@ -1,7 +1,7 @@
-/* Read lines from a file, a pipe or a terminal, in the form that rill_run() needs.
+/* Read lines from a file, pipe or terminal, for rill_run().
  *
  * A line ends with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader returns RILL_AGAIN
- * instead of waiting. Otherwise it waits for data, and up to two milliseconds for more, to fill a batch. */
+ * instead of waiting. Otherwise it waits for data, and up to two milliseconds more to fill a batch. */
 #pragma once
 
 #include "cli.h"
@@ -28,7 +28,7 @@ typedef struct cli_input {
     double deadline; /* cli_now() time until which an empty pipe is polled, before RILL_AGAIN is returned */
 } cli_input;
 
-/* Open `path`. NULL or "-" is standard input, and `kind` does not matter for it. CLI_OK or CLI_FAILED after a message. */
+/* Open `path`. NULL or "-" is standard input, and `kind` does not matter for it. */
 int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
 
 /* As cli_input_open(), but without printing a message, for use during a run. RILL_OK · a negative status, with the error in `ctx` */
@@ -37,31 +37,28 @@ rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *pat
 /* Return the next line; a rill_read_fn whose user is a cli_input. A line with a NUL byte is RILL_ERR_INPUT. */
 rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);
 
-/* Call take(user, ...) for each line while it returns CLI_OK. is_bad: the line has a NUL byte; `line` is a message. Returns the last
- * code, or CLI_FAILED after a message if reading fails. */
+/* Call take(user, ...) for each line while it returns CLI_OK. is_bad: the line has a NUL byte, and `line` is a message. */
 int cli_input_each(cli_input *input, int (*take)(void *user, const char *line, size_t length, int is_bad), void *user);
 
 /* Close the file and free the buffer; accepts a zeroed input. */
 void cli_input_close(cli_input *input);
 
-/* Read all lines of `path` ("-" is standard input). The caller frees them, even after an error. CLI_OK, or CLI_FAILED after a message with
- * the number of the bad line. */
+/* Read all lines of `path` ("-" is standard input). The caller frees them, even after an error. */
 int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path);
 
-/* Read the two tab-separated columns of `path`. The caller frees both, even after an error. CLI_OK, or CLI_FAILED after a message. */
+/* Read the two tab-separated columns of `path`. The caller frees both, even after an error. */
 int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ctx, const char *path);
 
 /* --- several files, or a part of them ---------------------------------------------------------------------------------- */
 
-/* Input of a run: the lines of files in order, or one shard of them. Shard I of N has the lines whose first byte is in the I-th of N
- * equal ranges of bytes. Outputs of the shards, joined in order, are the output of the whole. Line numbers and ids refer to the whole
- * input. Shards need regular files. */
+/* Input of a run: the lines of files in order, or shard I of N: the lines that begin in the I-th of N equal byte ranges. Line numbers and
+ * ids refer to the whole input. Shards need regular files. */
 
 typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */
 } cli_shard;
 
-/* Parse the option's value "I/N", shard I of N. CLI_OK, or CLI_FAILED after a message. */
+/* Parse the option's value "I/N", shard I of N. */
 int cli_shard_read(const char *text, cli_shard *out);
 
 enum { CLI_PLACE_MAX = 512 };
@@ -83,9 +80,8 @@ typedef struct cli_input_files {
     int64_t begin_byte, end_byte; /* byte range of the shard; end_byte -1: no shard */
 } cli_input_files;
 
-/* Open files. "-" or n = 0: standard input. All are checked before the first is read.
- *   path: [n], borrowed until cli_input_files_close()
- *   CLI_OK, or CLI_FAILED after a message */
+/* Open and check files. "-" or n = 0: standard input.
+ *   path: [n], borrowed until cli_input_files_close() */
 int cli_input_files_open(cli_input_files *source, rill_context *ctx, const char *const *path, int n,
                          const cli_shard *shard);
 
@@ -117,7 +113,7 @@ typedef struct cli_actions {
 /* Append an action. RILL_OK · RILL_ERR_MEMORY */
 rill_status cli_actions_add(cli_actions *list, rill_context *ctx, int32_t action);
 
-/* Append the actions of a text, or of ids separated by spaces if `has_ids` is set.
+/* Append the actions of a text, or of space-separated ids if `has_ids`.
  *   RILL_OK · RILL_ERR_INPUT (not a text or an id of the model) · RILL_ERR_MEMORY */
 rill_status cli_actions_read(cli_actions *list, const rill_model *model, rill_context *ctx, int has_ids,
                              rill_slice text);

@@ -9,8 +9,7 @@
 
 enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
 
-/* Resolve the path of a report. NULL: write in place, because the file is not regular, or because renaming would break hard links or
- * change the owner. */
+/* Resolve the path of a report. NULL: write in place; renaming would replace a device, break hard links or change the owner. */
 static char *replaceable_path(const char *path)
 {
     struct stat info;

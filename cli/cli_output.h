@@ -1,7 +1,7 @@
-/* A buffered writer of one file, and two formats of results: plain lines and Moses n-best lists.
+/* A buffered file writer, and two formats of results: plain lines and Moses n-best lists.
  *
- * Results, traces and tables are written directly. Reports are written to a temporary file NAME.PROCESS.partial and renamed when closed,
- * so that an error keeps the old file. The first error ends all writing; cli_output_close() prints its message once. */
+ * Reports are written to a temporary file NAME.PROCESS.partial and renamed when closed, so an error keeps the old file. After an error
+ * nothing is written; cli_output_close() prints its message once. */
 #pragma once
 
 #include <jansson.h>
@@ -26,7 +26,7 @@ typedef struct cli_output {
 
 typedef enum cli_output_kind { CLI_STREAM, CLI_REPORT } cli_output_kind;
 
-/* Create `path`; NULL or "-": standard output. Refuses a file that `ctx` has opened for reading. CLI_OK or CLI_FAILED after a message. */
+/* Create `path`; NULL or "-": standard output. Refuses a file that `ctx` has opened for reading. */
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind);
 
 /* After an error, now or in an earlier call, nothing is written. A terminal shows control characters in escaped form (message.c). */
@@ -58,8 +58,7 @@ typedef enum cli_output_format {
     CLI_FORMAT_NBEST,
 } cli_output_format;
 
-/* What is written of each output, as requested by options or a run file (rill_output_table()). Extra fields follow the text, each after
- * " ||| ". */
+/* What is written of each output (rill_output_table()). Extra fields follow the text, each after " ||| ". */
 typedef struct cli_form {
     cli_output_format format;
     int32_t n_fields;     /* number of extra fields that each output has (rill_engine_setup.fields) */
@@ -80,8 +79,7 @@ void cli_output_result(cli_output *output, const cli_form *form, const rill_resu
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 
-/* Set the form except its format, and request extra fields. The search config's setup then points into the form. CLI_OK or CLI_FAILED
- * after a message. */
+/* Set the form except its format, and request extra fields; the search config's setup then points into the form. */
 int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config);
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
@@ -110,8 +108,8 @@ void cli_pretty_end(cli_pretty *pretty);
  *   {"outputs": [{"text", "score", "path_score", "logp", "length", "finish_reason", ...}], "warnings": [TEXT, ...],
  *    "error": {"code", "message"}}
  *
- * Optional members: "certified": true for outputs proved optimal, "ids", "tokens": [{"text", "id", "logprob"}], and fields of
- * rill_engine_setup. "error" exists only after a failure. Infinite numbers are null. */
+ * Optional: "certified": true, "ids", "tokens": [{"text", "id", "logprob"}], fields of rill_engine_setup, "error". Infinite numbers are
+ * null. */
 
 /* A JSON string from UTF-8; invalid bytes become U+FFFD. */
 json_t *cli_json_text(const char *text, size_t length);

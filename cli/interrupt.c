@@ -1,5 +1,5 @@
-/* Graceful interruption; see cli.h. The signal handler runs only in the main thread, whose data it uses. It also writes a byte to a pipe
- * that every wait polls, because a signal just before a wait would not end it. */
+/* Graceful interruption; see cli.h. The signal handler also writes to a pipe that all waits poll: a signal just before a wait would not
+ * end it. */
 #include "cli.h"
 
 #include <errno.h>

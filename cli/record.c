@@ -1,5 +1,4 @@
-/* Inputs in TSV rows and JSON objects; see record.h. A result's members are inserted before the input's closing brace, so numbers keep
- * their digits. */
+/* Inputs in TSV rows and JSON objects; see record.h. Results are inserted before the closing brace, so the input's text is unchanged. */
 #include "record.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* The summary line, and the JSON of --stats with the options in effect and the hardware. Every member of rill_stats appears under its
- * name. */
+/* The summary line, and the JSON of --stats: all counters of rill_stats, the options in effect, the hardware. */
 #include "report.h"
 
 #include <math.h>

@@ -86,8 +86,7 @@ int cli_form_request(cli_form *form, const cli_session *session, rill_search_con
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
 
-/* Write the output as an indented tree to pretty->text. Returns 0 if it is no tree or memory is short; the caller then writes the plain
- * line. */
+/* Write the output as an indented tree to pretty->text. Returns 0 if it is no tree, or out of memory; write the plain line then. */
 static int indent_tree(cli_pretty *pretty, const rill_output *output)
 {
     rill_text_reset(&pretty->text);

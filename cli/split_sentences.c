@@ -235,8 +235,7 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
         space = is_space;
         begun |= !is_space;
     }
-    /* Without a space between the sentences in the input, the output gets one only after an ASCII character, not after a Chinese full
-     * stop. */
+    /* Sentences without a space between them get one only after an ASCII character, not after a Chinese full stop. */
     const int ascii = out->length > 0 && (unsigned char)out->data[out->length - 1] < 0x80;
     const int wanted = space || (begin == end && ascii);
     return wanted && begun && i < line->n ? rill_text_append(out, " ", 1) : RILL_OK;

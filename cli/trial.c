@@ -72,7 +72,7 @@ static rill_status judge_result(void *user, const rill_result *result)
     return cli_testset_add_result(j->set, result, j->counts);
 }
 
-/* Decode the set. `setup` is a copy of the search config's setup, in which the caller may have changed the settings and the trace. */
+/* Decode the set. setup: the search config's, perhaps with other settings and trace. */
 static rill_status decode_set(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                               const rill_engine_setup *setup, rill_write_fn write, void *user, cli_trial *out)
 {
@@ -219,8 +219,8 @@ static int fail_point(const cli_trials *t, const cli_point *point)
     return cli_fail("%s: %s: %s", t->runfile->path, label, rill_error(t->session->ctx));
 }
 
-/* Create the search config of a configuration. Refuses an invalid one, and one that the command line overrides, because its row would
- * mislead. */
+/* Make the search config of a configuration. Refuses invalid ones, and ones that the command line overrides: their results would mislead.
+ */
 static int make_search(cli_trials *t, const rill_script_config *config, cli_point *point, rill_option_source **source,
                        rill_search_config **search_config)
 {

@@ -1,7 +1,6 @@
-/* rill trace: convert a trace to one self-contained HTML file with charts.
+/* rill trace: convert a trace to a self-contained HTML file with charts.
  *
- * For a long run the page has only the first TIMESTEPS timesteps and at most CANDIDATES candidates, and says so. The trace is read twice:
- * to count its events, then to copy them. */
+ * The page has at most TIMESTEPS timesteps and CANDIDATES candidates. The trace is read twice: to count events, then to copy them. */
 #include "trace.h"
 
 #include <strings.h>
@@ -28,7 +27,7 @@ int cli_picture_check(const char *option, const char *path)
     return CLI_OK;
 }
 
-/* Write `text`. Each "<" is replaced by `less` and each "&" by `ampersand`, because "<" could begin the end tag of a script element. */
+/* Write a text with "<" and "&" replaced: "<" could begin the end tag of a script element. */
 static void put_text(cli_output *out, const char *text, const char *less, const char *ampersand)
 {
     while (*text) {

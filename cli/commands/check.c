@@ -1,7 +1,7 @@
-/* rill check: test plugins with tiny random runs, whose results must be equal to the bit.
+/* rill check: test plugins in small random runs, whose results must be bit-identical.
  *
- * Domains run under every method, batch size and budget, with several workers and threads. Heuristics, scorers and schedulers run on a
- * random problem or on the model of -m. */
+ * Domains run with every method, with several batch sizes, budgets, workers and threads. Other plugins run on a random problem, or on
+ * the model of -m. */
 
 #include "check.h"
 
@@ -147,8 +147,7 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
                            "threads inside a call change the order of a sum, or write to the same memory");
 }
 
-/* Find errors of a domain that comparing runs cannot show. Returns 1 if there are none, 0 if trial.why describes one, -1 if the run
- * failed; the caller then still compares runs, for a better message. */
+/* Find errors of a domain by scoring states twice. Returns 1: none found; 0: see trial.why; -1: the run failed. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);

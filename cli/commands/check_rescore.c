@@ -18,8 +18,7 @@ typedef struct state {
 typedef struct rescorer {
     cli_check_rescore *rescoring;
     rill_context *ctx;
-    /* model: the wrapped model. self: its runner, which has the buffers of one decoding thread; equal to `model` if the domain has no
-     * runners */
+    /* the wrapped model, and its runner (one thread's decoding buffers); equal if the domain has no runners */
     void *model, *self;
     rill_arena arena; /* memory of the arrays */
     state *state;     /* [nodes] for each node (hypothesis state), the first score() call and its result */
@@ -287,8 +286,7 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
     return status;
 }
 
-/* Report choices that look like probabilities: all between 0 and 1, and at least one row sums to 1. Forced choices of log-probability 0
- * also lie between 0 and 1. */
+/* Report scores that look like probabilities: all between 0 and 1, and some row sums to 1. (A forced choice has log-probability 0.) */
 static void inspect_all_choices(cli_check_rescore *a)
 {
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;

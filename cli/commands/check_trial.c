@@ -1,7 +1,7 @@
 /* Rounds of `rill check`; see check.h.
  *
- * The reference run decodes one input at a time. Repetitions find hidden state; then come other batch sizes, budgets and methods.
- * Methods that prune must agree; a method without pruning is compared only with itself. */
+ * The reference run decodes one input at a time. Repetitions find hidden state. Then come other batch sizes, budgets and methods.
+ * Methods that prune must agree; others are compared with themselves. */
 #include "check.h"
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};

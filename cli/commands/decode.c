@@ -1,7 +1,6 @@
 /* rill decode: decode input lines. Also rill run, which takes a run file.
  *
- * Options, files and model are checked first, and the output is created last: a mistake destroys no old result. A failed input is reported
- * and does not end the run. */
+ * The output file is created after all checks, so a mistake destroys no old result. A failed input does not end the run. */
 #include <unistd.h>
 
 #include "record.h"
@@ -306,7 +305,7 @@ static int configure(decode *d)
     return CLI_OK;
 }
 
-/* Whether several workers are probably faster: for a pipe, or a file of at least 64 KiB. Traces and memory limits favour one engine. */
+/* Whether several workers are probably faster: a pipe, or a file of at least 64 KiB, without traces or memory limits. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };

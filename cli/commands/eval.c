@@ -1,7 +1,7 @@
 /* rill eval: measure the quality of outputs.
  *
- * The first non-empty line decides the format: plain lines in order, "ID<TAB>OUTPUT", or Moses n-best lists. Ids count references from 0.
- * An id's first n-best line is the output; all take part in the oracle. An absent or empty line is a missing output. */
+ * Formats, detected by the first line: plain lines, "ID<TAB>OUTPUT", or Moses n-best lists. Ids count references from 0. An id's first
+ * n-best line is its output; all count for the oracle. A missing or empty line is a missing output. */
 
 #include "cli_input.h"
 #include "trial.h"
@@ -57,7 +57,7 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
            !memmem(reference, wanted, bar, sizeof bar - 1);
 }
 
-/* Evaluate a text as an output of input i and add it to the verdict. The first text decides whether the lines have extra fields. */
+/* Add an output of input i to the verdict. The first output decides whether lines have extra fields. */
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
     if (!e->begun && has_fields(e, i, text, length))

@@ -1,6 +1,6 @@
 /* rill evidence: compute n-gram posteriors from n-best lists or lattices.
  *
- * Memory holds one input, so ids must ascend and an input's lines be adjacent. Bad lines are reported and skipped. */
+ * Ids must ascend, since memory holds one input. Bad lines are reported and skipped. */
 #include <math.h>
 
 #include "cli_input.h"
@@ -119,8 +119,7 @@ static int compare_arcs(const void *left, const void *right)
     return a->first < b->first ? -1 : 1; /* keep the order in which edges were read */
 }
 
-/* Add the edges of a lattice. A token of several actions needs extra nodes, which follow its start node. place[node]: a node's new
- * number. Paths end in `last`. */
+/* Add the edges of a lattice; paths end in `last`. place[node]: a node's new number. A word of several tokens gets nodes in between. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
     int between = 0, from = -1, ended = e->kind.end_action >= 0;

@@ -23,8 +23,7 @@ static void add_tensor(const rill_file_tensor *tensor, parameters *out)
         snprintf(out->types + used, sizeof out->types - used, "%s%s", used ? ", " : "", tensor->dtype);
 }
 
-/* Whether a tensor shares its bytes with an earlier tensor. Compares only the first 20,000 tensors, because time is quadratic; real
- * models have thousands. */
+/* Whether a tensor shares its bytes with an earlier one. Quadratic, so only for the first 20,000 tensors. */
 static int is_alias(const rill_tensor_file *tensors, size_t i)
 {
     enum { MAX_COMPARED_TENSORS = 20000 };

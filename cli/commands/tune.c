@@ -1,8 +1,7 @@
-/* rill tune: find settings with the best quality at each cost; and the sweeps of `rill run`. A Lua script has a grid of settings or a
+/* rill tune: find settings with the best quality at each cost; also the sweeps of `rill run`. A Lua script has a grid of settings or a
  * search function.
  *
- * Quality is the metric of the dev set's first or best outputs (oracle). Cost is the number of expanded candidates, equal on every
- * machine. */
+ * Quality is measured on a dev set. Cost is the number of expanded hypotheses, equal on every machine. */
 #include <math.h>
 
 #include "trace.h"

@@ -98,8 +98,7 @@ void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, jso
 
 /* --- exact match ------------------------------------------------------------------------------------------------------- */
 
-/* Exact match: whether an output equals its reference byte for byte in the domain's canonical form. Without such a form, runs of spaces are
- * reduced to one. */
+/* Exact match: the share of outputs equal to their references, in the domain's canonical form, or with runs of spaces reduced to one. */
 enum { RIGHT, INPUTS }; /* indexes in the tally: number of correct outputs, number of inputs */
 
 typedef struct exact {

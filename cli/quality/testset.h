@@ -13,8 +13,8 @@ typedef struct cli_testset {
 
 /* Check that there are inputs, and equally many references if a file of references was loaded. RILL_OK · RILL_ERR_INPUT */
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx);
-/* Choose the metric and open it for the references, if any. Warns if they are in token form without `tokenized`. Returns as
- * cli_metric_open(). */
+/* Choose the metric and open it for the references, if any. Returns as cli_metric_open(). Warns if references are tokenized, but not the
+ * outputs. */
 rill_status cli_testset_open_metric(cli_testset *set, rill_context *ctx, const rill_domain *domain, int tokenized,
                                     cli_message_fn message);
 /* The metric of the evaluation; NULL if there are no references. */
@@ -43,8 +43,7 @@ typedef struct cli_trial {
     rill_settings settings;      /* search settings that the engine used, with all defaults filled in */
     double seconds;              /* time of the whole decode */
     struct cli_profile *profile; /* in: a profile to which the counters of this decode are added; NULL: none */
-    /* in: NULL, or an object that receives the number of timesteps by number of hypotheses, such as {"12": 3}; out: NULL when out of
-     * memory */
+    /* in: NULL, or an object that receives timesteps by number of hypotheses, such as {"12": 3}; out: NULL when out of memory */
     json_t *rows;
 } cli_trial;
 
@@ -79,11 +78,11 @@ void cli_points_remove_last(cli_points *points);
 /* Whether any configuration was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the Pareto front: configurations to which no other is superior (better in quality or cost, and at least equal in the other).
- * Equal configurations are all marked. Returns the number of marked ones. */
+/* Mark the Pareto front: configurations that no other beats in quality or cost while equal in the other. Returns the number of marked
+ * ones; equal ones all count. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
 /* List the front by ascending cost, without duplicates. Returns the number of entries.
- *   front: [marked] index of each; n_equal: [marked] number of later configurations equal to it */
+ *   front: [marked] index of each; n_equal: [marked] later configurations equal to it */
 size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal);
 
 /* Write the parameters of a configuration as text: "delta=0.5 M=3". */

@@ -1,4 +1,4 @@
-/* Cache of responses; see serve.h. A balanced tree, so that no choice of keys makes it deep, and a list of all entries in order of use. */
+/* Cache of responses; see serve.h. A balanced tree, since keys come from clients, and a list in order of use. */
 #include "serve.h"
 
 #include <search.h>

@@ -1,8 +1,7 @@
-/* Documents: texts that are split into sentences, decoded, and joined. A document is plain text or simple HTML. Threads: one at a time for
- * each document.
+/* Documents: plain text or simple HTML, split into sentences, decoded and joined. Threads: one at a time per document.
  *
- * A *part* is a text that is decoded alone: a sentence, or the text of an inline tag. Text between sentences is kept byte by byte. A tag
- * moves to the translation of its text within its sentence's output; if that is not found, to the proportional place. */
+ * A *part* is decoded alone: a sentence, or the text of an inline tag. Text between sentences is kept. A tag moves to the translation of
+ * its text, or, if not found, to the proportional place. */
 #pragma once
 
 #include "cli.h"
@@ -16,11 +15,10 @@ typedef enum document_split {
 
 typedef struct document document;
 
-/* Split a text into parts (texts to decode).
+/* Split a text into parts (texts to decode). NULL: out of memory.
  *   text: [length] UTF-8; invalid UTF-8 becomes a part that the model refuses
  *   language: as for rill_sentences_split()
- *   max_parts: splitting stops a few parts beyond, and the document cannot be joined
- * NULL: out of memory. */
+ *   max_parts: splitting stops soon after, and the document cannot be joined */
 document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t max_parts);
 void document_close(document *d); /* NULL is allowed */
 
@@ -30,9 +28,8 @@ const char *document_part(const document *d, int32_t i, size_t *length);
 /* Whether the part is a sentence (1), or the text of a tag in a sentence (0). */
 int document_is_sentence(const document *d, int32_t i);
 
-/* Join the outputs of the parts.
- *   outputs: [n_parts] text without markup; NULL: the part itself
- * Returns a text that the caller frees. NULL: out of memory. */
+/* Join the outputs of the parts. Returns a text that the caller frees; NULL: out of memory.
+ *   outputs: [n_parts] text without markup; NULL: keep the part itself */
 char *document_join(const document *d, const char *const *outputs);
 
 /* --- words ------------------------------------------------------------------------------------------------------------- */
@@ -43,7 +40,7 @@ char *document_join(const document *d, const char *const *outputs);
 char *words_fold(const char *text, size_t n);
 /* Find `what` as whole words, from byte `from`. Returns 0 without a match.
  *   in, what: [n], [m] UTF-8, both folded with words_fold() or neither
- *   *begin: position of the match */
+ *   *begin: offset of the match */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin);
 
 /* --- inside a document ------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
-/* Splitting of texts, and of pages with simple HTML markup, into lists of pieces; see document.h. It separates text from tags, comments
- * and entities, and inline elements from blocks; unknown elements are blocks. Names are those of html.spec.whatwg.org, 4.4 to 4.8 and
- * 13.2.5. */
+/* Split texts and simple HTML pages into lists of text, tags, comments and entities; see document.h. Unknown elements are blocks.
+ * Element names: html.spec.whatwg.org, 4.4 to 4.8 and 13.2.5. */
 #include "document.h"
 
 #include <strings.h>

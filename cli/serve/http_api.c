@@ -17,8 +17,7 @@ static int read_decode(api_request *r)
     return 1;
 }
 
-/* Return the HTTP status of the response. A failed input decides it only if it is the only input. 503: an input was not decoded, and the
- * client can try another server. */
+/* HTTP status of the response. A failed input decides it only if it is the only one. 503: try another server. */
 static unsigned http_status(const api_request *r)
 {
     const rill_status status = r->is_single && !r->document ? r->job->input[0].status : RILL_OK;

@@ -18,7 +18,7 @@ static int add_field(json_t *form, const char *name, json_t *value)
     return fine;
 }
 
-/* The state of reading a query or a multipart form: in a form, the field that is being read, whose value arrives in pieces. */
+/* State of reading a query or multipart form, and the field being read, whose value arrives in chunks. */
 typedef struct form_reader {
     json_t *form;
     char *name, *value; /* name and value of the field; name NULL: no field yet */

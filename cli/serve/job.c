@@ -46,8 +46,8 @@ void job_release(job *j)
 
 enum { MAX_EVENT_BYTES = 64 << 10 };
 
-/* Append the server-sent event "event: NAME, data: JSON". Takes the reference to `data`. Requires the job's lock. If memory is short, the
- * event is dropped. */
+/* Append a server-sent event "event: NAME, data: JSON", or drop it if out of memory. Takes the reference to `data`. Requires the job's
+ * lock. */
 static void append_event(job *j, const char *name, json_t *data)
 {
     char *text = data ? cli_result_line(data) : NULL;

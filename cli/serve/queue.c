@@ -1,5 +1,5 @@
-/* The queue of a service: waiting jobs, running searches, and the cache; see serve.h. An input that leaves the queue gets a cached
- * response, joins a running search, or starts one. It never waits for a queued search. */
+/* A service's queue: waiting jobs, running searches, cache; see serve.h. An input that leaves the queue gets a cached response, joins a
+ * running search, or starts one. */
 #include <math.h>
 
 #include "cli_input.h"

@@ -1,4 +1,4 @@
-/* rill serve: serve models over HTTP. The command line may name several models; each is opened with it as if it were the only one. */
+/* rill serve: serve models over HTTP. Each model of the command line is opened as if it were the only one. */
 #include <poll.h>
 #include <unistd.h>
 
@@ -126,9 +126,9 @@ static void drop_models(models *all, int now)
     free(all);
 }
 
-/* Open all models of the command line. `old`: NULL, or the set to replace, whose working services both sets then share.
- *   *out: freed by drop_models(), NULL on failure; *helped: help was printed
- *   CLI_OK, or another exit code after a message */
+/* Open all models of the command line.
+ *   old: NULL, or the set to replace, which then shares its working services
+ *   *out: freed by drop_models(), NULL on failure; *helped: help was printed */
 static int open_models(models **out, const serve *s, models *old, int starts, int *helped)
 {
     models *all = calloc(1, sizeof *all);

@@ -24,8 +24,8 @@ typedef struct serve_options {
 
 /* --- the cache --------------------------------------------------------------------------------------------------------- */
 
-/* Cache of responses; the least recently used are dropped first. The key is everything that a result depends on, so a cached response is
- * exact. The limit in bytes includes keys and bookkeeping. Threads: one at a time. */
+/* LRU cache of responses. The key has everything that a result depends on, so cached responses are exact. The size limit includes keys and
+ * bookkeeping. Threads: one at a time. */
 
 typedef struct cache cache;
 
@@ -43,11 +43,10 @@ size_t cache_n_bytes(const cache *c);
 
 /* --- jobs -------------------------------------------------------------------------------------------------------------- */
 
-/* A job: the inputs of a request, their settings and their results.
- * A stream sends server-sent events (html.spec.whatwg.org, section 9.2): `final`, the certain beginning of an output; `draft`, the best
- * hypothesis; `result`; `end`. A slow client gets fewer `final` and `draft` events; each includes the earlier text.
- * Ownership: the connection and the service each hold a reference; the last frees the job. The job's lock protects the counts, the
- * events and `notify`. Threads: see each function. */
+/* A job: a request's inputs, settings and results.
+ * Streaming sends server-sent events (html.spec.whatwg.org, 9.2): `final`, the certain beginning of an output; `draft`, the best
+ * hypothesis; `result`; `end`. A slow client gets fewer `final` and `draft` events.
+ * Ownership: reference-counted, by the connection and the service. The job's lock protects counts, events and `notify`. */
 
 typedef struct job job;
 struct decoding;
@@ -110,14 +109,13 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* --- services ---------------------------------------------------------------------------------------------------------- */
 
-/* A service: one served model. A thread decodes the inputs of all jobs in one endless run. Results come in order of completion, and
- * responses are cached.
+/* A service: one model. A thread decodes the inputs of all jobs in one endless run; results come in order of completion.
  *
- * The run reads one input of each job in turn: a small request does not wait for a large one. Identical inputs in flight share a search,
- * unless they are sampled. A cancelled job leaves the queue.
+ * The run takes one input of each job in turn, so small requests do not wait for large ones. Identical inputs share a search, unless
+ * sampled.
  *
- * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors before
- * the start are printed; later errors fail the jobs (service_failure()). */
+ * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). After the start,
+ * errors fail the jobs (service_failure()). */
 
 typedef struct service service;
 
@@ -132,12 +130,11 @@ typedef struct service_counts {
     rill_stats stats;
 } service_counts;
 
-/* Open a model of a command line with `rill decode`'s options.
+/* Open a model of a command line, with `rill decode`'s options.
  *   command: the command whose options they are
- *   index: the model's number on the command line, from 0; *n_models: how many there are
+ *   index: the model's number on the command line, from 0; *n_models: how many
  *   *out: closed by the caller; NULL on failure; without an open model after --openapi
- *   *helped: help was printed
- *   CLI_OK, or another exit code after a message */
+ *   *helped: help was printed */
 int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
                  int *helped);
 int service_start(service *s); /* start the service's thread; does nothing if it was started */
@@ -145,7 +142,7 @@ int service_start(service *s); /* start the service's thread; does nothing if it
 void service_end(service *s, int now);
 void service_close(service *s); /* service_end() must have been called; NULL is allowed */
 
-/* Put a job in the queue. Keeps no reference on an error.
+/* Queue a job. On failure no reference is kept.
  *   RILL_OK · RILL_AGAIN (the queue is full) · RILL_ERR_STOPPED (the service is draining or has failed) */
 rill_status service_submit(service *s, job *j);
 /* Cancel a job. Its unfinished inputs get the status RILL_ERR_CANCELLED. */
@@ -153,8 +150,8 @@ void service_cancel(service *s, job *j);
 
 /* Return why the service has failed; "" while it works. */
 const char *service_failure(service *s);
-/* Apply a request's options to its job, over those of the server and the model. Options are search settings, and domain options for
- * inputs. Set the job's texts first. Threads: one at a time.
+/* Apply a request's options (search settings and domain options) to its job, over the server's and the model's. Set the job's texts
+ * first. Threads: one at a time.
  *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond limits) · RILL_ERR_MEMORY; the error is in s->request_ctx */
 rill_status service_read_settings(service *s, const json_t *options, job *j);
 /* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be

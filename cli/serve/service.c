@@ -18,8 +18,7 @@ static int check_command_line(const service *s)
     return CLI_OK;
 }
 
-/* Make the search config of the service. By default, new inputs join at the next timestep, and each timestep includes all inputs in
- * flight. */
+/* Make the service's search config. By default, inputs join at the next timestep, and each timestep includes all inputs in flight. */
 static rill_status make_search_config(service *s)
 {
     cli_session *session = &s->session;
@@ -180,8 +179,7 @@ const char *service_failure(service *s)
     return s->has_ended ? s->failure : "";
 }
 
-/* Check that no width (number of hypotheses) in the settings of a request exceeds --max-beam-size. Larger widths that the server's own
- * options set are allowed. */
+/* Check a request's beam sizes against --max-beam-size. The server's own options may exceed it. */
 static rill_status check_width(service *s, const rill_option_source *source, const rill_search_config *search_config)
 {
     static const struct {
@@ -201,7 +199,7 @@ static rill_status check_width(service *s, const rill_option_source *source, con
     return RILL_OK;
 }
 
-/* Estimate the memory of a request's search in bytes: that of its longest input, times the number of its inputs that run in parallel. */
+/* Estimate the memory of a request's search in bytes: that of its longest input, times the inputs in parallel. */
 static double search_bytes(const service *s, const rill_settings *resolved, const job *j)
 {
     rill_cost cost = {.struct_size = sizeof cost};

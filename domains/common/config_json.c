@@ -1,7 +1,6 @@
 /* Typed access to a model's config.json.
  *
- * Invariant: `root` is an object without duplicate members, at any depth. Only this file, folder.c, safetensors.c
- * and ../text use jansson. */
+ * Invariant: `root` is an object without duplicate members. Only this file, folder.c, safetensors.c and ../text use jansson. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,4 @@
-/* Arenas, options of opening a model, and rows of hypotheses.
- *
- * A header in front of every arena block holds its size, which rill_free() needs. */
+/* Arenas, model options, rows of hypotheses. A header before each arena block holds its size, for rill_free(). */
 #include "domain_base.h"
 
 #include <stdio.h>

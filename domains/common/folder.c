@@ -270,8 +270,8 @@ static int find_matching_file(const char *directory, const char *pattern, char *
     return found;
 }
 
-/* A directory matches a row if it has a file for `pattern` and, unless NULL, one for `beside`. The first match counts. Advice: {folder}
- * and {file} stand for paths. */
+/* A directory matches if it has files for `pattern` and `beside` (NULL: none). The first match wins. In `advice` {folder} and {file} are
+ * replaced by paths. */
 static const struct {
     const char *pattern, *beside, *advice;
 } foreign_files[] = {
@@ -345,8 +345,9 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* Without search options in config.json, the domain derives them from its own files. RILL_ERR_IO and RILL_ERR_MEMORY are returned: other
- * options would change outputs without notice. Other errors are ignored. */
+/* Without search options in config.json, use the domain's. Fail only on RILL_ERR_IO and RILL_ERR_MEMORY: other options would change
+ * outputs
+ * silently. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);

@@ -1,6 +1,4 @@
-/* Finds tensors of model files by name and reads them, in all formats.
- *
- * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part. */
+/* Finds tensors by name and reads them, in all formats. Invariant: entries are sorted by name, and their bytes lie inside a part (file). */
 #include "tensor_file.h"
 
 #include <math.h>

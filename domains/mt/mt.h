@@ -1,16 +1,12 @@
-/* mt.h: machine translation with encoder-decoder transformers and recurrent models, as the domain "mt".
+/* Machine translation with transformers and recurrent models: the domain "mt", on ../seq2seq.
  *
- * A model is an unchanged Hugging Face or CTranslate2 directory. Type "marian" (OPUS-MT), for example, has config.json,
- * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, target_vocab.json (optional), source.spm and
- * target.spm. docs/mt.md lists types, files, and settings that are errors.
+ * A model is an unchanged Hugging Face or CTranslate2 directory: config.json, generation_config.json (optional), model.safetensors (F32,
+ * F16, BF16) or model.bin, vocabularies (docs/mt.md).
  *
- * Input: one sentence per line; with options.tokenized, subword tokens separated by spaces. A line that is not UTF-8, or has more tokens
- * than the model has positions, fails alone. Output: text, or tokens separated by spaces.
- *
- * State: a new state reads the states of all its ancestors (RILL_STATE_PATH).
- * Results are bit-identical for every batch, schedule and number of threads.
- * Stability: internal to rill. The rest of this header is private to the domain: transformers and recurrent models as nets of
- * ../seq2seq. */
+ * Input: one sentence per line; with options.tokenized, subword tokens separated by spaces. A line that is not UTF-8, or too long, fails
+ * alone.
+ * Output: text, or tokens separated by spaces.
+ * State: reads all ancestors' states (RILL_STATE_PATH). */
 #pragma once
 
 #include "config_json.h"
@@ -25,18 +21,14 @@ enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGT
 
 /* --- transformers ------------------------------------------------------------------------------------------------- */
 
-/* Sources: Vaswani et al., Attention is all you need, 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis
- * et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling files. A Marian
- * decoder may have an SSRU (Kim et al. 2019) or average attention (Zhang et al. 2018) for self-attention.
- * Dimensions: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input
- * tokens.
+/* Sources: Vaswani et al. 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5
+ * (Raffel et al. 2020), as in transformers' modeling files. SSRU: Kim et al. 2019; average attention: Zhang et al. 2018.
+ * Dimensions: D model width, A width of all heads, F feed-forward width, V target tokens, T input tokens.
  *
- * KV cache: a node is one target position of a hypothesis. Each decoder layer has a table [nodes, 2A] of keys and
- * values; `hidden` has the last layer's output. A row of a batch attends in place to the nodes on its path from the
- * root: nothing is padded, copied or reordered. An SSRU or average attention stores a state of D values per node
- * instead, computed from the parent's state.
- * Slots: each input in flight has a slot. It holds, for each decoder layer, cross-attention keys and values [T, 2A],
- * which all hypotheses of the input share. */
+ * KV cache: one row per target position (node) of a hypothesis; per decoder layer a table [nodes, 2A] of keys and values. Attention
+ * reads the rows on the path to the root in place: nothing is padded, copied or reordered. SSRU and average attention store a state of D
+ * values per node instead.
+ * Cross-attention keys and values [T, 2A], per input in flight (slot) and decoder layer, are shared by its hypotheses. */
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
@@ -70,8 +62,7 @@ typedef struct mt_feed_forward {
     mt_norm norm;
 } mt_feed_forward;
 
-/* Weights of an SSRU or average attention, which replaces a decoder layer's self-attention. D: model width; I: inner width of average
- * attention's feed-forward block. */
+/* SSRU or average attention, in place of a decoder layer's self-attention. D: model width; I: inner width of average attention. */
 typedef struct mt_recurrence {
     mt_linear gates;                 /* SSRU: 3D x D: forget gate, negated candidate, candidate */
     mt_linear ffn_fc1, ffn_fc2;      /* average attention: I x D and D x I; RILL_NONE: no feed-forward block */
@@ -105,13 +96,11 @@ typedef struct mt_stack {
 /* The naming scheme of tensors in the file and of keys in config.json: BART's, or T5's. */
 typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
 
-/* The position embedding. If computed, position p has the sines of the angles p / 10000^(j / d), j from 0 to D/2 - 1, then their
- * cosines. d depends on the kind. */
+/* Position embeddings. Computed ones have, for position p, the sines of p / 10000^(j / d), j from 0 to D/2 - 1, then the cosines. */
 typedef enum mt_position_kind {
     MT_POSITIONS_HF,     /* computed as in Hugging Face's transformers for Marian models: d = D/2 */
     MT_POSITIONS_MARIAN, /* computed as in marian-decoder: d = D/2 - 1 */
-    /* as in fairseq: d = D/2 - 1; the first token has p = 1 + the padding token's id; if D is odd, the last column
-     * is 0 */
+    /* as in fairseq: d = D/2 - 1; first position 1 + padding id; if D is odd, the last column is 0 */
     MT_POSITIONS_FSMT,
     MT_POSITIONS_LEARNED, /* learned, in the file after LEARNED_OFFSET unused rows */
     MT_POSITIONS_NONE,    /* no position embedding: relative position bias in self-attention */
@@ -202,12 +191,11 @@ static inline const mt_net *mt_from_seq(const seq_net *net)
 
 /* --- mt_config.c --------------------------------------------------------------------------------------------------- */
 
-/* Read config.json's decoder_self_attention: "attention", "ssru" or "average". Only Marian models may have the last
- * two (mt_configure()).
+/* Read config.json's decoder_self_attention: "attention", "ssru" or "average" (Marian only, mt_configure()).
  *   RILL_OK · RILL_ERR_FORMAT (the message names file and key) */
 rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *out);
 
-/* seq_arch.configure of transformers: read config.json and generation_config.json of the directory.
+/* seq_arch.configure: read config.json and generation_config.json.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 
@@ -224,8 +212,8 @@ int mt_is_ct2(const char *directory);
 rill_status mt_ct2_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_find_special_tokens(seq_net *net, const char *directory);
 
-/* Parts of mt_ct2_configure(), with its statuses: make net->ct2_config from the variables of a model.bin before
- * version 6; read it, or config.json; name vocabularies and tokenizer. */
+/* Parts of mt_ct2_configure(), with its statuses: make net->ct2_config from a model.bin before version 6; read config.json; name
+ * vocabularies and tokenizer. */
 rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors);
 rill_status mt_ct2_read_config(mt_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text);
@@ -239,8 +227,7 @@ rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors);
 
 /* --- mt_generation.c -------------------------------------------------------------------------------------------------- */
 
-/* Read special tokens, bad words and the maximum output length from `file`, config.json or generation_config.json.
- * As in transformers, the latter overrides token ids and length.
+/* Read special tokens, bad words and maximum length from config.json or generation_config.json; the latter overrides, as in transformers.
  *   RILL_OK · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_read_generation(mt_net *net, const rill_config *config, const char *file);
 
@@ -254,13 +241,12 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
 
 /* --- mt_weights.c ---------------------------------------------------------------------------------------------------- */
 
-/* seq_arch.load: read the weights from model.safetensors or model.bin. On failure the caller frees the model's
- * memory.
+/* seq_arch.load: read the weights from model.safetensors or model.bin. On failure the caller frees the model.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_load(seq_net *net, rill_loader *loader);
 
-/* Expand T5's bias [buckets, heads] to `out` [heads, 2 * max_distance + 1], one bias for each distance. `causal`: 1
- * for a decoder, which has no buckets for later positions. */
+/* Expand T5's bias [buckets, heads] to `out` [heads, 2 * max_distance + 1]. causal: 1 for a decoder, whose buckets have no later
+ * positions. */
 void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads, int causal, float *out);
 
 /* --- mt_graph.c --------------------------------------------------------------------------------------- */
@@ -277,15 +263,14 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
 
 /* --- recurrent models: rnn.c -------------------------------------------------------------------------------------- */
 
-/* Sources: Bahdanau et al., Neural machine translation by jointly learning to align and translate, 2015; Nematus
- * (Sennrich et al. 2017) for tensors, gates and readout, as Amun decodes them. docs/mt.md has the formulas.
- * Dimensions: E embedding width, H encoder width per direction, D decoder width, A attention width, V target
- * symbols, T input tokens. GRU gates: reset, update, candidate (3D).
+/* Sources: Bahdanau et al. 2015; Nematus (Sennrich et al. 2017) for tensors, gates and readout, as Amun decodes them. Formulas:
+ * docs/mt.md.
+ * Dimensions: E embedding width, H encoder width per direction, D decoder width, A attention width, V target vocabulary size, T input
+ * tokens. GRU gates: reset, update, candidate (3D).
  *
- * A node is one target position. It has a row in three tables: the decoder state, `state` [nodes, D]; the output layer's input,
- * `hidden_table` [nodes, E]; the attention query, `query` [nodes, A]. A node reads only its parent's state.
- * Alignments, and ensembles with transformers, read the rows of all ancestors.
- * Each input in flight has a slot, with annotations [T, 2H], attention keys [T, A] and initial state [D]. */
+ * A hypothesis state (node) has rows in three tables: decoder state [nodes, D], input of the output layer [nodes, E], attention query
+ * [nodes, A]. It reads the parent's state; alignments, and ensembles with transformers, read all ancestors.
+ * Per input in flight (slot): annotations [T, 2H], attention keys [T, A], initial state [D]. */
 
 typedef struct rnn_net {
     seq_net seq; /* first member: the base of every architecture */

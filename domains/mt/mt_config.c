@@ -1,5 +1,4 @@
-/* Reads config.json of a translation model: sizes and options. Keys and defaults are those of transformers' configuration and modeling
- * files.
+/* Reads config.json of a translation model, with transformers' keys and defaults.
  *
  * A key that changes the arithmetic is supported or an error. Keys of dropout, training and sampling are ignored. */
 #include <math.h>
@@ -32,8 +31,8 @@ static const mt_family mt_families[] = {
     {0},
 };
 
-/* Limits on positions, because time is quadratic in the input length: POSITIONS_FACTOR times the configured number. transformers does
- * not limit computed or relative positions. */
+/* Limit on positions, relative to the configured number: time is quadratic in the input length. transformers has no limit on computed or
+ * relative positions. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";

@@ -1,7 +1,6 @@
-/* CTranslate2 model directories: a transformer's settings from model.bin's variables.
+/* CTranslate2 directories: a transformer's settings from model.bin's variables.
  *
- * Names are those of ctranslate2/specs/transformer_spec.py and attention_spec.py, defaults those of CTranslate2's layers. An unsupported
- * scalar variable is an error. */
+ * Names: ctranslate2/specs/transformer_spec.py and attention_spec.py; defaults: CTranslate2's layers. Unsupported scalars are errors. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -309,8 +308,7 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
                     "expected one over the root of the width after a last norm, found %g", scale);
 }
 
-/* If the decoder starts from a zero vector, the start token has a zero row after the other target tokens. The softmax excludes it, so it
- * is never output. */
+/* A decoder that starts from a zero vector gets a start token with a zero embedding, after the other tokens. The softmax excludes it. */
 static rill_status read_tables(const ct2_model *r)
 {
     seq_net *s = &r->net->seq;

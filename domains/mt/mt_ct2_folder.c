@@ -1,7 +1,5 @@
-/* The files around CTranslate2's model.bin: special tokens, vocabularies and tokenizer.
- *
- * Source: CTranslate2's models/sequence_to_sequence.cc for the special tokens that model.bin stores before version
- * 6. */
+/* Files beside CTranslate2's model.bin: special tokens, vocabularies, tokenizer. Source: models/sequence_to_sequence.cc for special tokens
+ * in model.bin before version 6. */
 #include <math.h>
 #include <string.h>
 
@@ -163,7 +161,7 @@ static rill_status copy_token(const seq_net *s, const rill_config *config, const
     return token != NULL ? rill_arena_copy(&s->model->arena, token, strlen(token), key, out) : RILL_OK;
 }
 
-/* Returns 1 if outputs start with the begin token, as in models of OpenNMT and EOLE. Only other models get eos after text input. */
+/* Returns 1 if outputs start with the begin token, as in OpenNMT and EOLE; only other models get eos after text input. */
 static int starts_with_bos(const rill_config *config)
 {
     const char *start = NULL, *bos = NULL;
@@ -172,8 +170,7 @@ static int starts_with_bos(const rill_config *config)
     return start != NULL && bos != NULL && strcmp(start, bos) == 0;
 }
 
-/* Tokenized input gets the special tokens that add_source_bos and add_source_eos name. Text input also gets eos, unless outputs start
- * with the begin token. */
+/* Special tokens of inputs: add_source_bos, add_source_eos; text input also gets eos, unless outputs start with the begin token. */
 static rill_status read_config(void *user, const rill_config *config)
 {
     const ct2_folder *f = user;
@@ -217,8 +214,7 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
     if (text->target == NULL) text->target = "target_vocabulary.json";
 }
 
-/* Returns 1 if the first byte is that of a SentencePiece model (a protocol buffer's tag). BPE codes are text, perhaps under the same
- * file name. */
+/* Returns 1 if the first byte is a SentencePiece model's (a protobuf tag). BPE codes are text, perhaps with the same file name. */
 static int is_spm(rill_context *ctx, const char *directory, const char *name)
 {
     SCOPED(rill_text_clear) rill_text path = {.ctx = ctx};

@@ -1,5 +1,4 @@
-/* The machine translation domain: its table of functions, and the choice of a model's architecture. Code shared by all
- * sequence-to-sequence models is in ../seq2seq. */
+/* The machine translation domain: its table of functions, and the choice of a model's architecture. */
 #include <string.h>
 
 #include "config_json.h"

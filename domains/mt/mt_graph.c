@@ -1,8 +1,7 @@
-/* Adds a transformer's operations to the graphs that ../seq2seq builds.
+/* Adds a transformer's operations to the graphs of ../seq2seq.
  *
- * Self-attention reads the input's tokens in the encoder, and the nodes on the path to the root in the decoder. A block is post-norm, x
- * = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Rows of sinusoids are computed on first use, because few of a million
- * positions are used. */
+ * Self-attention reads the input's tokens in the encoder, the hypothesis's positions in the decoder. Blocks are post-norm,
+ * x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Sinusoids are computed on first use: there may be a million positions. */
 #include <math.h>
 
 #include "mt.h"
@@ -164,8 +163,7 @@ static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill
     if (p->normed == RILL_NONE) normalise_x(p, norm, x);
 }
 
-/* SSRU cell c = f c' + (1 - f) W x, computed as f (c' - W x) + W x. f: forget gate; c': the parent's cell, 0 at the
- * root. */
+/* SSRU cell c = f c' + (1 - f) W x, computed as f (c' - W x) + W x. f: forget gate; c': the parent's cell, 0 at the root. */
 static void update_ssru_cell(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -247,8 +245,7 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Cross-attention keys and values, which do not depend on the hypothesis. The encoder computes them once per input token, into the
- * input's slot. */
+/* Encoder layers, then the cross-attention keys and values of each input token, stored in the input's slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
 {
     const rill_attend own = {.own_units = 1, .keys = rill_view_value(p->key_value)};
@@ -352,7 +349,7 @@ void mt_make_tables(mt_net *net)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Compute the sinusoids of positions from .. to - 1. For an odd width Marian has one sine more, FSMT a column of zeros. */
+/* Compute the sinusoids of positions from..to - 1. For an odd width Marian has one more sine, FSMT a column of zeros. */
 static void compute_sinusoids(const mt_net *net, size_t from, size_t to, float *row)
 {
     const int fsmt = net->settings.position_kind == MT_POSITIONS_FSMT;

@@ -1,11 +1,10 @@
-/* Loads a transformer's tensors, with the names and shapes of transformers, BART's or T5's. Unknown tensors are errors.
+/* Loads a transformer's tensors, with the names and shapes of transformers', BART's or T5's models. Unknown tensors are errors.
  *
- * A temporary arena holds data until a matrix is packed, so peak memory is the packed model and its largest fp32 matrix. The output layer,
- * often the largest, is packed first.
+ * Each matrix is packed before the next is read, so peak memory is the packed model and its largest fp32 matrix. The output layer, often
+ * the largest, is packed first.
  *
  * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. Half of a direction's buckets are exact
- * distances, the others logarithmic ranges up to the maximum distance. Buckets equal those of transformers, which computes the logarithm
- * in fp32. */
+ * distances, the others logarithmic ranges, with the logarithm in fp32. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -331,8 +330,8 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     return RILL_OK;
 }
 
-/* Choose the tensors of the embeddings and the output layer by config.json. transformers 5 also stores `shared` for untied tables, where
- * it is unused. Old FSMT files have no output layer: it is the decoder's embedding, whatever config.json says. */
+/* Choose the tensors of embeddings and output layer. transformers 5 stores an unused `shared` for untied tables. Old FSMT files have no
+ * output layer: it is the decoder's embedding. */
 static rill_status resolve_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;

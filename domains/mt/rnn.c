@@ -1,7 +1,7 @@
 /* Recurrent translation models: configuration, weights and graphs.
  *
- * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. The model's arena
- * holds data for the model's lifetime, a second arena temporary data, cleared after each matrix. */
+ * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. A second arena holds
+ * temporary data, cleared after each matrix. */
 #include <stdio.h>
 #include <string.h>
 
@@ -167,8 +167,7 @@ static rill_status load_encoder(loader *l)
 
 /* --- decoder ------------------------------------------------------------------------------------------------------ */
 
-/* Load the second GRU. Its recurrent gates share a matrix with the attention query. The candidate's bias is added before the reset gate
- * multiplies. */
+/* Load the second GRU. Its recurrent gates share a matrix with the attention query. The candidate's bias is added before the reset gate. */
 static rill_status load_second_gru(loader *l)
 {
     rnn_net *net = l->net;

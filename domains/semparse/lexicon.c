@@ -1,22 +1,21 @@
-/* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer.
+/* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer (format: docs/lexicon.md).
  *
- * A line that the reader does not understand is an error that says what to write instead. Types are declared before use.
+ * An error says what to write instead. Types are declared before use.
  *
- * An entry may list heads and tails: words before and after the surface. The trie gets a path for each combination of one head or none
- * with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements compulsory.
- * Invariant: after a line succeeded, every index made from it is in range. After a failure the lexicon can only be closed.
+ * An entry's heads and tails are optional words before and after the name ("mount mckinley", "mckinley"); '!' makes one compulsory.
+ * The trie has a path for each combination.
  *
  *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
- *     the _ run|runs                            a preference: _ is the surface in question
+ *     the _ run|runs                            a preference: _ is the name in question
  *
- * An element of a pattern is alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a {class}; number
- * classes may have a range.
- * Invariant of an accepted pattern: first <= body <= right <= last, and at most RILL__MAX_ELEMENTS elements. A rule's body begins with
- * an element that is not optional, so it always replaces something.
- * The tables that the reader fills and questions probe:
+ * A pattern element is a list of alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a {class}, and
+ * number classes may have a range.
+ * Tables:
  *   words  a vocabulary: the number of each word
- *   trie   a vocabulary of the pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
- *   types  an array short enough for linear search */
+ *   trie   a vocabulary of pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
+ *   types  an array, searched linearly
+ * Invariants: after each line all indices are in range. first <= body <= right <= last in a pattern, with at most RILL__MAX_ELEMENTS
+ * elements; a rule's body begins with an element that is not optional. */
 #include <string.h>
 
 #include "lexicon.h"

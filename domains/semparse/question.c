@@ -1,9 +1,9 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
- * One pass replaces the longest match at each raw token: a mention by its placeholder, a rewrite by its words. Other tokens are stemmed.
- * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
+ * One pass replaces the longest match at each raw token: a name by its placeholder, a rewrite by its words. Other tokens are stemmed.
+ * Placeholders are numbered per type by first appearance; equal constants share one, as in the data sets.
  *
- * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. */
+ * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, and is made last. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>
@@ -85,8 +85,8 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
 
-/* Return the type of a literally typed placeholder, and its *number; RILL__NONE for other tokens. Words of the lexicon are none: "do8"
- * is an aircraft. */
+/* Return the type of a placeholder that the user typed, and its *number; else RILL__NONE. Words of the lexicon are none: "do8" is an
+ * aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
 {
     if (raw->word != RILL__NONE) return RILL__NONE;
@@ -108,8 +108,7 @@ static rill_status reset_numbering(rill_question *question)
     return RILL_OK;
 }
 
-/* Append the placeholder of the type and constant in question->scratch. A constant that the question has not mentioned yet
- * gets a new placeholder. */
+/* Append the placeholder of the type and constant in question->scratch: a new one for a new constant. */
 static rill_status append_placeholder(rill_question *question, int32_t type, rill_mentions *mentions)
 {
     const rill_text *key = &question->scratch;

@@ -1,20 +1,17 @@
-/* Finds the longest match at a raw token, among rules, surfaces and rewrites, and reads numbers in text: "seventeen hundred", 27th,
- * 5:30pm.
+/* Finds the longest match at a raw token among rules, names and rewrites, and reads numbers: "seventeen hundred", 27th, 5:30pm.
  *
- * Readers of numbers return the number of tokens of the longest reading, or 0.
- * Invariant: values stay below 10^15, so sums and products of readings cannot overflow int64_t.
+ * Readers of numbers return the number of tokens of the longest reading, or 0. Values stay below 10^15, so int64_t cannot overflow.
  *
- * At equal length a rule wins over a surface, and an earlier rule over a later one. Of a surface's candidates the first with a preferred
- * type wins, else the first that needs no preference. Without any, a shorter surface is tried.
- * A pattern's right context is compared with raw tokens, its left context with the output so far (items).
- * Matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the rules. */
+ * Ties: a rule wins over a name, an earlier rule over a later one. Of a name's types the first preferred one wins, else the first that
+ * needs no preference; without any, a shorter name is tried.
+ * A pattern's right context is compared with raw tokens, the left context with the output so far. */
 #include <string.h>
 
 #include "question.h"
 
 enum { MAX_DIGITS = 12 };
 
-/* Number words: cardinals from 1 to 19, and the tens from 20 on; ordinals from 1st to 19th, and the tens 20th and 30th. */
+/* Number words: 1 to 19, then tens from 20; ordinals 1st to 19th, then 20th and 30th. */
 static const char cardinals[] =
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen";
@@ -198,7 +195,7 @@ static size_t read_clock_words(const rill_question *question, size_t first, int6
     return 1 + more;
 }
 
-/* Read a token as a clock time in digits without am or pm. Returns 1 if it is one; *value = hour * 100 + minute. */
+/* Read a clock time in digits without am or pm. Returns 1 on success; *value = hour * 100 + minute. */
 static int read_clock(rill__number number, int64_t *value)
 {
     if (number.form != RILL__FORM_DIGITS && number.form != RILL__FORM_COLON) return 0;
@@ -232,7 +229,7 @@ static int advance_walk(const rill_question *question, trie_walk *walk)
     return 1;
 }
 
-/* Return the number of tokens of the longest name that begins at raw token `first` and can have `type`, or any type; else NO_MATCH. */
+/* Return the number of tokens of the longest name at raw token `first` of `type`, or of any type; else NO_MATCH. */
 static size_t longest_surface(const rill_question *question, size_t first, int any, int32_t type)
 {
     trie_walk walk = {.next = first};
@@ -256,8 +253,8 @@ typedef struct rule_match {
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and the likelier as the value (p.m. in the lexicon's afternoon range).
- * full: 1 for a full hour in three digits or more ("200"), which is a 24-hour time. */
+/* Capture a clock time without am or pm: both 24-hour readings, and the likelier one (p.m. in the lexicon's afternoon range) as the value.
+ * full: 1 for "200", which is a 24-hour time. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -302,8 +299,7 @@ static size_t match_number(rule_match *attempt, const rill__alternative *choice,
     return used;
 }
 
-/* Return the number of raw tokens that an alternative of a pattern element matches at raw token `i`; NO_MATCH if it
- * does not match. */
+/* Return the number of raw tokens that a pattern's alternative matches at raw token `i`, or NO_MATCH. */
 static size_t match_alternative(rule_match *attempt, const rill__alternative *choice, size_t i, int in_body)
 {
     const rill_question *question = attempt->question;

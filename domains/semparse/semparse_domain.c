@@ -1,8 +1,7 @@
-/* The callbacks of the domain "semparse" (rill/domain.h): models, runners, inputs, states and scores, outputs, names of actions.
+/* Callbacks of the domain "semparse" (rill/domain.h).
  *
- * The encoder reads <s>, the question's words from last to first, </s>.
- * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below r->n_slots are initialised.
- * An input that fails is left out of the batch, and its slot stays free. */
+ * Invariants: close_model() and stop() accept partly built objects with zeroed members. Slots below r->n_slots are initialised. A failed
+ * input is left out of the batch, and its slot stays free. */
 #include <string.h>
 
 #include "semparse.h"
@@ -118,8 +117,7 @@ static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, s
     return RILL_OK;
 }
 
-/* Store the placeholders that the question in `slot` does not mention, to be masked in scoring; none if tokenized. A literally typed
- * placeholder counts as mentioned. */
+/* Store the placeholders that a question does not mention, to be masked in scoring; none if tokenized. Typed placeholders are mentioned. */
 static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
                                    size_t count)
 {
@@ -356,8 +354,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for semantic parsers. On ATIS they take
- * fewer expansions than beam 10. */
+/* Default search options: the best setting of [stream] (docs/algorithms.md) for semantic parsers. On ATIS it expands fewer hypotheses than
+ * beam 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

@@ -1,12 +1,12 @@
-/* Loads a semantic parser and builds its graphs (rill/device.h). G[w] is word w's row of input_gates, precomputed when loading.
+/* Loads a semantic parser and builds its graphs (rill/device.h). G[w]: word w's row of input_gates, precomputed.
  *
- * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
- *         encoder outputs m_t = h_t, and their projections W_c m_t.
- * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent.
+ * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words in reverse, </s>;
+ *         encoder outputs m_t = h_t, and projections W_c m_t.
+ * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share W_hh h_parent.
  * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
  *
- * Invariant: s->arena owns all data of the model's lifetime, and the network borrows from it. A second arena holds temporaries. It is
- * cleared before semparse_load() returns, so peak memory is the model in the device's form plus its largest tensors as fp32. */
+ * s->arena owns the model's data. A second arena of temporaries is freed before semparse_load() returns: peak memory is the packed model
+ * and its largest fp32 tensor. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
-/* Alignments: how much each action of an output attends to each token of its input, in marian-decoder's formats.
+/* Alignments: how much each output token attends to each input token, in marian-decoder's formats.
  *
- * The weights are the cross-attention of a head trained for alignment, else the mean over the heads of the last decoder layer. Decoding
- * stores no alignments: an output runs through the decoder once more, over its KV cache. */
+ * Source: cross-attention of a head trained for alignment, else the mean over the last decoder layer's heads. An output runs through the
+ * decoder once more, over its KV cache. */
 #include <string.h>
 
 #include "seq2seq.h"

@@ -1,7 +1,6 @@
-/* Callbacks that all sequence-to-sequence domains share: opening models, starting runners, writing outputs.
+/* Callbacks of all sequence-to-sequence domains: open models, start runners, write outputs.
  *
- * An ensemble is a model of several nets, with vocabularies and special tokens that are equal id by id. The model owns what its nets share,
- * such as the tokenizer and the network.
+ * An ensemble has several nets with equal vocabularies and special tokens. The model owns tokenizer and network.
  * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero. */
 #include <stdio.h>
 #include <string.h>
@@ -244,8 +243,7 @@ void seq_close(void *model)
     rill_free(ctx, m, sizeof *m);
 }
 
-/* Return an upper bound on the size of an input's vocabulary subset, padding included; 0 without a shortlist. pieces: tokens of the
- * input. */
+/* Return an upper bound on the vocabulary subset of an input of `pieces` tokens, with padding; 0 without a shortlist. */
 static int64_t vocab_subset_size(const seq_model *m, size_t pieces)
 {
     return m->shortlist != NULL ? (int64_t)seq_vocab_subset_max(m->shortlist, pieces) + RILL_VOCAB_SUBSET_PADDING : 0;

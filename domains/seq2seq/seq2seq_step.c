@@ -1,11 +1,11 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
- * Invariant: a row's result depends only on its hypothesis' actions and input. In one call no new node is an ancestor of another. */
+ * Invariant: a row's result depends only on its hypothesis's tokens and input. In one call no new node is an ancestor of another. */
 #include "seq2seq.h"
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Maximum number of input columns of `step`: four, or six if some net's states read parents, and one of token ids for each net. */
+/* Maximum number of input columns of `step`: four, two more if states read the parent's, and one per net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
 /* Set symbol [n] to the last action of each row. A root node gets its target language's start token, else the net's decoder_start. */

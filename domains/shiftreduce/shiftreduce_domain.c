@@ -1,10 +1,9 @@
-/* The callbacks of the domain "shiftreduce" (rill/domain.h): models, runners, the parser's stack, scores, trees, names of actions.
+/* Callbacks of the domain "shiftreduce" (rill/domain.h).
  *
  * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack, so every unfinished
- * hypothesis has a legal action. Spans are numbered in order of creation: children come before their parent.
+ * hypothesis has a legal action. Children are numbered before their parent.
  *
- * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for the nodes of the
- * largest reserve(). Slots below r->n_slots are initialised. */
+ * Invariants: close_model() and stop() accept partly built objects with zeroed members. Slots below r->n_slots are initialised. */
 #include <string.h>
 
 #include "shiftreduce.h"
@@ -46,8 +45,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     info->max_choices_phases = 1u << PARSER_PHASE_LABEL;
     info->max_length = 2 * p->max_input - 1;
     info->node_bytes = sizeof(parser_cell);
-    /* Memory of an input: products for each position, one more than the words; each word's end offset and tag. The words' text is
-     * negligible. */
+    /* Memory per input: products for n + 1 positions; each word's end offset and tag. */
     info->slot_bytes += (int64_t)sizeof(rill_sentence) + info->slot_unit_bytes;
     info->slot_unit_bytes += (int64_t)(sizeof(size_t) + sizeof(int32_t));
     return RILL_OK;
@@ -150,8 +148,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Hypotheses with the same top span are equivalent for cube pruning. They have shifted the same words and, after equally many actions,
- * have stacks of the same depth, so the same actions are legal. */
+/* Equal top span: equivalent for cube pruning. The same words are shifted and the stacks equally deep, so the same actions are legal. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;
@@ -287,8 +284,7 @@ static rill_status write_tree_word(const tree_builder *b, int32_t word)
     return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, rill_sentence_word(b->sentence, word));
 }
 
-/* Open the brackets of span `index` and write its word, if it has one. Push its closing brackets and its children onto
- * the stack `todo`. */
+/* Open the brackets of span `index` and write its word, if any. Push its children and closing brackets onto the stack `todo`. */
 static rill_status write_span(const tree_builder *b, int32_t index, int32_t *todo, int32_t *n)
 {
     const parser *p = b->r->model;
@@ -390,8 +386,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for such parsers. On GUM they take fewer
- * expansions than beam 10. */
+/* Default search options: the best setting of [stream] (docs/algorithms.md) for such parsers. On GUM it expands fewer hypotheses than beam
+ * 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

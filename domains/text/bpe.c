@@ -1,11 +1,11 @@
-/* Splits a word into subword tokens: byte pair encoding and unigram.
+/* Splits a word into subword tokens: byte pair encoding (BPE) and unigram.
  *
- * BPE: the rank of a pair is its line number in the merges file. Each round merges all occurrences of the pair of lowest rank, from left to
- * right. A heap orders the word's pairs by rank and position. Symbols form a doubly linked list, each at the index of its first character.
- * A pair in the heap is stale if one of its symbols has been merged: their offsets then differ from the pair's.
+ * BPE: a pair's rank is its line in the merges file. Each round merges the lowest pair everywhere, from left to right. A heap orders the
+ * word's pairs by rank and position. Symbols are a doubly linked list, each at the index of its first character. A pair in the heap is
+ * stale if a symbol has been merged: the offsets then differ.
  *
- * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the segmentation with the highest sum of token scores. Of equal sums
- * the first wins, as in the tokenizers library. best[i] is the last token of the best segmentation of the first i bytes. */
+ * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the highest sum of token scores. Of equal sums the first wins, as in
+ * the tokenizers library. best[i] is the last token of the best segmentation of i bytes. */
 #include "segmenters.h"
 
 #include <stdlib.h>
@@ -163,8 +163,8 @@ static rill_status merge_lowest_rank(rill_bpe *b)
 
 /* --- words of byte pair encoding ---------------------------------------------------------------------------------------------------- */
 
-/* Make one symbol for each character of the word; the mark </w>, if used, is part of the last symbol. Bytes at the start that begin no
- * character, which a normalizer may leave, are a symbol too. */
+/* Make a symbol per character of the word. The mark </w>, if used, is part of the last one. Leading bytes that begin no character are a
+ * symbol too. */
 static rill_status init_symbols(rill_bpe *b, const char *word, size_t length)
 {
     b->word.ctx = b->key.ctx = b->arena.ctx = b->ctx;

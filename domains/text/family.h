@@ -1,8 +1,7 @@
-/* family.h: tokenizers of transformers' model families (m2m_100, mbart, t5 ...): the table of families, the settings
- * of a directory, and the opened tokenizer. Private to domains/text; others use tokenizer.h.
+/* Tokenizers of transformers' model families (m2m_100, mbart, t5 ...): the table of families, a directory's settings, the opened
+ * tokenizer. Private to domains/text; others use tokenizer.h.
  *
- * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids.
- * Stability: internal to rill. */
+ * Sources: transformers' tokenizers, and convert_slow_tokenizer.py for token ids. */
 #pragma once
 
 #include "config_json.h"
@@ -70,8 +69,7 @@ typedef struct rill_tokenizer_config {
     rill_config *config, *special_tokens_map, *added_tokens, *tokenizer;
 } rill_tokenizer_config;
 
-/* Read the first three files and, if `tokenizer` is set, tokenizer.json. The caller closes `config`, also after a
- * failure.
+/* Read the first three files, and tokenizer.json if `tokenizer` is set. The caller closes `config`, also after a failure.
  *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_IO · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
                                        int tokenizer);
@@ -80,12 +78,12 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config);
 /* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key);
 
-/* Add the directory's added tokens, in order of ids, or its additional special tokens, for which no file gives ids.
+/* Add the directory's added tokens, by ascending id, or its additional special tokens, which have no ids in the files.
  *   RILL_OK · as rill_token_set_add() */
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
 
-/* Add the directory's added tokens to an opened tokenizer's vocabularies; set `added` and `clean_up_spaces`.
+/* Add the directory's added tokens to a tokenizer's vocabularies; set `added` and `clean_up_spaces`.
  *   RILL_OK · as rill_tokenizer_config_open() · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_added_tokens_open(rill_tokenizer *tokenizer, const rill_tokenizer_files *files);
 void rill_added_tokens_close(rill_tokenizer *tokenizer);
@@ -117,22 +115,22 @@ typedef struct rill_family_tokenizer {
     int32_t forced_bos;                   /* forced first action of the configuration; -1: none */
 } rill_family_tokenizer;
 
-/* Fill `text` and text->family from the files of files->family; rill_tokenizer_close() also frees what a failure leaves.
- * Source and target share one vocabulary. RILL_OK · as rill_tokenizer_open() */
+/* Open the tokenizer of files->family: fill `text` and text->family. Source and target share a vocabulary. Close `text` also after a
+ * failure. Returns as rill_tokenizer_open(). */
 rill_status rill_family_open(rill_tokenizer *text, const rill_tokenizer_files *files);
 void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
 
-/* languages.c: find the language tokens in the vocabulary, and set the default languages.
+/* Find the language tokens in the vocabulary, and set the default languages (languages.c).
  *   RILL_OK · RILL_ERR_OPTION (the message names the option) · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_languages_open(rill_family_tokenizer *self, rill_context *ctx, const rill_tokenizer_config *config,
                                 const rill_tokenizer_files *files);
 
-/* Check that inputs can be encoded: languages come from options, or from each input.
+/* Check that languages are set by options or read from inputs.
  *   RILL_OK · RILL_ERR_OPTION (the message names the missing option) */
 rill_status rill_languages_check(const rill_family_tokenizer *self, rill_context *ctx);
 
-/* Set *turn to the input's languages. An input may have language columns (source language, tab, target language, tab, text); *bytes and
- * *length move past them. A missing or empty column means the default language.
+/* Set *turn to the input's languages. An input may have columns (source language, tab, target language, tab, text): *bytes and *length
+ * move to the text. Empty or missing columns mean the defaults.
  *   RILL_OK · RILL_ERR_INPUT (recorded) */
 rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn);

@@ -1,7 +1,7 @@
 /* Builds the vocabulary of a model family (mbart, t5 ...) from a model directory.
  *
- * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred,
- * because the translation model was trained with it. tokenizer.json is the last choice. */
+ * Token ids: transformers' tokenizers and convert_slow_tokenizer.py. SentencePiece is preferred, because models are trained with it;
+ * tokenizer.json is the last choice. */
 #include "family.h"
 
 #include <stdio.h>
@@ -284,8 +284,7 @@ static rill_status add_mask(const family_opener *o)
     return add_special_token(o, o->mask);
 }
 
-/* Add tokens in order of ids. NLLB directories list the languages as special tokens, before the mask. Other families
- * have a table (text_families.c). */
+/* Add tokens by ascending id. NLLB lists languages as special tokens, before the mask; other families have a table (text_families.c). */
 static rill_status add_all(const family_opener *o)
 {
     const int listed = o->tokenizer->family.language_form == RILL_LANGUAGES_FLORES;

@@ -91,8 +91,7 @@ static int needs_target(const rill_family_tokenizer *t)
     return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
 }
 
-/* Look up a language by name. For an unknown one the error suggests the most similar, and lists some. what: the option or column with
- * the name. */
+/* Look up a language by name. Errors suggest the most similar one. what: the option or column with the name. */
 static rill_status read_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
                                  const char *what, rill_slice word, int32_t *id)
 {

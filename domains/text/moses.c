@@ -1,10 +1,9 @@
 /* FSMT's and Argos' tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
  *
- * The order of rules matters. Moses' rules that cannot match after an earlier rule are omitted. Deviation: sacremoses replaces dots by
- * DOTMULTI and back, which changes texts with that word. Here the placeholder is a character that texts cannot contain.
+ * The order of rules matters. Rules that cannot match after an earlier one are omitted. Deviation: sacremoses replaces dots by the word
+ * DOTMULTI and back; here the placeholder is a character that texts cannot contain.
  *
- * Detokenizer: the kind of a token says whether a space precedes it, and whether one may follow. Quotes of a kind open and close
- * alternately. */
+ * Detokenizer: a token's kind decides about spaces before and after. Quotes open and close alternately. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -124,8 +123,7 @@ static int is_lower(char32_t c)
     return c == 0xAA || c == 0xBA || utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_LL;
 }
 
-/* *out = 0 if the period after word[0 .. length) ends a sentence. `next`: the next word's first character; 0 at the
- * end of the text. */
+/* *out: 0 if the period after word[0 .. length) ends a sentence. next: first character of the next word, or 0. */
 static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t length, char32_t next, int *out)
 {
     *out = 1;

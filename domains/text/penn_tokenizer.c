@@ -1,8 +1,8 @@
-/* Penn Treebank tokenizer. A chunk, the text between two spaces, has leading punctuation, a core and trailing
- * punctuation. The core is split at dashes, its parts at contractions.
+/* Penn Treebank tokenizer. Text between two spaces has leading punctuation, a core and trailing punctuation. The core is split at dashes,
+ * then at contractions.
  *
- * Invariant: every non-space byte is part of exactly one word. Exceptions: quotes may be respelled, the ellipsis
- * becomes "...", and a full stop that ends both an abbreviation and the text is doubled. */
+ * Invariant: every non-space byte is in exactly one word, except that quotes may be respelled, an ellipsis becomes "...", and a full stop
+ * that ends an abbreviation and the text is doubled. */
 #include <string.h>
 
 #include "penn_tokenizer.h"
@@ -184,8 +184,8 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* Returns 1 if the word keeps its full stop. Abbreviations do, words before a lower-case word, and a number that starts the text (a list
- * item). A single letter that ends the text is no initial ("vitamin C."). */
+/* Returns 1 if the word keeps its full stop: abbreviations, words before a lower-case word, a number that starts the text. A single letter
+ * that ends the text does not ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);

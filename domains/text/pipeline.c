@@ -1,8 +1,7 @@
 /* Runs the pipeline of a tokenizer.json: text to subword tokens, and back.
  *
- * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019), by its published
- * regular expression. A word is a contraction, letters, digits or other signs after an optional space, or white space. The last space of
- * a run starts the next word. */
+ * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019): a contraction; letters,
+ * digits or other signs after an optional space; or white space, whose last space starts the next word. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -53,8 +52,7 @@ static size_t trie_offset(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & 0x200) >> 6);
 }
 
-/* Length in bytes of the longest match at the start of the text; 0: none. *value = offset of its replacement in
- * t->texts. */
+/* Bytes of the longest match at the start of the text; 0: none. *value: offset of the replacement in t->texts. */
 static size_t longest_match(const rill_normalizer *t, const char *text, size_t length, uint32_t *value)
 {
     size_t node = trie_offset(t->unit[0]), best = 0;
@@ -256,8 +254,7 @@ size_t rill_byte_word(const char *text, size_t length)
 
 /* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
 
-/* Number of bytes, at least 1, that one U+FFFD replaces: the start of a well-formed character whose rest is missing. From the third byte
- * on, any continuation byte completes it. */
+/* Number of bytes, at least 1, that one U+FFFD replaces: a truncated character. */
 static size_t broken_length(const char *bytes, size_t length)
 {
     for (size_t n = length < 3 ? length : 3; n > 1; n--) {

@@ -111,8 +111,7 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Words whose full stop rarely ends a sentence. "etc" is not among them. A sentence cut in two harms a translation
- * more than two sentences together. */
+/* Words whose full stop rarely ends a sentence; not "etc". Splitting a sentence harms a translation more than joining two. */
 static const char abbreviations[] =
     "Abb Abs al Art Aufl bzw ca Capt cf Col Dipl Dr Drs e.g evtl Fig fig Fr geb Gen ggf Gov Hr Hrn i.e "
     "inkl Kap Lt max min Mio Mlle Mme Mr Mrd Mrs Ms No Nr pp Prof Rep Rev Sen Sgt sog Sr St Str Tel Univ "
@@ -124,8 +123,7 @@ static int is_opening(int32_t c)
     return break_kind(c, 0) == CLOSE && c != '\'' && c != 0x2019;
 }
 
-/* Returns 1 if the full stop before `end` belongs to an abbreviation, a letter ("z. B.") or a day of a month ("3.
- * Mai"). */
+/* Returns 1 if the full stop before `end` belongs to an abbreviation, a letter ("z. B.") or an ordinal ("3. Mai"). */
 static int is_abbreviated(const char *text, size_t begin, size_t end)
 {
     int32_t c = ' ';

@@ -80,8 +80,8 @@ typedef struct class_reader {
     const char *file; /* the file that names it; NULL: none */
 } class_reader;
 
-/* Store the file's tokenizer class, unless one is stored: without "Fast", and with one name for classes that read the same files.
- * Generic classes are ignored: they identify no family. */
+/* Store the tokenizer class, unless one is stored: without "Fast", one name for classes that read the same files. Generic classes are
+ * ignored. */
 static void keep_class(class_reader *r, const char *name, const char *file)
 {
     static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};

@@ -1,7 +1,6 @@
 /* Numbers added tokens, and splits texts at them.
  *
- * Invariant: added tokens are in order of insertion until rill_token_set_finish(), then by first byte and decreasing
- * length. */
+ * Invariant: added tokens are in order of insertion until rill_token_set_finish(), then by first byte, longest first. */
 #include "segmenters.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A translation model's tokenizer: vocabularies, language tags, and a segmenter (SentencePiece, Moses with BPE, or a model family's).
  *
- * Source: transformers' tokenization_marian.py. Deviations: a language tag outside the vocabulary is an error if the vocabulary has
- * tags, else plain text; transformers makes it <unk>. A tag ends at the first "<<", in transformers at the last. */
+ * Source: transformers' tokenization_marian.py. Deviations: an unknown language tag is an error if the vocabulary has tags, else text, not
+ * <unk>. A tag ends at the first "<<", not at the last. */
 #include "family.h"
 
 #include <string.h>
@@ -304,8 +304,9 @@ static rill_status join_with_spaces(size_t n, const char *const *piece, const si
     return RILL_OK;
 }
 
-/* SentencePiece leaves word-boundary marks in tokens outside its model, and byte tokens such as <0x0A> yield line breaks. Both become
- * spaces, because an output is one line. */
+/* SentencePiece leaves word-boundary marks in foreign tokens, and byte tokens such as <0x0A> yield line breaks. Both become spaces,
+ * because
+ * an output is one line. */
 static void tidy_spaces(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";

@@ -1,7 +1,5 @@
-/* Reads tokenizer.json.
- *
- * Source: the tokenizers library, including its older forms (no "type", merges as strings). An unsupported type is
- * an error that names it. */
+/* Reads tokenizer.json. Source: the tokenizers library, with its older forms (no "type", merges as strings). An unsupported type is an
+ * error. */
 #include "segmenters.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Reads and writes bracketed trees without recursion.
  *
- * Invariant: open_nodes[0 .. depth) is the path from the root to the current node. In an open node, `from` is the number of words before
- * it; `to` is 1 if a descendant was removed, else 0. */
+ * Invariant: open_nodes[0 .. depth) is the path from the root. In an open node, `from` counts the words before it; `to` is 1 if a
+ * descendant was removed. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
-/* Tokens and their ids: the bytes of the tokens, their offsets, and a hash table of ids.
+/* Tokens and their ids.
  *
- * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table uses linear probing and is at most half
- * full; a search without success takes 2.5 probes on average (Knuth, vol. 3, 6.4). Tokens are never removed. The list of a JSON
- * vocabulary points into jansson's document, which lives as long. */
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table of ids uses linear probing, at most half
+ * full:
+ * 2.5 probes on average for an unsuccessful search (Knuth, vol. 3, 6.4). Tokens are never removed. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>

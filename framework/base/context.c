@@ -1,8 +1,7 @@
-/* The context: memory with accounting, the error record, the log, and text buffers.
+/* The context: memory with accounting, last error, log, text buffers.
  *
- * Invariant: `used` is the sum of the bytes that this context and its workers' contexts hold. Callers pass a block's size, so blocks have
- * no headers.
- * Threads: the sums are atomic. The user's functions `allocate` and `log` are called under the root context's lock. */
+ * Invariant: `used` is the bytes held by this context and its workers' contexts. Callers pass block sizes, so blocks have no headers.
+ * Threads: the sums are atomic. `allocate` and `log` are called under the root context's lock. */
 #include <dlfcn.h>
 #include <locale.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 
 /* --- allocation --------------------------------------------------------------------------------------------------- */
 
-/* Add new_size - old_size to the bytes in use of the context and its parents. Relaxed order: no other memory depends on the counters. */
+/* Add new_size - old_size to the bytes in use of the context and its parents. Relaxed order: counters guard no other memory. */
 static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size)
 {
     for (size_t more = new_size - old_size; ctx != NULL; ctx = ctx->parent) {
@@ -296,8 +295,7 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
-/* Returns 1 if a message was cut inside the UTF-8 character before `rest`: `rest` is empty, or begins with "..." or punctuation. Other
- * bytes are part of a file name in another encoding. */
+/* Returns 1 if a message was cut inside the UTF-8 character before `rest`. Other invalid bytes are file names in another encoding. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];

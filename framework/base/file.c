@@ -1,6 +1,6 @@
-/* Reading files; rill/file.h says which are accepted.
+/* Reading files; see rill/file.h.
  *
- * Invariant: a rill_file is either all zero or open. The list of opened files is in the root context, under its lock. */
+ * Invariant: a rill_file is all zero or open. The root context has the list of opened files, under its lock. */
 #include "rill/file.h"
 
 #include <errno.h>
@@ -97,7 +97,7 @@ void rill_file_close(rill_file *file)
 
 enum { MAX_PART_BYTES = 255 };
 
-/* Open one component of a path inside `folder`. more: 1 if it must be a folder. Returns a descriptor, or -1 with the error recorded. */
+/* Open one path component inside `folder`. more: 1: a folder. Returns a descriptor, or -1 with the error recorded. */
 static int open_part(rill_context *ctx, int folder, const char *part, int more)
 {
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));

@@ -85,7 +85,7 @@ static int is_prefix(const char *name, const char *candidate)
     return *name == '\0';
 }
 
-/* Returns the edit distance from which a name is no longer suggested. For a single letter it is 1: no other letter resembles it. */
+/* Returns the edit distance from which a name is not suggested. A single letter resembles no other. */
 static size_t max_distance(const char *name)
 {
     size_t n = strlen(name);
@@ -182,8 +182,8 @@ static const char *describe_values(const rill_option *option, char out[96])
     return out;
 }
 
-/* Fail because the option does not accept `value`. quote: the quotation mark printed around `value`; "" if `value` is JSON text or a
- * description such as "an array". */
+/* Fail because the option does not accept `value`. quote: quotation mark around it; "" for JSON text or a description such as "an array".
+ */
 static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
 {
     char label[RILL_OPTION_MAX], wanted[96];
@@ -193,7 +193,7 @@ static rill_status fail_value(rill_context *ctx, const rill_option *option, cons
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* A parsed value. whole: `real` cut to an integer, a switch as 0 or 1, or a word's index in the list of words. */
+/* A parsed value. whole: integer part, switch (0 or 1), or index of a word. */
 typedef struct number {
     double real;
     int64_t whole;
@@ -218,7 +218,7 @@ static const char *read_number(const char *text, number *out)
     return end;
 }
 
-/* Parse a number. REAL accepts "1/6", BYTES a unit K, M, G or T (powers of 1,024). Less than one byte is refused: 0 means no limit. */
+/* Parse a number. REAL accepts "1/6", BYTES units K, M, G, T (powers of 1,024). Less than one byte is refused, since 0 means no limit. */
 static int parse_number(const rill_option *option, const char *text, number *out)
 {
     static const char units[] = "KkMmGgTt";

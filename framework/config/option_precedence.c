@@ -1,7 +1,7 @@
-/* Option sources, and the search configuration that several sources make (rules: rill/search_config.h).
+/* Option sources, and the search configuration that they make (rules: rill/search_config.h).
  *
- * A setting has the value of the highest source that sets it. If values contradict each other (settings.c decides), the option from the
- * lowest source is left out. If all come from firm sources, the contradiction is an error. */
+ * A setting has the value of the highest source that sets it. Of contradicting values (settings.c) the lowest source's is left out; among
+ * firm sources a contradiction is an error. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -51,8 +51,7 @@ typedef struct search_config {
     rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    /* highest precedence first: a request's own source, the required source, sources of defaults. The first n_firm may lose no option;
-     * NULL: an empty source */
+    /* highest precedence first: a request's own source, the required source, defaults. The first n_firm may lose no option; NULL: empty */
     const rill_option_source *source[MAX_DEFAULTS + 2];
     int n, n_firm;
     /* NULL, or an owned list: one source's scorers, then n_added from rill_search_config_add_scorer() */
@@ -167,7 +166,7 @@ typedef struct chain_option {
     rill_chain chain;
     /* name: the plugin that is added, with arguments `prefix` + the option's value; NULL: the value is "NAME:ARGS" */
     const char *name, *prefix;
-    /* 0: each value adds a list entry. Else only one value is allowed; values that are equal as this type (2.5 and 2.50) count as one */
+    /* 0: each value adds a list entry; else one value, where equal values of this type (2.5 and 2.50) count as one */
     rill_option_type compared;
 } chain_option;
 
@@ -392,8 +391,7 @@ static const char *first_value(const search_config *c, int n, const rill_option 
     return value;
 }
 
-/* Whether a source of higher precedence overrides the default source at `index` with a preset (`like`). A preset overrides no settings of
- * the schedule. */
+/* Whether a higher source overrides the default source `index` with a preset (`like`), which leaves schedule settings alone. */
 static int is_overridden_by_preset(const search_config *c, int index)
 {
     return index >= c->n_firm && first_value(c, index, setting_row("like")) != NULL;
@@ -423,8 +421,7 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
         c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
-/* Choose scorers, scheduler and user functions from the first source that sets each. A source that sets the method hides lower
- * schedulers, because a method has its own. */
+/* Choose scorers, scheduler and user functions from the first source that sets each. A source with a method hides lower schedulers. */
 static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
@@ -463,8 +460,8 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* Choose an option of the bit set `candidates` to leave out, if settings contradict each other. The last in the table that the
- * contradiction names is chosen, else the last that caused it. Returns its bit; 0: none. */
+/* If settings contradict each other, choose an option of the bit set `candidates` to leave out: the last one named, else the last cause.
+ * Returns its bit; 0: none. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
@@ -576,8 +573,7 @@ static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_ent
     return n == m;
 }
 
-/* Refuse a request whose heuristics differ from the run's, which all inputs share. A request with sampling or beam groups is accepted:
- * these ignore heuristics. */
+/* Refuse a request whose heuristics differ from the run's. Sampling and beam groups are accepted: they ignore heuristics. */
 static rill_status check_heuristics(const rill_engine_setup *run, const search_config *c)
 {
     const rill_engine_setup *own = &c->setup;

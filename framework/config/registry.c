@@ -1,7 +1,6 @@
-/* The registry: domains, heuristics, scorers and schedulers by name, and plugins from shared objects.
+/* The registry: domains, heuristics, scorers, schedulers and plugins by name.
  *
- * Invariant: a registered table has the right abi_version, a sufficient struct_size, and its mandatory members. The engine does not check
- * again. */
+ * Invariant: a registered table has the right abi_version, a sufficient struct_size, and its mandatory members. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,7 +130,7 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
     return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "setting", name, why, &near, "");
 }
 
-/* Returns why a domain's option may not have this name or alias; NULL: it may. Domains may share an option of the same name and type. */
+/* Returns why a domain's option may not have this name; NULL: it may. Domains may share an option of the same name and type. */
 static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
                                      const char *name)
 {

@@ -1,4 +1,4 @@
-/* Admits inputs: takes them from the queue, has the domain encode them into slots, and puts them in flight.
+/* Admits inputs: takes them from the queue, encodes them into slots, puts them in flight.
  *
  * Invariant: a slot is free, ready or running, except while its input is being encoded. */
 #include <math.h>
@@ -279,8 +279,8 @@ static int flush_in_progress(rill_engine *e)
     return e->schedule.flushing;
 }
 
-/* *admit: inputs to admit now, as many as fit in the memory limit. *ahead: inputs to encode for later. If nothing is in flight, the
- * scheduler's refusal is ignored. */
+/* *admit: inputs to admit now, within the memory limit; *ahead: inputs to encode for later. A scheduler that admits none while nothing is
+ * in flight is overruled. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e, &e->running);
@@ -299,8 +299,8 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes (state ids) for all admitted items at once, so that the domain seldom copies its state tables. Estimate: two nodes per
- * item; the budget at most doubles that. A budget function's values are unknown and not counted. */
+/* Reserve states for all admitted inputs at once, so that the domain seldom copies its tables: two per input; the budget may double that.
+ */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;

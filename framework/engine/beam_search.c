@@ -1,21 +1,17 @@
 /* Runs the beam search, timestep by timestep: Algorithm 1 of Yang et al. 2020, whose lines are on the right.
  *
  *     refill    admit inputs, as the scheduler decides (admit.c)            lines 7-12
- *     select    the items to advance: scheduler and budget (schedule.c)    line 13
- *     expand    a row, with its model state, for each live hypothesis (expand.c)
- *     score     the best choices (next actions) of each row (topk.c)
- *     merge     an item's best children (merge.c)                          lines 14-15
+ *     select    the inputs to advance: scheduler and budget (schedule.c)   line 13
+ *     expand    compute the state of each live hypothesis (expand.c)
+ *     score     the best next actions of each hypothesis (topk.c)
+ *     merge     an input's best children (merge.c)                         lines 14-15
  *     prune     heuristics drop children (chain.c)                         line 16
- *     commit    the remaining children are the item's new beam, or the item stops (commit.c,
- *               stop_criteria.c)
- *     finish    results of items that have stopped (finish.c)              lines 17-18
+ *     commit    the remaining children are the new beam, or the search stops (commit.c, stop_criteria.c)
+ *     finish    results of inputs that have stopped (finish.c)             lines 17-18
  *
- * If a domain decodes in several phases, the stages from expand to commit run once per phase. If a domain scores asynchronously (domain.h),
- * two timesteps can be in progress: the device computes one while the engine works on the other. Items of a timestep in progress are
- * *busy*. Only idle items are selected, preempted or cancelled.
- *
- * The items of a timestep are a micro-batch (`group`). With two timesteps in progress, a micro-batch has at most half of all live
- * hypotheses. */
+ * A domain with several phases repeats expand to commit per phase. If a domain scores asynchronously (domain.h), two timesteps
+ * (micro-batches, `group`) are in progress: the device computes one while the engine works on the other. Each has at most half of the
+ * live hypotheses. Items (inputs in flight) of a timestep in progress are *busy*, and are not selected, preempted or cancelled. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +51,7 @@ void timestep_finish(timestep *t)
 
 /* --- select ------------------------------------------------------------------------------------------------------- */
 
-/* Returns half of all live hypotheses if each half fills the device, so that two timesteps can be in progress; else INT64_MAX, no limit. */
+/* Returns half of all live hypotheses if each half fills the device, so that two timesteps can be in progress; else INT64_MAX. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
@@ -63,8 +59,8 @@ static int64_t max_group_rows(const rill_engine *e)
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
-/* Returns RILL_OK; t->state stays TIMESTEP_FREE if all admitted inputs got their results at once. Returns RILL_AGAIN if nothing is to
- * do, or the other timestep must finish first. */
+/* Begin a timestep. Returns RILL_AGAIN if there is nothing to do, or the other timestep must finish first. t->state stays TIMESTEP_FREE if
+ * all admitted inputs already have results. */
 static rill_status begin_timestep(rill_engine *e, timestep *t)
 {
     const int waiting = engine_n_waiting(e) > 0, other_in_progress = e->timesteps[!t->group].state != TIMESTEP_FREE;
@@ -140,8 +136,7 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Get the choices (best next actions) of all rows, part by part. Returns RILL_AGAIN if a device computes a part; the next call continues
- * there. */
+/* Score all rows, part by part. Returns RILL_AGAIN while a device computes a part; the next call continues. */
 static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
@@ -268,8 +263,7 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 
 /* --- turns of two timesteps --------------------------------------------------------------------------------------- */
 
-/* Count the host's work while the device computed: the seconds since `start`, minus the wait for the device. waited: the value of
- * current.waited at `start`. */
+/* Count host work during a device's computation: time since `start` minus the wait. waited: current.waited at `start`. */
 static void count_hidden(statistics *s, double start, double waited)
 {
     s->current.hidden += statistics_clock() - start - (s->current.waited - waited);
@@ -284,8 +278,7 @@ static rill_status encode_overlapped(rill_engine *e)
     return status;
 }
 
-/* Continue the two timesteps in turns. A turn ends when its timestep waits for the device or for the other timestep. It also ends when
- * its timestep completed without waiting; otherwise the other timestep's items would stay busy. */
+/* Continue the two timesteps in turns. A turn ends when its timestep waits for the device or the other timestep, or completes. */
 rill_status rill_engine_step(rill_engine *e)
 {
     statistics *s = &e->statistics;

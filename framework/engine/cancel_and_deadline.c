@@ -1,6 +1,6 @@
-/* Ends cancelled and late inputs in the queue, ready or running: frees their resources and delivers their results in order.
+/* Ends cancelled and late inputs: frees their resources, and delivers results in order.
  *
- * A busy item (beam_search.c) is removed when its timestep ends, or between two parts of a long timestep (engine_leave_midway()). */
+ * An input in a timestep in progress is removed when the timestep ends, or between two parts of it (engine_leave_midway()). */
 #include <math.h>
 #include <stdio.h>
 
@@ -49,8 +49,8 @@ static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
     return engine_fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
 }
 
-/* Make outputs of a timed-out item's ended entries. If none exists, use its best ended hypothesis so far (at-limit "best-ended"), else
- * its live entries. */
+/* Make a timed-out item's outputs from its ended entries, or its best ended hypothesis so far (at-limit "best-ended"), or its live
+ * entries. */
 static rill_status output_beam(rill_engine *e, item *it)
 {
     int32_t found = it->n_outputs;

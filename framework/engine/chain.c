@@ -1,7 +1,7 @@
-/* Keeps the instances of a run's heuristics and scorers, and lets heuristics drop candidates; declared in chain.h.
+/* Instances of a run's heuristics and scorers; heuristics drop candidates.
  *
- * A heuristic is called once for adjacent items that share an instance. With the setting `check` it is also called for each item alone,
- * by a new instance; a different result fails the run. */
+ * A heuristic is called once for adjacent items that share an instance. The setting `check` also calls a new instance for each item alone,
+ * and fails the run if the result differs. */
 #include <stddef.h>
 #include <string.h>
 
@@ -191,8 +191,8 @@ static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_
     return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
-/* Heuristic number `link` has failed for items [i, end), which share an instance. If a request set its arguments, only items that also
- * fail alone fail. Otherwise the failure is returned and ends the run. */
+/* Heuristic `link` failed for items [i, end), which share an instance. With a request's own arguments, only items that also fail alone
+ * fail; else the run. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
                                      rill_status status)
 {
@@ -305,8 +305,8 @@ static void note_dropped(rill_engine *e, timestep *t, int32_t link, int32_t i, i
     if (e->settings.certify) stop_abandon_candidate(&t->candidates, &e->items.item[t->selected[i]], j);
 }
 
-/* Remove candidates that heuristic number `link` did not keep, and those after the best marked_width[i] kept candidates. At least
- * min_kept[i] remain. Returns how many were removed. */
+/* Remove candidates that heuristic `link` did not keep, and those beyond marked_width[i]; at least min_kept[i] remain. Returns the number
+ * removed. */
 static int64_t drop_candidates(rill_engine *e, timestep *t, int32_t link)
 {
     candidates *c = &t->candidates;

@@ -1,7 +1,7 @@
-/* Keeps a run's chain, the list of its heuristics and scorers, and applies the heuristics to candidates.
+/* A run's chain: the list of its heuristics and scorers.
  *
- * A link of the chain is one heuristic or scorer of the setup. An item uses one instance of each link: the setup's, or one with the
- * arguments of its request. Items with equal arguments share an instance. */
+ * A link is one heuristic or scorer. An item uses one instance of each link: the setup's, or one with its request's arguments. Items with
+ * equal arguments share an instance. */
 #pragma once
 
 #include "internal.h"
@@ -40,13 +40,12 @@ typedef struct chain {
     size_t checked_capacity;
 } chain;
 
-/* Look up the heuristics and scorers that `setup` names, and create their instances. The caller must call chain_destroy() after a failure
- * as well. */
+/* Create instances of the setup's heuristics and scorers. Call chain_destroy() also after a failure. */
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
 
-/* Find or create an instance of each link with these arguments (NULL: the setup's), and write them to out[0, n). Each gains a user until
- * chain_release(). A failure acquires none. */
+/* Find or create an instance of each link with these arguments (NULL: the setup's): out[0, n), used until chain_release(). A failure
+ * acquires none. */
 rill_status chain_acquire(chain *c, const char *const *arguments, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 

@@ -1,13 +1,16 @@
-/* Declares the engine, which decodes a stream of inputs with one model, and the functions by which its source files call each other.
+/* The engine decodes a stream of inputs with one model. Internal functions of its source files.
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
  *                    ^                         ^---------| preempted when there are too few states (preempt.c)
  *                    '-----------------------------------' exceeds the engine's part of the memory limit
  *
- * An *item* is an input that is being decoded, with its beam. A *slot* is the index of an item and of its encoder memory. A *row* is a live
- * hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain* is the code of a
- * kind of model: a table of functions such as encode(), step() and score(). A *phase* is a part of a timestep with its own step() and
- * score(); most domains have one. */
+ * Terms
+ *   item    an input being decoded, with its beam
+ *   slot    index of an item and of its encoder memory
+ *   row     a live hypothesis in a call of the model
+ *   node    id of a hypothesis's state (KV cache entry)
+ *   domain  a kind of model: a table of functions such as encode(), step() and score()
+ *   phase   a part of a timestep with its own step() and score(); most domains have one */
 #pragma once
 
 #include "chain.h"
@@ -38,10 +41,10 @@ typedef struct schedule {
 /* Create the scheduler that `scheduler` names; NULL: the method's default scheduler. */
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
-/* Returns a list of items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
+/* Returns the items in flight as a scheduler sees them, with the budget of the setting. */
 rill_sched_view schedule_view(const rill_engine *e, const running_items *list);
-/* Select idle items for timestep t: at least one, and more while they fit in the budget and in max_rows. None is selected if no item is
- * idle, if states are too few for now, or if the only item has failed. */
+/* Select idle items for a timestep: at least one, and more within the budget and max_rows. None if no item is idle, states are too few,
+ * or the only item failed. */
 rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows);
 
 /* Statistics of a run: counters, seconds per stage, and a lower bound on the number of timesteps (rill_stats.depth_bound). */
@@ -64,15 +67,14 @@ void statistics_end_stage(statistics *s, double *stage);
 /* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
-/* Add the counters of one engine to *sum. The members that describe all engines together are not added: inputs, failed, waiting_peak and
- * nodes_bound. */
+/* Add an engine's counters to *sum, except those common to all engines: inputs, failed, waiting_peak, nodes_bound. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
 /* Count an output (a finished hypothesis): `change` is 1 when it joins its item, -1 when it is dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Records what a timestep does with each item, for the user's trace function. Without a trace function only tracer_item() may be called;
- * tracer_candidate() and tracer_output() also require with_hypotheses. */
+/* Records what a timestep does with each item, for the user's trace function. Without one call only tracer_item(). tracer_candidate() and
+ * tracer_output() require with_hypotheses. */
 typedef struct tracer {
     rill_trace_fn fn; /* the user's trace function; NULL: no tracing */
     void *user;
@@ -81,8 +83,8 @@ typedef struct tracer {
     int with_hypotheses;  /* 1: trace every candidate; 0: trace numbers per item, or nothing */
 } tracer;
 
-/* Record three numbers of each selected item: live hypotheses before the timestep, candidates after merging, entries in the new beam.
- * Call tracer_committed() before finished items free their slots. */
+/* Record three numbers per selected item: live hypotheses before, candidates after merging, entries of the new beam. Call
+ * tracer_committed() before finished items free their slots. */
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step);
 void tracer_merged(timestep *step);
 void tracer_committed(const items *all, timestep *step);
@@ -110,8 +112,8 @@ typedef struct memory_limit {
     /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
     int32_t running_window;
     int32_t finished_in_window; /* number of items that finished since running_window changed */
-    /* Limits that several workers share, in n_shares equal parts. An input that needs more than one part is decoded by one engine with
-     * the whole limit (input_queue.h). */
+    /* limits of all workers together, in n_shares equal parts. One engine uses the whole limit for an input that needs more than a part
+     * (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
     int has_all; /* 1: the engine has the whole limit */
@@ -125,9 +127,8 @@ typedef struct backtrace_buffer {
     float *logp, *score;
 } backtrace_buffer;
 
-/* Makes the texts of outputs with finalize() of the domain: normally on the engine's thread, when an item finishes.
- * With rill_domain_info.finalize_anywhere the thread that delivers results makes them (workers.c). The result record then leaves the
- * engine without texts, and with extra outputs if `distinct` may drop some. */
+/* Makes the texts of outputs by the domain's finalize(), when an item finishes. With rill_domain_info.finalize_anywhere the thread that
+ * delivers results does (workers.c); results leave the engine without texts, with spare outputs under `distinct`. */
 typedef struct output_writer {
     rill_context *ctx;
     const rill_domain *domain;
@@ -139,8 +140,7 @@ typedef struct output_writer {
     backtrace_buffer backtrace;
 } output_writer;
 
-/* Data that scorers get about a row, beyond row_table. A scorer's state for a hypothesis is stored under its node, and lives as long
- * (hyp_pool.h). */
+/* Data of rows for scorers. A hypothesis's scorer state is stored under its node (state id), and lives as long (hyp_pool.h). */
 typedef struct scorer_states {
     rill_context *ctx;
     /* [nodes, chain.state_bytes] scorer states by node: for each node, the states of all scorers one after the other */
@@ -236,8 +236,8 @@ struct rill_engine {
     void *cube_key_user;
 };
 
-/* rill_model.c: start a runner for one thread and its context; inside a call the runner may use `threads` threads.
- *   RILL_OK · RILL_ERR_ARGUMENT (the model serves one engine at a time, and one uses it) · a failure of start() */
+/* rill_model.c: start a runner for one thread, with `threads` threads inside calls.
+ *   RILL_OK · RILL_ERR_ARGUMENT (another engine uses the model, which serves one) · a failure of start() */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
 void rill__runner_stop(rill__runner *runner); /* also accepts a runner that was not started */
 /* Returns the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
@@ -260,12 +260,10 @@ void engine_free_nodes(rill_engine *e);
 void engine_mark_cancelled(rill_engine *e, item *it);
 /* Fail one item of a timestep in progress. The timestep skips the item; the input's result gets `status` and `message`. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
-/* Returns 1 if a failure with this status fails only one input. Returns 0 if it ends the run: out of memory, a requested stop, or a
- * failed `check`. */
+/* Returns 1 if a failure with this status fails one input; 0 if it ends the run: out of memory, stopped, failed `check`. */
 int engine_is_input_error(rill_status status);
 
-/* expand.c: begin a phase: make a row for each live hypothesis, have the domain compute their states, and collect modifiers (bonuses and
- * masks). */
+/* expand.c: begin a phase: make a row per live hypothesis, have the domain compute states, collect bonuses and masks. */
 rill_status engine_expand(rill_engine *e, timestep *t);
 /* Append a row for the live beam entry at `rank` of the item selected[index], without a node (state id). Capacity must be reserved. */
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
@@ -273,8 +271,8 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 rill_status engine_step_rows(rill_engine *e, timestep *t);
 /* Subtract n from the nodes (state ids) reserved for the timestep: they are now in use, or not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
-/* Called before the rows from t->next_row on are scored. Cancelled and late items leave the timestep (item.leaves) and are finished
- * afterwards; t->next_row skips their rows.
+/* Called before scoring the rows from t->next_row on. Cancelled and late items leave the timestep (item.leaves): t->next_row skips their
+ * rows.
  *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
 rill_status engine_leave_midway(rill_engine *e, timestep *t);
 /* Returns rows [from, from + n) of the timestep in the form that the domain's functions take. */
@@ -287,34 +285,32 @@ void timestep_finish(timestep *t);
 /* Wait for the score calls that a device still computes, and discard their results. */
 void engine_collect_pending(rill_engine *e);
 
-/* merge.c: list the best children of each selected item as candidates, best first. last: 1 in the timestep's last phase, where ended
- * children can become outputs. */
+/* merge.c: list the best children of each selected item, best first. last: 1 in the timestep's last phase, where outputs can arise. */
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
 /* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Reserve memory for all candidates and outputs that the choices can become: merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
-/* For cube pruning: add to count[base + rank] how many of the best children of selected item i have their parent at `rank`. base: beam
- * entries of the selected items before i. */
+/* Cube pruning: count the best children of item i by parent: count[base + rank]. base: beam entries of selected items before i. */
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
 
 /* chain.c: each heuristic, in order, drops candidates. t->candidates.stop[i] is set to 1 if one stops item i. */
 rill_status engine_prune(rill_engine *e, timestep *t);
 
-/* stop_criteria.c: when a hypothesis may end or become an output, and when an item stops (steps 4, 6 and 7 of "One
- * timestep of one item, exactly" in docs/algorithms.md). */
+/* stop_criteria.c: when a hypothesis may end or become an output, and when an item's search stops (steps 4, 6 and 7 of "One timestep of
+ * one item, exactly" in docs/algorithms.md). */
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
-/* Returns the length limit of an input's hypotheses, in actions: from the settings, else the input's or the domain's limit, at least the
- * minimum length. The result never exceeds the domain's max_positions or, without these, the input's own limit. */
+/* Returns an input's length limit in actions: the setting's, else the input's or the domain's; at least the minimum length, at most
+ * max_positions or, without these, the input's own limit. */
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the item's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);
 /* Returns 1 if the length limit makes the next timestep the item's last, after which live hypotheses are truncated; else 0. */
 int stop_is_last_timestep(const item *it);
 
-/* Returns the output that a hypothesis would become, without the member `hyp`. The hypothesis is a new child, a beam entry, or candidate
- * j. A live hypothesis's output is marked truncated. */
+/* Returns the output that a new child, a beam entry, or candidate j would become, without the member `hyp`. Live ones are marked
+ * truncated. */
 item_output stop_child_output(const item *it, double path_score, rill_terminal terminal);
 item_output stop_entry_output(const item *it, const beam_entry *entry);
 item_output stop_candidate_output(const item *it, const candidates *c, int32_t j);
@@ -349,9 +345,9 @@ typedef enum stop_reason {
     STOP_REQUESTED,
 } stop_reason;
 
-/* The first criterion that is met decides: enough outputs (the setting `stop`); no live candidate, or the length limit; `requested`, by a
- * heuristic. Under at_limit "first" the length limit comes first.
- *   best_live: best path score of a live candidate; RILL_SCORE_DEAD: none. */
+/* Whether an item stops. The first criterion decides: enough outputs (setting `stop`); no live candidate, or the length limit; `requested`
+ * by a heuristic. Under at_limit "first" the length limit comes first.
+ *   best_live: best path score of a live candidate; RILL_SCORE_DEAD: none */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 
 /* commit.c: make the remaining candidates the items' new beams. last: 1 in the timestep's last phase, after which items may stop. */
@@ -363,11 +359,9 @@ void engine_release_beam(rill_engine *e, item *it);
 
 /* scorer_calls.c: call all scorers for the timestep's rows, and collect their bonuses, masks and limits in `mods`. */
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods);
-/* For the setting `check`: call the scorers for each item alone. The run fails if modifiers differ from `all`, or exceed a scorer's
- * max_bonus. */
+/* For the setting `check`: call the scorers for each item alone. The run fails if modifiers differ from `all`, or exceed max_bonus. */
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
-/* Returns an upper bound on the sum of all scorers' bonuses for an action, and in *end for the end action. Requires max_bonus() of every
- * scorer. */
+/* Returns an upper bound on all scorers' bonuses for an action, and in *end for the end action. Requires max_bonus() of every scorer. */
 double engine_max_bonus(const chain *c, const item *it, double *end);
 /* Returns rows [from, from + n) of the timestep in the form that scorers take. */
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
@@ -380,12 +374,12 @@ rill_status engine_scorers_review(rill_engine *e, int32_t slot);
 /* Call done() of the first n scorers of the run for input `id`, which has these instances. */
 void engine_scorers_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n);
 
-/* request_progress.c: call the progress callbacks of the items that continue after timestep `t`. Requires a request with such a callback.
- * RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
+/* request_progress.c: call the progress callbacks of the items that continue.
+ *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
 rill_status progress_report(rill_engine *e, const timestep *t);
 
-/* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item goes on: exact
- * search, or a restart. */
+/* finish.c: make the result of an item whose search has stopped, and free the item. RILL_AGAIN: the search goes on (exact search, or a
+ * restart). */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Deliver the result of an input's first search, because its deadline has passed during a second one. */
 void engine_deliver_saved(rill_engine *e, queued_input *in);
@@ -405,17 +399,17 @@ rill_status engine_give_back(rill_engine *e, queued_input *in);
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 
 /* preempt.c. */
-/* Preempt items until the oldest item in flight can be expanded; no timestep may be in progress. If that does not suffice, the oldest
- * item returns to the queue, finishes or fails, and nothing is in flight. */
+/* Preempt items until the oldest can be expanded; no timestep may be in progress. If that is not enough, the oldest returns to the queue,
+ * finishes or fails. */
 rill_status engine_preempt(rill_engine *e);
 
-/* cancel_and_deadline.c. engine_drop_inputs() finishes cancelled and late inputs that no timestep uses: in the queue, ready or idle.
- * engine_finish_cancelled() finishes the timestep's items that failed or were cancelled. */
+/* cancel_and_deadline.c: engine_drop_inputs() finishes cancelled and late inputs that are queued, ready or idle; engine_finish_cancelled()
+ * those of a timestep. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
-/* End an item without new outputs. place: its index among the running items, or IS_READY. status: RILL_OK delivers the saved result of
- * an earlier search; others become a failed result. */
+/* End an item without new outputs. place: index among the running items, or IS_READY. status: RILL_OK delivers a saved result; others fail
+ * the input. */
 enum { IS_READY = -1 };
 rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
 
@@ -426,12 +420,12 @@ rill_status memory_limit_init(rill_engine *e, int32_t workers);
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
 /* Returns the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
 double memory_limit_free_bytes(const rill_engine *e);
-/* Returns 1 if an input may be encoded besides n others, else 0, and subtracts its expected memory from *free_bytes. size: measured
- * before encoding. */
+/* Returns 1 if an input may be encoded besides n others, and subtracts its expected memory from *free_bytes; else 0. size: before
+ * encoding. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
 /* Count the memory of an encoded input. measured: its size before encoding.
- *   RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit, not counted) · RILL_ERR_INPUT, with a message in `input` (exceeds the
- *   whole limit) */
+ *   RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit, not counted) · RILL_ERR_INPUT (exceeds the whole limit; message in
+ *   `input`) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
 /* Returns how many more states the limit allows. States reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
@@ -439,40 +433,39 @@ int64_t memory_limit_free_nodes(const rill_engine *e);
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
 /* Lower running_window (the estimated number of items that fit in memory): the states of the chosen items did not fit. */
 void memory_limit_shrink_window(rill_engine *e);
-/* Check that one item's full beam fits in the limit on rows. `r`: request with the settings; NULL: the engine's.
+/* Check that one item's full beam fits in the limit on rows. r: a request's settings; NULL: the engine's.
  *   RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_check(const rill_engine *e, const request *r);
-/* Give the engine the whole limit (1) or its part (0). Nothing may be in flight. The limit on rows stays divided, because scratch memory
- * is never freed. */
+/* Give the engine the whole limit (1) or its part (0). Nothing may be in flight. The limit on rows stays divided: scratch memory is never
+ * freed. */
 void memory_limit_use(rill_engine *e, int has_all);
 /* An item has finished: subtract its encoder memory from used_slot_bytes. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot);
 
 /* output_writer.c */
-/* Write the actions of an output of the item in `slot`, oldest first, to *hypothesis; a timestep adds one action per phase. The arrays
- * belong to `u`, until the next call.
+/* Write an output's actions, oldest first, to *hypothesis. Arrays belong to `u`, until the next call.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis);
 
-/* Append a hypothesis's text, NUL-terminated, and its additional fields to `text`; set out->text_bytes. If `distinct` is 1 and the text of
- * one of outputs[0, n) is equal, append nothing and set *is_new to 0.
+/* Append a hypothesis's text, NUL-terminated, and additional fields to `text`; set out->text_bytes. With `distinct` a text equal to one of
+ * outputs[0, n) is not appended: *is_new = 0.
  *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
 rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
                                  const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
 /* Set the outputs' pointers to texts, actions and log-probabilities, after all outputs were added, because appending may move the
  * arrays. */
 void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
-/* Make the texts of a record that left the engine without them. They are stored in `text`, and valid until it is used again. */
+/* Make the texts of a record that left the engine without them, in `text`. */
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
 
 /* tracer.c */
 /* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted. */
 void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status);
 
-/* engine.c: queue a request. failed: RILL_OK; else the input has failed already, and its text is the message. Errors of settings and
- * arguments are returned here, except by workers' engines.
- *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
+/* engine.c: queue a request. failed: RILL_OK, or the status of an input that has already failed, with its text as message. Errors of
+ * settings are returned here, except by workers' engines.
+ *   RILL_OK · a status of rill_engine_submit_request() except RILL_AGAIN: the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 
 /* Copy a caller's setup. A program built against an older version has shorter structs.

@@ -1,4 +1,4 @@
-/* Makes the result of an input whose search has stopped: the n best outputs by final score. Equal scores keep the order of discovery. */
+/* Makes the result of an input whose search has stopped: the n best outputs. Ties keep the order of discovery. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,20 +1,18 @@
-/* Declares the hypothesis pool: the hypotheses in flight as one tree, and the ids of their model states (KV cache entries).
+/* The hypothesis pool: hypotheses in flight as a tree, and the ids of their model states (KV cache entries).
  *
- * A *hyp* is a hypothesis: its parent plus one action. A *node* is the id under which the domain (the model's code) stores the state of one
- * hyp. States use most of the memory, so a node is freed as soon as the domain allows:
+ * A *hyp* is a hypothesis: its parent plus one action. A *node* is the id of its state in the domain. States use most of the memory, so a
+ * node is freed as soon as possible:
  *
- *   RILL_STATE_PARENT  "parent mode": a state is computed from the parent's state alone. A node has its own reference count (HYP_HOLDS):
- *                      one for the hyp's beam entry while it is expanded, one for each child without a state yet. At 0 the node is freed;
- *                      the hyp stays
- *   RILL_STATE_PATH    a state is computed from the states of the whole path, so a node lives as long as its hyp
+ *   RILL_STATE_PARENT  "parent mode": a state is computed from the parent's state. A node has its own reference count (HYP_HOLDS): one
+ *                      for the beam entry while expanded, one per child without a state. At 0 the node is freed; the hyp stays
+ *   RILL_STATE_PATH    a state is computed from all ancestors' states: a node lives as long as its hyp
  *
- * Hyps of one item are stored in chunks of the item's *arena*. A path then touches few cache lines, and a finished item frees its chunks
- * without visiting each hyp.
+ * Hyps of one item are in chunks of its *arena*: a path touches few cache lines, and a finished item frees chunks, not hyps.
  *
- * Invariants: a hyp's reference count is the number of its children, of other hyps whose state is computed from its state, and of beam
- * entries and outputs that refer to it. In parent mode a hyp without a state yet (HYP_NOT_STEPPED) holds a reference to the node of
- * state_parent, the hyp from whose state it will be computed. Freed nodes wait in `freed_nodes` until they have been passed to the domain's
- * free(), and only then are reused. */
+ * Invariants: a hyp's reference count is the number of its children, hyps whose state is computed from its state, beam entries and
+ * outputs.
+ * In parent mode a hyp without a state (HYP_NOT_STEPPED) holds a reference to the node of state_parent, the hyp to compute from. Freed
+ * nodes wait in `freed_nodes` until passed to the domain's free(); then they are reused. */
 #pragma once
 
 #include "internal.h"
@@ -81,16 +79,15 @@ void hyp_pool_init(hyp_pool *f, rill_context *ctx, rill_state_need need);
 void hyp_pool_finish(hyp_pool *f);
 
 void hyp_arena_init(hyp_arena *a);
-/* Free an arena's hypotheses, even with references, and its chunks. nodes: 1 if nodes (state ids) are freed too, 0 if no hypothesis has
- * one, as in parent mode when none is live. */
+/* Free an arena's hypotheses, even with references, and its chunks. nodes: 1: free state ids too; 0: no hypothesis has one. */
 void hyp_arena_free(hyp_pool *f, hyp_arena *a, int nodes);
 /* Prefetch the arena's hypotheses into the CPU cache before they are walked. */
 void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
 
 /* Reserve memory for `n` new hypotheses in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
-/* Reserve `n` more nodes (state ids), within node_limit, so that hyp_pool_assign_nodes() cannot fail. *capacity_grew: 1 if the new
- * f->node_capacity must be passed to the domain's reserve(). */
+/* Reserve `n` more state ids, within node_limit, so that hyp_pool_assign_nodes() cannot fail. *capacity_grew: 1: call the domain's
+ * reserve() with f->node_capacity. */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
 /* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
@@ -106,8 +103,7 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add() without counting: the caller counts the hypothesis and its references to parent, state_parent and state_parent's node.
- * A bit mask lists free elements; walking a free list would miss the cache. */
+/* hyp_pool_add() without counting: the caller counts the references. A bit mask lists free elements; a free list would miss the cache. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -119,8 +115,8 @@ static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t 
     return id;
 }
 
-/* Returns the index of a new hypothesis; the caller owns one reference. parent, state_parent: -1 for none. live: 1 makes it
- * HYP_NOT_STEPPED, with a reference to its state_parent's node; 0: it has ended. */
+/* Add a hypothesis; the caller owns one reference. parent, state_parent: -1 for none. live: 1: HYP_NOT_STEPPED, with a reference to
+ * state_parent's node; 0: ended. */
 static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                    float logp, float score, int live)
 {
@@ -163,8 +159,7 @@ static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 
 /* Remove a reference to `hyp`. At zero references it is freed and its parent loses a reference, recursively. */
 void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);
-/* Remove a reference to each of n hypotheses; the array is overwritten. Parents are released generation by generation, which lets the
- * CPU prefetch them. */
+/* Remove a reference to each of n hypotheses; the array is overwritten. Parents are released generation by generation, for prefetching. */
 void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n);
 
 /* Returns the node (state id) of `hyp`; RILL_NO_NODE: it has none, or `hyp` is -1. */

@@ -1,14 +1,14 @@
-/* Declares items: the inputs that a run is decoding, each with its beam and its outputs, in a slot.
+/* Items: inputs being decoded, each with its beam and outputs, in a slot.
  *
- * A slot is the index of an item, and the id of its encoder memory in the domain. A slot is free, ready (encoded, waiting for admission) or
- * in flight, except while its input is being encoded. Data that each timestep reads for all items is stored in separate arrays, because the
- * item structs would miss the CPU cache. */
+ * A slot is the index of an item and of its encoder memory. It is free, ready (encoded, not admitted) or in flight. Data that each
+ * timestep
+ * reads for all items is in separate arrays, for the CPU cache. */
 #pragma once
 
 #include "hyp_pool.h"
 #include "requests.h"
 
-/* An entry of an item's beam. It copies the data that expansion reads from its hypothesis, to avoid cache misses in the hypothesis pool. */
+/* An entry of an item's beam, with a copy of the hypothesis's data for expansion, to avoid cache misses. */
 typedef struct beam_entry {
     double path_score;
     int32_t hyp;    /* index of the hypothesis in the hypothesis pool; the entry holds a reference to it */
@@ -139,15 +139,14 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot);
 /* Free the hypotheses of the item in the slot, and the nodes (ids) of their states; the slot stays in use. */
 void items_clear(items *all, hyp_pool *f, int32_t slot);
 
-/* Add an encoded item to the end of the ready list. With `first` = 1 it goes to the beginning: a restarting item was admitted before the
- * others. */
+/* Append an encoded item to the ready list; with `first` = 1 prepend it: a restarting item was admitted before the others. */
 void items_push_ready(items *all, int32_t slot, int first);
 void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready item; the list must not be empty. */
 int32_t items_pop_ready(items *all);
 
-/* The items in flight, in order of admission, with a column for each property that schedulers see. A changed item updates its columns,
- * which saves cache misses. Invariant: items->running_index[slot[i]] == i. */
+/* Items in flight, in order of admission: a column per property that schedulers see. A changed item updates its columns, which saves cache
+ * misses. Invariant: items->running_index[slot[i]] == i. */
 typedef struct running_items {
     rill_context *ctx;
     rill_columns memory;

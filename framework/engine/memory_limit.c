@@ -1,7 +1,6 @@
-/* Keeps a run within its limits on model states (KV cache entries) and encoder memory.
+/* Limits on model states (KV cache entries) and encoder memory.
  *
- * An input's size is known only after encoding. So the number of inputs to encode is estimated, and the last encoded batch may exceed the
- * limit. */
+ * An input's size is known only after encoding, so the number to encode is estimated, and the last batch may exceed the limit. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -14,8 +13,8 @@ static const char *memory_advice(const rill_engine *e)
     return e->settings.memory > 0 ? "raise memory, or lower" : "the device has no more free: lower";
 }
 
-/* Divide the bytes that runners leave: a quarter for encoded inputs and a quarter for a timestep's rows if they take memory, the rest
- * for states. Fixed parts make an input's success independent of other inputs. */
+/* Divide the bytes that runners leave: a quarter for encoded inputs, a quarter for a timestep's rows (if they take memory), the rest for
+ * states. Fixed parts make an input's success independent of others. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;

@@ -1,17 +1,17 @@
-/* Finds the best children of each item's beam, in rank order: the candidates for its next beam (steps 2 to 4 of "One timestep of one item,
+/* Finds the best children of each item's beam, in rank order: candidates for the next beam (steps 2 to 4 of "One timestep of one item,
  * exactly" in docs/algorithms.md).
  *
- * The choices (next actions) of each live beam entry are sorted. A heap holds each entry's best child not yet taken, its head. k pops give
- * the best k children. Rank order is by score, then by the parent's rank, then by action.
+ * Each live entry's choices (next actions) are sorted. A heap holds each entry's best child not yet taken; k pops give the best k.
+ * Rank order: score, then the parent's rank, then action.
  *
- * Which popped children become outputs depends on the setting `finish`:
+ * Which children become outputs depends on the setting `finish`:
  *
- *   "top"         ended children before the first live child; other ended children stay in the beam
- *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k
- *   "shrink"      all ended children popped; k children minus the outputs so far are popped, and an ended child's entry stays empty
- *   "one-step"    all ended children popped; k children are popped, and an ended child's entry stays empty for one timestep
+ *   "top"         ended children above the first live child; other ended children stay in the beam
+ *   "immediate"   ended children among the first k; later ones are dropped, and live children fill the beam
+ *   "shrink"      all ended children; k minus the outputs so far are popped, and an ended child's entry stays empty
+ *   "one-step"    all ended children; k are popped, and an ended child's entry stays empty for one timestep
  *
- * A search variant (search_variant.h), such as sampling, may choose the children; its list replaces the heap. */
+ * A search variant (search_variant.h), such as sampling, may choose the children instead. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -139,8 +139,7 @@ typedef struct merge {
     int certify;          /* 1: record abandoned children, for certificates (item_abandon_path()) */
 } merge;
 
-/* Returns the number of children that a search variant chose, or VARIANT_BY_SCORE if none chooses. row: the item's first row, ignored if
- * m->rows is set. */
+/* Returns the number of children chosen by a search variant, or VARIANT_BY_SCORE. row: the item's first row, ignored if m->rows is set. */
 static int32_t choose_by_variant(const merge *m, int32_t row)
 {
     int32_t rank = 0;
@@ -289,8 +288,7 @@ static void append_candidate(merge *m)
 
 /* --- merging items ------------------------------------------------------------------------------------------------ */
 
-/* Take the item's best children in rank order: each becomes a candidate or an output, or is dropped. last: 1 in the timestep's last
- * phase. */
+/* Take the item's best children in rank order: each becomes a candidate or an output, or is dropped. last: 1 in the last phase. */
 static void merge_children(merge *m, int last)
 {
     const child_quota quota = stop_child_quota(m->it, last);

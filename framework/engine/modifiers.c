@@ -1,7 +1,7 @@
-/* Collects the bonuses, bans and limits for the rows of a score call, and builds their table; declared in modifiers.h.
+/* Collects bonuses, bans and limits for the rows of a score call, and builds their table.
  *
- * The build sorts the entries by row and action, sums each action's values in order of arrival, and compresses the rows. An action is
- * allowed if all scorers that restrict the row allow it. */
+ * Entries are sorted by row and action, an action's values summed in order of arrival, and rows compressed. An action is allowed if all
+ * scorers that restrict the row allow it. */
 #include <stdlib.h>
 #include <string.h>
 

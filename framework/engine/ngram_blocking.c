@@ -115,7 +115,7 @@ static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill
     return n == 0 || (n == 1 && s->action[0] == f->start_action);
 }
 
-/* Returns the next bad word with this key, from index *i on, that one more action would complete; NULL: none. *i moves past it. */
+/* Returns the next bad word with this key, from index *i on, that one more action would complete; NULL: none. */
 static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
                                           int32_t *i)
 {

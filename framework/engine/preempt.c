@@ -1,15 +1,12 @@
-/* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few. Items are admitted while they are
- * expected to fit. When they outgrow the limit:
+/* Preempts items (inputs in flight) when the limit on model states (KV cache entries, memory_limit.c) leaves too few:
  *
- *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items that fit are expanded; all
- *      others pause and keep their states.
- *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, and they restart from their encoded
- *      inputs, before all waiting inputs.
- *   3. When the only item in flight does not fit, its input fails. If workers share the limit, the input first restarts in an engine that
- *      has the whole limit (input_queue.h).
+ *   1. The chosen items are expanded if their new states fit; otherwise the oldest ones that fit. Others pause and keep their states.
+ *   2. If not even the oldest item fits, the youngest are preempted: their states are freed, and they restart from their encoded inputs,
+ *      before all waiting inputs.
+ *   3. If the only item in flight does not fit, its input fails; with several workers it first restarts with the whole limit
+ *      (input_queue.h).
  *
- * Outputs do not change: an item's search, and its failure, depend on that item alone. Every run terminates, because rule 2 always
- * advances the oldest item, whose length is bounded. */
+ * Outputs do not change: an item's search depends on that item alone. Rule 2 always advances the oldest item, so every run ends. */
 #include <stdio.h>
 
 #include "engine_internal.h"

@@ -1,17 +1,18 @@
-/* Defines the built-in schedulers, which decide the items that a timestep expands, and when inputs are admitted.
+/* The built-in schedulers decide which items (inputs in flight) a timestep expands, and when inputs are admitted.
  *
- *   batch            all items; inputs are admitted when the batch is empty. The usual batched decoding loop
- *   least-advanced   only the items with the fewest timesteps; the others pause. Yang et al. 2020, algorithm 1
+ *   batch            all items; inputs are admitted when the batch is empty, as in usual batched decoding
+ *   least-advanced   only the items with the fewest timesteps. Yang et al. 2020, algorithm 1
  *   most-advanced    all items, those with the most timesteps first. Yang et al. 2020, appendix A.2
- *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference", algorithms 5
+ *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference", algorithms
+ *   5
  *                    and 6
- *   all              all items, earlier refills first; within a refill the items with the most expected remaining timesteps
- *                    first, since a run cannot end sooner than its longest item. Introduced by rill
+ *   all              all items, earlier refills first; within a refill the most expected remaining timesteps first, since a run ends with
+ *                    its longest item. Introduced by rill
  *
- * The orders of Yang et al. are kept exactly. Under the other schedulers overdue items go first (overdue_first, scheduler.h). All
- * schedulers but `batch` refill when at most the fraction `refill` of max_items is in flight.
+ * The orders of Yang et al. are exact; under the others overdue items go first (scheduler.h). All but `batch` refill when at most the
+ * fraction `refill` of max_items is in flight.
  *
- * Items are ordered by counting sort; a comparison sort would take a noticeable part of a timestep. */
+ * Sorting is counting sort: a comparison sort would take a noticeable part of a timestep. */
 #include <string.h>
 
 #include "internal.h"
@@ -103,8 +104,8 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Returns an item's expected remaining timesteps: two per token, minus those done. Beyond this estimate it is 3/4 of the timesteps so
- * far; otherwise the item would be scheduled last and run alone. Both constants are tuned (docs/measurements/engine.md). */
+/* Returns an item's expected remaining timesteps: two per token minus those done; beyond that 3/4 of those done, so that the item is not
+ * scheduled last. Constants are tuned (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
@@ -122,8 +123,7 @@ static rill_status choose_most_advanced(void *self, const rill_sched_view *sched
     return RILL_OK;
 }
 
-/* Sort the items of each refill (admission) separately. The items of one refill are adjacent, because the view lists items in order of
- * admission. */
+/* Sort the items of each refill separately; they are adjacent in the view. */
 static rill_status choose_most_remaining(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     *count = sched_view->n;

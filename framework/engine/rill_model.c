@@ -1,8 +1,8 @@
-/* Opens models, starts their runners, and looks up a model's actions. A runner is one engine's use of the model, with its own states and
- * buffers.
+/* Opens models, starts runners (one engine's use of a model, with states and buffers), and looks up actions.
  *
- * Threads: an open model whose domain has runners is const, so any thread may query it. Without runners the model serves one engine at a
- * time. Failures are recorded in the caller's context. */
+ * Threads: a model with runners is const, so any thread may query it; otherwise it serves one engine at a time. Failures are recorded in
+ * the
+ * caller's context. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* Selects the items that a timestep expands: the scheduler (a plugin) orders them, and the budget limits the number of live hypotheses.
+/* Selects the items of a timestep: the scheduler orders them, and the budget limits the number of live hypotheses.
  *
- * An item is taken whole or not at all; an item wider than the budget is taken alone. If a scheduler lists no item, the oldest are
- * taken, so every run ends. With overdue_first (scheduler.h), items passed over too often go first. */
+ * An item is taken whole; one wider than the budget is taken alone. If a scheduler lists none, the oldest are taken, so every run ends.
+ * With
+ * overdue_first (scheduler.h) items passed over too often go first. */
 #include <string.h>
 
 #include "engine_internal.h"
@@ -159,8 +160,7 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Take one item of the scheduler's list; an item listed twice is an error. With p->any_busy the numbers are indexes of idle items, else
- * of items in flight. */
+/* Take one item of the scheduler's list; a duplicate is an error. With p->any_busy the numbers index idle items, else items in flight. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -206,8 +206,7 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* Select the oldest items that fit in the free states and the budget. The oldest item in flight is always selected, unless it has
- * failed. */
+/* Select the oldest items that fit in the free states and the budget, the oldest in any case, unless it failed. */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;

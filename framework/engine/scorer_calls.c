@@ -1,8 +1,9 @@
-/* Calls a run's scorers: begin() when an input is encoded, score() for the rows of a timestep, found() for an item's outputs, done() when
- * the input leaves.
+/* Calls a run's scorers: begin() after encoding, score() for a timestep's rows, found() for an item's outputs, done() when the input
+ * leaves.
  *
- * score() is called once for adjacent rows whose items share an instance. With the setting `check` each item's rows are also scored
- * alone, and must get the same modifiers. If found() requests a second search, the item restarts from its encoded input. */
+ * score() is called once for adjacent rows whose items share an instance. The setting `check` also scores each item alone, and compares.
+ * If
+ * found() requests a second search, the item restarts from its encoded input. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,8 +43,8 @@ static char *node_state(const scorer_states *s, const chain *c, const chain_link
     return s->node_states + (size_t)node * c->state_bytes + link->state_offset;
 }
 
-/* Copy the scorer states of the parents of rows [first, first + n) to row_states; zeros for a row without parent. Returns row_states, or
- * NULL if the scorer has no state. */
+/* Copy the scorer states of the parents of rows [first, first + n); zeros without parent. Returns row_states, or NULL if the scorer has no
+ * state. */
 static void *gather_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                            int32_t first, int32_t n)
 {
@@ -162,8 +163,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* A scorer has failed. If a request set its arguments, fail only the items that also fail alone. Returns RILL_AGAIN if items failed: all
- * scorers must be called again. */
+/* A scorer has failed. With a request's own arguments, fail only items that also fail alone. Returns RILL_AGAIN if items failed: call all
+ * scorers again. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -210,8 +211,7 @@ static const char *banks_conflict(const item *it)
     return NULL;
 }
 
-/* Fail items whose rows differ in the number of constraint banks, or whose settings do not allow banks. Returns RILL_AGAIN if items have
- * failed. */
+/* Fail items whose rows differ in constraint banks, or whose settings exclude banks. Returns RILL_AGAIN if items failed. */
 static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
 {
     rill_status outcome = RILL_OK;

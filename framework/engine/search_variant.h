@@ -1,10 +1,9 @@
-/* Declares search variants: methods that change plain beam search for some inputs, such as sampling or cube pruning.
+/* Search variants: changes of plain beam search for some inputs, such as sampling or cube pruning.
  *
- * The search loop calls a hook only if the timestep or the item has a variant, so plain beam search costs one test per hook. A new variant
- * is a file with its table, an entry in search/variants.c and in meson.build, and its settings. item.h and timestep.h hold a pointer for
- * each variant that keeps data.
+ * Hooks are called only for items with a variant, so plain beam search costs one test per hook. A new variant is a file with its table, an
+ * entry in search/variants.c and meson.build, and settings; item.h and timestep.h point to its data.
  *
- * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
+ * A NULL hook does nothing. Hooks that return rill_status fail the run with a negative status. */
 #pragma once
 
 #include "timestep.h"
@@ -45,29 +44,24 @@ typedef struct search_variant {
 
     /* Returns how many choices to request for each row; 0: as many as the beam may have children. */
     int32_t (*n_choices)(const rill_engine *e, const item *it);
-    /* Before merging: enlarge *n_children, the maximum number of the item's children, and *need, the hooks' scratch memory. stride:
-     * maximum number of choices per row. */
+    /* Before merging: enlarge *n_children, the maximum number of children, and *need, scratch memory. stride: maximum choices per row. */
     void (*reserve)(const item *it, int32_t stride, int64_t *n_children, children_size *need);
-    /* Read the item's choices, before merging in the last phase. rows: [width] row of each beam entry; NULL: consecutive rows from `row`
-     * on. */
+    /* Read the item's choices, before merging in the last phase. rows: [width] row of each beam entry; NULL: from `row` on. */
     void (*read_choices)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
-    /* Choose the item's children: write them to t->heads in rank order and return their number, or VARIANT_BY_SCORE. The item has
-     * adjacent rows from `row` on. */
+    /* Choose the item's children: write t->heads in rank order and return their number, or VARIANT_BY_SCORE. row: the item's first row. */
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
-    /* Called when an item stops, or its deadline passes without an output; not for an item that has an owner, fails, or is cancelled or
-     * preempted.
-     *   needs_output: 1 if no candidate has ended, so that live ones would become outputs. Returns 1 if the variant has added an output
-     *   instead, else 0. */
+    /* Called when an item stops, or times out without an output; not if it fails, is cancelled, preempted, or has an owner.
+     *   needs_output: 1: no candidate has ended. Returns 1 if the variant has added an output, so that live candidates make none; else 0.
+     */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
     /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);
-    /* Make the next beam of an item that the variant owns (item.owner), instead of merge, heuristics and commit. Set items.done if the
-     * item stops. */
+    /* Make the next beam of an item owned by the variant (item.owner), instead of merge, heuristics and commit. Set items.done if it
+     * stops. */
     rill_status (*advance)(rill_engine *e, const timestep *t, int32_t slot, int last);
     /* Called when the item's outputs are final and sorted. Returns RILL_AGAIN if the item continues, owned by the variant. */
     rill_status (*after_stop)(rill_engine *e, int32_t slot);
-    /* Called when the states of the only item in flight do not fit. Returns 1 if the variant ends the search with the outputs so far,
-     * else 0. */
+    /* Called when the only item's states do not fit. Returns 1 if the variant ends the search with the outputs so far, else 0. */
     int (*out_of_memory)(rill_engine *e, item *it);
     /* Forget the item's search; the item's arena frees its hypotheses (hyp_pool.h). Returns 1 if some of them may have states, else 0. */
     int (*clear)(item *it);

@@ -85,7 +85,7 @@ item_output stop_candidate_output(const item *it, const candidates *c, int32_t j
     return stop_child_output(it, c->path_score[j], (rill_terminal)c->terminal[j]);
 }
 
-/* With keep "best" the outputs are a heap, worst on top. Returns 1 if an output had to leave, and writes it to *out; else 0. */
+/* keep "best": outputs are a heap, worst on top. Returns 1 if an output had to leave, and writes it to *out; else 0. */
 static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;

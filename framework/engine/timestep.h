@@ -1,16 +1,18 @@
-/* Declares a timestep of the batched beam search: it extends each live hypothesis of the selected items by one action. A domain may split
- * it into phases, each with its own step() and score().
+/* A timestep of batched beam search: extends each live hypothesis of the selected items by one action, perhaps in several phases, each
+ * with
+ * its step() and score().
  *
- * Scratch memory is reused, and grows in groups of arrays of one length. If the domain scores asynchronously there are two timesteps
- * (beam_search.c), and arrays of a call in progress do not move. */
+ * Scratch memory is reused. If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress
+ * do
+ * not move. */
 #pragma once
 
 #include "item.h"
 #include "rill/stats.h"
 #include "topk.h"
 
-/* The candidates of a phase: the best children of each selected item, before heuristics drop some. Item i of the selection has entries
- * [offset[i], offset[i+1]), best first. They are columns, for heuristics in C or Lua. */
+/* The candidates of a phase: the best children of each selected item, before pruning. Item i has entries [offset[i], offset[i+1]), best
+ * first. Columns, for heuristics in C or Lua. */
 typedef struct candidates {
     int32_t n; /* number of selected items */
     /* columns with one element per item: [n], except offset [n+1]: item i has the candidates [offset[i], offset[i + 1]) */
@@ -56,8 +58,7 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
     r->path_score[to] = r->path_score[from];
 }
 
-/* Maximum number of rows per step() or score() while an item has a deadline, if rill_domain_info.group_rows is 0. Matrix products lose
- * little at this size. */
+/* Maximum number of rows per call while an item has a deadline, on synchronous devices. GEMMs lose little at this size. */
 enum { PART_MAX_ROWS = 256 };
 
 /* Value in timestep.row_of of a beam entry without a row, since it has ended or cube pruning leaves out its children. */
@@ -152,8 +153,8 @@ typedef struct timestep {
     int32_t group;
     timestep_state state;
     int32_t phase; /* the current phase, from 0; most domains have one phase */
-    /* rows [0, next_row) have their states, or in TIMESTEP_EXPANDED their choices, unless their item has left. The next part_size rows
-     * are being scored */
+    /* rows [0, next_row) have states, or in TIMESTEP_EXPANDED choices, unless their item has left; the next part_size rows are being
+     * scored */
     int32_t next_row, part_size;
     /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
     int64_t reserved_nodes;
@@ -189,7 +190,7 @@ typedef struct timestep {
     size_t released_capacity, scratch_bytes;
 } timestep;
 
-/* Read choice number `next` (from 0, best first) of a row, in order. Returns 1, or 0 if there is none. Defined in merge.c. */
+/* Read choice `next` of a row, best first, in order. Returns 1, or 0 if there is none. Defined in merge.c. */
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out);
 /* Returns the row's best choices that end its hypothesis, if the row's end rule keeps them (modifiers.h). Defined in merge.c. */
 ended_choices timestep_ended_choices(const timestep *t, int32_t row);

@@ -1,21 +1,21 @@
-/* Selects each live hypothesis's best next actions, with bonuses and masks applied; declared in topk.h.
+/* Selects each live hypothesis's best next actions, with bonuses and masks applied.
  *
- * Why the choices requested from the domain suffice:
+ * How many choices to request from the domain:
  *
  *   - n bans remove at most n of a row's best choices
- *   - bonuses and factors move only the actions they name; negative bonuses and factors above one move these down
- *   - actions assigned to constraint banks are kept beyond the best M, so they displace none of these
- *   - an end rule or a reward moves only the end action relative to the others
+ *   - negative bonuses and factors above one move actions down; positive bonuses move only the actions they name
+ *   - actions assigned to constraint banks are kept beyond the best M
+ *   - an end rule or a reward moves only the end action
  *
- * So the model's best M + bans + lowered actions + kept actions + 1 include every choice, except actions that may rise: those with a bonus,
- * and the end action. These are requested by id, as picks. So are the actions of a short allowed list. A long list of allowed actions or
- * bans becomes a set of legal actions, to which the domain restricts the row. Adjacent rows with equal sets share a set. If only the domain
- * knows which actions are terminal, all actions are requested.
+ * So the model's best M + bans + lowered actions + kept actions + 1 suffice, except for actions that may rise: those with a bonus, and the
+ * end action. These are requested by id, as picks, and so is a short list of allowed actions. A long list of allowed actions or bans
+ * becomes
+ * a set of legal actions; adjacent rows with equal sets share one. If only the domain knows which actions end, all are requested.
  *
- * A row's result does not depend on other rows of the call. One limit, unless all actions are requested: a reward so large that rounding
- * makes scores equal can hide an action with a smaller id.
+ * A row's result does not depend on other rows. One limit: a reward so large that rounding makes scores equal can hide an action with a
+ * smaller id.
  *
- * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward. */
+ * Score, in float: logp times factor, plus bonus, plus the row's reward. */
 #include "topk.h"
 
 #include <float.h>
@@ -348,15 +348,16 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
-/* Returns the number of the row's choices to read. Choices beyond those requested for this row are ignored: the result must not depend
- * on other rows. r: the row's index in its part. */
+/* Returns the number of the row's choices to read: those requested for this row, so that the result does not depend on other rows. r:
+ * index
+ * in the part. */
 static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
 {
     const int32_t n = s->raw.count[r];
     return !s->all_actions && s->request.row_max_choices[row] < n ? s->request.row_max_choices[row] : n;
 }
 
-/* Insert choices that are kept for constraint banks (only_kept = 1), or all others (0). r: the row's index in its part of the call. */
+/* Insert choices kept for constraint banks (only_kept = 1), or all others (0). r: the row's index in the part. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -407,9 +408,8 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 /* Margin for the rounding error of summed float probabilities. */
 #define REST_SLACK 2e-5
 
-/* Returns an upper bound on the log-probability of choices that the domain did not return: -infinity if it returned all, infinity if logp
- * has no log-probabilities.
- *   n, wanted: choices returned, requested; logp: [n] descending. */
+/* Returns an upper bound on the log-probability of choices not returned: -infinity if all were; infinity if logp is not normalised.
+ *   n, wanted: choices returned, requested; logp: [n] descending */
 static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
 {
     double sum = 0;
@@ -503,8 +503,7 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Take the result of rows [from, from + n) without modifiers, already in s->choices. Without check_all, merging checks each choice that
- * it reads. */
+/* Take the result of rows without modifiers, already in s->choices. Without check_all, merging checks the choices that it reads. */
 static const char *take_unmodified(topk *s, int32_t from, int32_t n)
 {
     int32_t *count = s->choices.count;

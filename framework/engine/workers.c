@@ -1,11 +1,11 @@
-/* Runs: a reader gives inputs to the queue (input_queue.h), and a writer receives results. One engine decodes in the same thread, or
- * workers decode in threads of their own.
+/* Runs: a reader feeds the queue (input_queue.h), a writer receives results. One engine decodes in the same thread, or workers in separate
+ * threads.
  *
  *        reader -> input queue -> engines -> reorder buffer -> writer
  *        caller's thread          workers    caller's thread
  *
- * A worker has a context, a model, an engine and a thread. Threads share only the queue, and the members of rill_workers that the queue's
- * lock protects. The caller's thread creates and destroys everything while no worker runs. */
+ * A worker has a context, a model, an engine and a thread. Threads share only the queue, and the members of rill_workers that its lock
+ * protects. The caller's thread creates and destroys everything while no worker runs. */
 #include "rill/workers.h"
 
 #include <signal.h>

@@ -1,13 +1,13 @@
-/* Evidence files: writing, reading, and checking that they fit a model.
+/* Evidence files (n-gram posteriors): writing, reading, and checking against a model.
  *
- * Numbers are little-endian:
+ * Little-endian:
  *
  *     header   "rill-ngm" · uint32 version, orders, actions, phases · int32 end action (-1: none) · uint32 0 · uint64 names
  *     records  one per input, ids ascending: the words of a table (ngrams.h)
  *     index    per input: int64 id, uint64 offset of its record
  *     footer   uint64 offset of the index, inputs · "rill-end"
  *
- * The index is searched on disk, so a reader's memory does not grow with the file. */
+ * The index is searched on disk, so memory does not grow with the file. */
 #include <stdio.h>
 
 #include "ngrams.h"

@@ -1,12 +1,12 @@
-/* The built-in scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR
- * Posteriors for Deployment").
+/* The scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR Posteriors for
+ * Deployment").
  *
- * An input's evidence is a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1
- * to 4, that it completes. Every action, the end action included, also gains theta_0. The paper multiplies log-probabilities by lambda.
- * Here the thetas are divided by lambda instead: the order is the same, and scores stay log-probabilities.
+ * An input has a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1 to 4, that
+ * it
+ * completes, and theta_0 in any case. The paper multiplies log-probabilities by lambda; here the thetas are divided by lambda: the same
+ * order.
  *
- * For each m the extensions of a row's last m - 1 actions are one range of the table (ngrams.h). The four ranges are merged, so the work is
- * proportional to the n-grams found.
+ * For each m, the extensions of a row's last m - 1 actions are a range of the table (ngrams.h). The four ranges are merged.
  *
  * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second. */
 #include <math.h>

@@ -1,9 +1,9 @@
-/* Tables of n-grams (ngrams.h), and the exact posteriors of the n-grams of n-best lists and lattices.
+/* Tables of n-grams (ngrams.h), and exact posteriors from n-best lists and lattices.
  *
- * Lattices: a backward pass converts edge scores to conditional probabilities, whose product is a path's probability. A forward pass then
- * runs for each n-gram. It counts, per node, the probability of the paths that have matched the n-gram's first j actions and do not contain
- * the whole n-gram. The probability of the paths that complete the n-gram is its posterior. Edges lead to higher nodes, so nodes are
- * processed in numeric order. Edges of another phase than the n-gram's keep j. */
+ * Lattices: a backward pass makes edge scores conditional probabilities. A forward pass per n-gram has, per node, the probability of paths
+ * that have matched its first j actions but not all of it; the probability of paths that complete it is the posterior. Edges lead to
+ * higher
+ * nodes, so numeric order suffices. Edges of another phase keep j. */
 #include "ngrams.h"
 
 #include <math.h>

@@ -1,12 +1,10 @@
-/* Trie files (rill/constraints.h documents the format): writing, reading, and the scorer
+/* Trie files (format: rill/constraints.h): writing, reading, and the scorer
  *
  *   trie:FILE   outputs are sequences of the set in the file
  *
- * The writer sorts the sequences. A node is the range of sequences that begin with its path; ranges are split by next action, level by
- * level.
+ * The writer sorts the sequences. A trie node is a range of them, split by next action, level by level.
  *
- * The reader validates a file, so walking it needs no checks: children follow their parent within the file, and their actions ascend and
- * belong to the model. Files are little-endian. */
+ * The reader validates a file, so walking needs no checks: children follow their parent, actions ascend and belong to the model. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -299,7 +297,7 @@ static rill_status create_trie(const rill_scorer *table, rill_context *ctx, cons
     return status;
 }
 
-/* Returns the forced first action (rill_domain.first_action) if the row is at most one action long and no sequence begins with it; else
+/* Returns the forced first action (rill_domain.first_action) if the hypothesis has at most one action and no sequence begins with it; else
  * RILL_NO_ACTION. */
 static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
 {
@@ -310,7 +308,7 @@ static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows
     return first;
 }
 
-/* Restrict each row to the children of its trie node. A hypothesis that another scorer's end rule took out of the trie may not continue. */
+/* Restrict each row to the children of its trie node. A hypothesis outside the trie, by another scorer's end rule, may not continue. */
 static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     const trie_scorer *s = self;

@@ -1,7 +1,7 @@
-/* Implements at-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
+/* At-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
  *
- * Without outputs every ended hypothesis was dropped, so each is compared once, when its choice appears. The order: higher final score,
- * then earlier timestep, lower rank of the parent, lower rank of the choice. */
+ * Each ended hypothesis is compared once, when its choice appears. Order: higher final score, earlier timestep, lower rank of the parent,
+ * lower rank of the choice. */
 #include "engine_internal.h"
 
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */
@@ -20,8 +20,8 @@ static void compare_ended(const item *it, int32_t rank, topk_choice choice, ende
         *best = (ended_hypothesis){output, rank, choice};
 }
 
-/* Compare *best with the row's choices that end the hypothesis at `rank`. topk.h keeps two of them apart; naive cube pruning reads all.
- * Of equals the first stays. */
+/* Compare *best with the row's choices that end the hypothesis at `rank`: the two that topk.h keeps apart, or all in naive cube pruning.
+ * Ties keep the first. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_hypothesis *best)
 {
     topk_choice c;

@@ -1,5 +1,4 @@
-/* Computes upper bounds on the cost of searching one input from its settings: rill_settings_cost() of rill/engine.h. Sums are doubles,
- * because products of settings may exceed 64-bit integers. */
+/* rill_settings_cost(): upper bounds on the cost of one input's search. In doubles: products of settings may exceed 64-bit integers. */
 #include <math.h>
 
 #include "engine_internal.h"

@@ -1,15 +1,15 @@
-/* Implements cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live
- * hypotheses of a beam form a class. Only the best one, the representative, is expanded; its choices serve the whole class.
+/* Cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live hypotheses of a
+ * beam
+ * form a class. Only the best, the representative, is expanded; its choices serve the class.
  *
- *   accelerated   a child gets the log-probability of the representative's child, and continues the representative's state: its parent and
- *                 its state_parent (rill_rows) then differ
- *   naive         a second scoring pass scores the best children of other hypotheses with their own states, and these exact scores choose
- *                 the beam
+ *   accelerated   a child gets the log-probability of the representative's child, and continues its state: parent and state_parent
+ *                 (rill_rows) differ
+ *   naive         a second scoring pass gives the best children of other hypotheses exact scores, from their own states
  *
- * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action or the result of a
- * user's function. With equal classes (rill_domain.classify) the same actions are legal.
+ * Hypotheses are equivalent if they have the same key (last action, or a user's function) and the same class of the domain
+ * (rill_domain.classify), so the same actions are legal.
  *
- * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first index. */
+ * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first. */
 #include "engine_internal.h"
 
 /* Data of cube pruning in one timestep. */
@@ -143,8 +143,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of item `index` its representative's row. Representatives' rows move to *to and on. base: the item's first
- * beam entry; from: its first row. */
+/* Give each live beam entry of item `index` its representative's row; these rows move to *to and on. base: the item's first beam entry;
+ * from: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;
@@ -196,8 +196,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item: n_taken counts each hypothesis's children among the best. A representative keeps only these choices.
- * Any other hypothesis with such children gets a row in the second scoring pass. *next: row of the next representative. */
+/* Naive cube pruning of one item: n_taken counts each hypothesis's children among the best. A representative keeps only these; others with
+ * such children get a row in the second pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;

@@ -1,11 +1,9 @@
-/* Implements diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
+/* Diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
  *
- * In each phase the groups choose in turn among the children of their own hypotheses. An action's score falls by `diversity` each time an
- * earlier group chose it in this timestep; path scores exclude this penalty. In the first timestep all groups choose from the empty
- * hypothesis.
+ * The groups choose in turn among the children of their own hypotheses. An action's score falls by `diversity` for each earlier group that
+ * chose it in this timestep; path scores exclude this penalty. In the first timestep all groups choose from the empty hypothesis.
  *
- * The best k choices of each hypothesis suffice: earlier groups chose fewer than k actions, and choices without a penalty keep their
- * order. */
+ * The best k choices per hypothesis suffice: earlier groups chose fewer than k actions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +104,7 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Append the group's best children to the chosen ones. A row's choices are sorted, so the first that cannot beat the heap's worst ends
- * the row. */
+/* Append the group's best children to the chosen ones. Choices are sorted, so the first that cannot beat the heap's worst ends the row. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;

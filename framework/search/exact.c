@@ -1,18 +1,20 @@
-/* Implements exact search: after a beam search it continues until the outputs are proven to be the model's best.
+/* Exact search: continues after a beam search until the outputs are proven the model's best.
  *
- * An item whose n_best outputs are not certified (certify.c) restarts at the root. Its frontier is the set of prefixes to expand. U is an
- * upper bound on the final score of a prefix's continuations, and T the final score of the n_best-th output. Prefixes with U <= T are
- * dropped. In each timestep the beam is a batch of the frontier: the k prefixes of one length with the highest U. An ended child that ranks
- * above T becomes an output, and other children enter the frontier. An empty frontier proves the outputs. If exact_rows or the memory limit
- * ends the search earlier, the best outputs found are certified as far as proven.
+ * An item whose n_best outputs are not certified (certify.c) restarts at the root. The frontier is the set of prefixes to expand; U bounds
+ * the
+ * final score of a prefix's continuations, T is the final score of the n_best-th output. Prefixes with U <= T are dropped. Each timestep
+ * expands the k prefixes of one length with the highest U. An ended child above T becomes an output, other children enter the frontier. An
+ * empty frontier proves the outputs. exact_rows or the memory limit may end the search earlier: outputs are certified as far as proven.
  *
- * An expansion scores only some choices of a prefix. For the rest a copy of the prefix, without its state, stays in the frontier. The next
- * expansion requests twice as many choices, and skips the choices seen: they come first in the larger request.
+ * An expansion scores only some choices. A copy of the prefix, without state, stays for the rest: the next expansion requests twice as
+ * many
+ * choices, and skips the first ones.
  *
- * The order of expansion depends on the item alone. Once the frontier is large the deepest prefixes go first, which bounds memory.
- * Heuristics and scorers' limits only prune, so they do not apply.
+ * The order depends on the item alone. Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and
+ * scorers'
+ * limits do not apply.
  *
- * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and Byrne
+ * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as first bound, and depth first (Stahlberg and Byrne
  * 2019). */
 #include <math.h>
 
@@ -361,8 +363,7 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* Returns the heap to expand next; NULL: none. phase: only entries of this phase, or < 0 for all. deepest: 1 for only the greatest
- * depth. */
+/* Returns the heap to expand next; NULL: none. phase: only entries of this phase, or < 0: all. deepest: 1: only the greatest depth. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
@@ -375,16 +376,15 @@ static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deep
     return best;
 }
 
-/* Returns 1 if the deepest entries are expanded first, else 0. The limit is that of all workers: the order must not depend on their
- * number. */
+/* Returns 1 if the deepest entries go first, else 0. The limit is that of all workers, so that the order does not depend on their number.
+ */
 static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
     const size_t states = (size_t)e->memory_limit.total_nodes / 4;
     return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
-/* Make the frontier's best entries the item's batch and beam, up to exact_rows in all. phase: only entries of this phase, or < 0 for
- * all. */
+/* Make the frontier's best entries the item's batch and beam, up to exact_rows in all. phase: only this phase, or < 0: all. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = it->exact;

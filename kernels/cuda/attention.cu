@@ -1,16 +1,15 @@
-/* attention.cu: paths from nodes to the root, and attention: softmax of scores, then the weighted sum of values.
+/* Attention: softmax of scores, then the weighted sum of values; and paths to the root of the hypothesis tree.
  *
- * Each head of a row reads its keys and values once, so the kernels are memory-bound. Partition:
- *   chunk    CHUNK rows of keys and values. Its partial result is the largest score, the sum of exponentials and the
- *            weighted sum of values. Chunk bounds depend on the chunk's number alone. Chunks merge in order
- *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each. The warp's groups read
- *            different rows, each with a running softmax, and are merged at the end
- *   wide     wider heads, additive scores, and values of another width: one block per chunk. Its warps share the rows
- *            for scores, then its threads the columns of values
- * A kernel loops over all chunks of its head. If heads are few, each warp or block instead writes one chunk's partial result to `part`, and
- * a second kernel merges these in the same order: the bits are the same.
+ * The kernels are memory-bound: each head of a row reads its keys and values once. Partition:
+ *   chunk    CHUNK rows of keys and values. Its partial result: largest score, sum of exponentials, weighted sum of values
+ *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each. Each group has a running softmax; groups
+ *            are merged at the end
+ *   wide     wider heads, additive scores, other value widths: one block per chunk. Its warps share the rows for scores, then its
+ *            threads the columns of values
+ * A kernel loops over all chunks of a head. If heads are few, each warp or block writes one chunk's partial result to `part`, and a second
+ * kernel merges them in the same order, with the same bits.
  *
- * Lane i holds floats 4 i .. 4 i + 3 of a row for loads of any width, so results do not depend on alignment. */
+ * Lane i holds floats 4 i .. 4 i + 3 of a row at any load width, so results do not depend on alignment. */
 #include "rows.cuh"
 
 enum {
@@ -48,7 +47,7 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
 
 /* --- partial softmax ---------------------------------------------------------------------------------------------- */
 
-/* exp(x - max) for a score x; 0 if max is -infinity. A NaN score is never the maximum, but makes the sum NaN. */
+/* exp(x - max); 0 if max is -infinity. A NaN score is never the maximum, but makes the sum NaN. */
 __device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
@@ -235,7 +234,7 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* Add keys t, t + 32 / GROUP and so on to the group's running softmax. row[n] is the n-th key's row; negative: none. */
+/* Add keys t, t + 32 / GROUP, ... to the group's running softmax. row[n]: the n-th key's row; negative: none. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
                                         attend_partial<P> *sofar)
@@ -376,7 +375,7 @@ struct wide_share {
     int32_t row[CHUNK];
 };
 
-/* Store the scores of keys t to t + rows - 1 and their exponentials in *s. All threads get their maximum and sum. */
+/* Store the scores of keys t to t + rows - 1, and their exponentials, in *s. Returns maximum and sum to all threads. */
 template <bool ALIGNED>
 __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
                                      wide_share *s)

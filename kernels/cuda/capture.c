@@ -1,10 +1,9 @@
-/* Captures runs as CUDA graphs and replays them, which takes the host less time than launching each kernel.
+/* Captures runs as CUDA graphs and replays them: cheaper for the host than launching each kernel.
  *
- * A captured graph contains addresses and sizes, so only runs with the same memory layout can replay it. Layouts recur because row counts
- * are rounded; kernels read the actual count on the device. Encoder runs are not captured, because their lengths hardly ever recur.
+ * A captured graph contains addresses and sizes, so only runs with the same memory layout replay it. Row counts are rounded, so layouts
+ * recur; kernels read the actual count on the device. Encoder runs are not captured: their lengths hardly recur.
  *
- * Copies are not captured either: once their memory is freed, a replay fails or crashes. Invariant: two runs of one key enqueue the same
- * work. */
+ * Copies are not captured, since replaying one of freed memory fails. Invariant: two runs of one key enqueue the same work. */
 #include "executor.h"
 
 #include <inttypes.h>
@@ -123,8 +122,7 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     return RILL_OK;
 }
 
-/* Forget the indices computed on the device from columns that the run itself writes. The next call of enqueue_fn enqueues their kernels
- * again. */
+/* Forget the indices of columns that the run writes, so that enqueue_fn enqueues their kernels again. */
 static void clear_written_indices(cuda_run *r)
 {
     for (size_t i = 0; i < r->graph->n_indices; i++)
@@ -147,7 +145,7 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     return graph;
 }
 
-/* A run is captured when its key occurs for the second time: by then CUDA has loaded the kernels, and many keys never recur. */
+/* Capture a key's second run: CUDA has then loaded the kernels, and many keys never recur. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;

@@ -1,13 +1,15 @@
-/* choices.cu: the top M symbols of rows, and log-probabilities of requested symbols.
+/* Top-M symbols of rows, and log-probabilities of requested symbols.
  *
- * A 64-bit key orders the symbols of a row: by value, then by smaller symbol. Each warp keeps its best keys in registers; a lower bound
- * keeps most other keys out.
+ * A 64-bit key orders the symbols of a row, by value, then by smaller symbol. Each warp keeps its best keys in registers; a lower bound
+ * rejects most others.
  *
- * log_norm is known only at the end, and different logits x may round to the same log-probability. So the top M + 1 are found by x, and a
- * row is read again if the last two are equal.
+ * Different logits x may round to the same log-probability, and log_norm is known only at the end. So the top M + 1 are found by x, and
+ * the
+ * row is read again if the last two tie.
  *
- * Long rows are cut into parts, by V alone. If rows are few, each part has its own block, and a second kernel merges the parts, with the
- * same bits. For M >= BEST_MANY, radix selection finds the M-th largest key. */
+ * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them with the same bits.
+ * For
+ * M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"
 
@@ -85,8 +87,8 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
-/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i / 32 of lane i %
- * 32; constant indices keep keys in registers. Of two keys the larger comes first if i & SIZE is 0. */
+/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i / 32 of lane i % 32.
+ * The larger key comes first if i & SIZE is 0. */
 template <int N, int SIZE, int STRIDE, typename key_type>
 __device__ static __forceinline__ void best_steps(key_type (&key)[N])
 {
@@ -259,7 +261,7 @@ template <int N> __device__ static inline best_shared best_share(void)
     return m;
 }
 
-/* Add symbols [begin, end), with values x - less, to the warps' best. If t is not NULL, also add the exponentials to *t. */
+/* Add symbols [begin, end), with values x - less, to the warp's best, and their exponentials to *t, unless NULL. */
 template <int N>
 __device__ static __forceinline__ void best_add(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                 best_kept<N> &kept, int32_t begin, int32_t end, float less,
@@ -296,9 +298,8 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
 /* Whether the top M by log-probability may differ from the top M by x. Called by a whole warp.
- * They differ only if the M-th and the (M + 1)-th log-probability are equal, because rounding is monotonic. Then the smaller symbols
- * must win, but the larger x were chosen. If no other float beside the M-th x rounds to its log-probability, ties have equal x, which
- * keys already order by symbol. */
+ * Rounding is monotonic, so they differ only if log-probabilities M and M + 1 tie but their x differ: ties go to the smaller symbol. No
+ * difference if no neighbouring float rounds to the same value. */
 template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);
@@ -345,8 +346,7 @@ __device__ static inline void best_write(const best_call &c, const symbols_row &
     if (c.a.tag != nullptr && count == 0) c.a.tag[r] = c.a.first_action;
 }
 
-/* Finish a row: compute log_norm from `total`, the sum of exponentials, and write the row's choices. The first warp holds the
- * best keys by x. */
+/* Finish a row: compute log_norm from the sum of exponentials `total`, and write the choices. The first warp has the best keys. */
 template <int N>
 __device__ static inline void best_finish(const best_call &c, const symbols_row &s, int32_t r, const best_shared &m,
                                           best_kept<N> &kept, symbols_total total)

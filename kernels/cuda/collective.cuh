@@ -1,5 +1,4 @@
-/* collective.cuh: what the threads of a warp or a block compute together, by CUB. Its primitives have a fixed order
- * of operations. See docs/gpu.md. */
+/* Collective operations of a warp or block, by CUB, whose primitives have a fixed order. See docs/gpu.md. */
 #pragma once
 
 #include "cuda.cuh"
@@ -27,8 +26,7 @@ template <int THREADS, int ITEMS> static constexpr size_t gpu_block_sort_bytes(v
     return sizeof(gpu_block_sort_storage<THREADS, ITEMS>);
 }
 
-/* Sort n <= THREADS * ITEMS distinct keys descending, by their lowest `bits` bits; the others are 0. The keys may lie
- * in `shared`. */
+/* Sort n <= THREADS * ITEMS distinct keys descending, by their lowest `bits` bits; other bits are 0. key may be in `shared`. */
 template <int THREADS, int ITEMS> __device__ static inline void gpu_block_sort(uint64_t *key, int32_t n, int bits, char *shared)
 {
     using sort = cub::BlockRadixSort<uint64_t, THREADS, ITEMS>;

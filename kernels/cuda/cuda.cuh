@@ -1,8 +1,8 @@
-/* cuda.cuh: the subset of CUDA that the kernels use.
+/* The subset of CUDA that kernels use.
  *
- * nvcc compiles the kernels. Tests compile them for the host with tests/cuda/cuda_host.h, which runs the threads of a block as fibres.
- * Kernels use only what both support: no inline PTX, mma, clusters, grid-wide barriers or __activemask. Shuffles and __syncwarp are called
- * by all threads of the mask. Shared memory comes from gpu_shared(), sized at the launch. A kernel has one argument, a struct by value.
+ * Tests compile the kernels for the host (tests/cuda/cuda_host.h), with a block's threads as fibres. So kernels use no inline PTX, mma,
+ * clusters, grid-wide barriers or __activemask, and all threads of the mask call shuffles and __syncwarp. Shared memory comes from
+ * gpu_shared(), sized at the launch. A kernel has one argument, a struct by value.
  *
  *     __global__ static void work(gpu_copy a) { ... }
  *     GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);

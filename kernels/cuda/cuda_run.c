@@ -1,6 +1,6 @@
-/* A run: laid out on the host, uploaded, enqueued operation by operation, and downloaded.
+/* A run: laid out on the host, uploaded, enqueued operation by operation, downloaded.
  *
- * A run that may be captured (capture.c) is laid out for rounded row counts, so that layouts recur.
+ * Layouts of runs to capture (capture.c) are for rounded row counts, so that they recur.
  *
  * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. */
 #include "executor.h"
@@ -374,8 +374,8 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Whether the run's results may arrive asynchronously: its micro-batch has no results pending, and the run returns choices only, neither
- * columns nor attention weights. */
+/* Whether the run's results may arrive asynchronously: its micro-batch has none pending, and the run returns only choices, no columns or
+ * attention weights. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

@@ -1,10 +1,10 @@
-/* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
+/* The CUDA module's data of a network, a session and a run. Private header of the module.
  *
- * All rows of a run are one block. The host computes index spaces, columns and indices in pinned memory. One copy uploads them to the same
- * offsets on the device, and one copy downloads results.
+ * The host computes index spaces, columns and indices in pinned memory. One copy uploads them to the same offsets on the device, one copy
+ * downloads results.
  *
- * A frame is the memory of one run that outlives the call: pinned arrays and their device copy. The host waits for a run only to deliver
- * its results, or to reuse its frame. */
+ * A frame is a run's memory that outlives the call: pinned arrays and their device copy. The host waits for a run only for its results, or
+ * to reuse its frame. */
 #pragma once
 
 #include "backend.h"
@@ -22,8 +22,7 @@ typedef struct cuda_fused_op {
     /* The next four members are used by products (GEMMs) only. */
     int single_launch; /* 1: the GEMM's launch also adds, applies ReLU and writes the final output; 0: a second kernel does */
     int input_rounded; /* 1: an earlier operation has written the input rows in the matrix's type; 0: they are converted */
-    /* 1 or -1: one GEMM also computes the next product, whose columns come after (1) or before (-1) this product's;
-     * 0: it does not */
+    /* 1 or -1: one GEMM also computes the next product, in the columns after or before this one's; 0: not merged */
     int merged_next;
     int merged_into_prev; /* 1: the GEMM of the previous product computes this one too */
     gpu_type output_type; /* type of the rounded copy of the output that GEMMs read; GPU_F32: there is no copy */
@@ -79,8 +78,8 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* A slot is an input's place in flight. A slot update (`fill`) is GPU work that writes a slot's data. Slot updates are numbered from 1
- * in the order in which they are enqueued (streams.c). */
+/* Slot updates (`fill`): GPU work that writes an input's data, such as encoder outputs. Numbered from 1 in the order of enqueueing
+ * (streams.c). */
 typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
     uint64_t n_fills;                   /* number of slot updates enqueued so far */
@@ -179,8 +178,8 @@ typedef struct cuda_run {
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
     char *values;        /* device: tensors with their bf16 or fp16 copies, and entries of paths, see dev_layout */
-    /* Working memory on the device. panel, sums: inputs and outputs of matrix products. attention_part: partial
-     * results of attention. choices: best actions of parts of rows. */
+    /* working memory on the device: inputs and outputs of GEMMs (panel, sums), partial results of attention, best tokens of parts of rows
+     */
     char *panel, *sums, *attention_part, *choices, *log_norm;
     char *scan_h, *scan_c, *scan_gates;
 } cuda_run;
@@ -228,14 +227,13 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* all streams must be idle */
-/* Get pinned memory to copy `bytes` outside runs; the caller enqueues the copy in the stream of slot updates. Then cuda_end_staging()
- * makes later runs wait for it: runs that read `slot`, or all with CUDA_ALL_SLOTS. */
+/* Get pinned memory for a copy of `bytes` outside runs, which the caller enqueues in the stream of slot updates. After
+ * cuda_end_staging() later runs that read `slot` (or all, CUDA_ALL_SLOTS) wait for the copy. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* cuda_begin_run(): call it when the run's arrays exist, before the run is enqueued. A decoding run then waits for the updates of its
- * slots, and a slot update for decoding runs. cuda_end_run(): call it when the run is enqueued. It records the frame's event, and the
- * slots that an update writes. */
+/* cuda_begin_run(): call before enqueueing a run. A decoding run waits for updates of its slots, a slot update for decoding runs.
+ * cuda_end_run(): call after enqueueing. Records the frame's event, and which slots are written. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
 /* Wait for the run whose memory is this frame, and deliver its results. */
@@ -318,8 +316,7 @@ rill_status cuda_check_guards(const cuda_run *r);
 int cuda_is_written(const dev_graph *graph, int32_t index);
 /* Compute the indices that depend only on the host's data, and the inputs from which the device computes all others. */
 void cuda_make_indices(cuda_run *r);
-/* Enqueue the computation of an index on the device, unless it exists already. The operations that write its columns must be enqueued
- * before. */
+/* Enqueue the computation of an index, unless done. Enqueue the operations that write its columns first. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
 /* --- fuse.c ------------------------------------------------------------------------------------------------------- */
@@ -357,8 +354,7 @@ void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
 
 /* --- selection.c ---------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the legal sets to upload, of the results to download (except columns), and of an operation's working memory on the
- * device. */
+/* Bytes of: legal sets to upload; results to download, without columns; an operation's device working memory. */
 size_t cuda_legal_bytes(const cuda_run *r);
 size_t cuda_back_bytes(const cuda_run *r);
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op);

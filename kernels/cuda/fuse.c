@@ -1,11 +1,10 @@
-/* Fusion: reduces the launches of a graph, decided when the network is finished.
+/* Fusion: fewer launches for a graph, decided when the network is finished.
  *
- * A GEMM with an addition or a ReLU is one launch of cuBLASLt. GEMM inputs in bf16 or fp16 are rounded by the operation that writes them,
- * into a panel. If only GEMMs read them, no fp32 copy is written. Consecutive GEMMs on the same rows are merged if their weights are
- * adjacent.
+ * A GEMM with an addition or ReLU is one cuBLASLt launch. bf16 and fp16 inputs of GEMMs are rounded by the operation that writes them;
+ * without other readers the fp32 copy is omitted. Consecutive GEMMs on the same rows with adjacent weights are merged.
  *
- * Swish, tanh, exact GELU and writes to scattered nodes are separate launches, because cuBLASLt has none of them. Graphs are straight-line
- * code, so a value read is the last one written. */
+ * Swish, tanh, exact GELU and writes to scattered rows are separate launches: cuBLASLt lacks them. Graphs are straight-line code, so a
+ * value read is the last one written. */
 #include "executor.h"
 
 #include <string.h>
@@ -53,8 +52,7 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Make operation `op_index` also write a rounded copy of its output for GEMMs. If only GEMMs read the output, it is
- * not written in fp32. */
+/* Make an operation also write a rounded copy of its output for GEMMs; without other readers, no fp32 copy. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(p, &p->op[op_index]);

@@ -1,7 +1,7 @@
-/* gpu.cu: implements gpu.h with the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
+/* gpu.h by the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
  *
- * Driver functions are looked up through the runtime, so the module loads on machines without a driver. CUDA's current device is per
- * thread, so functions that need it set it first. */
+ * Driver functions are looked up at run time, so the module loads without a driver. CUDA's current device is per thread: functions that
+ * need it set it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
-/* Guards: bytes between the arrays of a run that no kernel may write. For tests: sanitizers see only accesses past the end of the two
- * regions with all arrays.
+/* Guards: bytes between a run's arrays that no kernel may write. For tests: arrays share two regions, so sanitizers see less.
  *
- * With RILL_CUDA_GUARDS in the environment, 0xFF bytes (NaN, or -1) follow each array. A write there fails the run; a read gives NaN,
- * which shows in results. */
+ * With RILL_CUDA_GUARDS in the environment, 0xFF bytes (NaN, or -1) follow each array. A write there fails the run; a read gives NaN. */
 #include "executor.h"
 
 #include <stdlib.h>

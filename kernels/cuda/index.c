@@ -1,7 +1,6 @@
 /* Indices of operands on the device: the operand's row for each row of an operation.
  *
- * Indices known to the host when a run starts are uploaded with its columns. An index of a column that the run writes is computed on the
- * device, when an operation first needs it. */
+ * Indices known when a run starts are uploaded. Indices of columns that the run writes are computed on the device, on first use. */
 #include "executor.h"
 
 /* --- written indices ---------------------------------------------------------------------------------------------- */

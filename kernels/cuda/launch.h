@@ -1,10 +1,11 @@
-/* launch.h: launch functions of the CUDA kernels. Plain C; one function per kind of operation. All pointers in arguments are device memory.
+/* Launch functions of the CUDA kernels. Plain C. All pointers in arguments are device memory.
  *
- * Kernels read the row count on the device and skip rows from *count on, so one captured launch serves any number of rows up to `max`. Row
- * r of an operand is row index[r] of `data`, or r without an index. A negative index is an absent row: reads give zeros unless documented
- * otherwise, writes are skipped.
+ * Kernels read the row count on the device and skip rows from *count on: a captured launch serves any number of rows up to `max`. Row r of
+ * an
+ * operand is row index[r] of `data`, or r without index. A negative index: reads give zeros unless documented otherwise, writes are
+ * skipped.
  *
- * Invariant: a row's result is a function of that row's operands alone, to the bit, whatever `max`, *count and thread order are. */
+ * Invariant: a row's bits depend on that row's operands alone, not on `max`, *count or thread order. */
 #pragma once
 
 #include "gpu.h"
@@ -45,8 +46,8 @@ typedef struct gpu_gather {
 } gpu_gather;
 void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args);
 
-/* out = activation((bias + add) + sums); bias and add are optional, and absent rows of add add nothing. The next
- * width2 columns of sums give out2 = activation(bias2 + sums), without add and panel. */
+/* out = activation((bias + add) + sums); bias and add are optional. The next width2 columns of sums give out2 = activation(bias2 + sums).
+ */
 typedef struct gpu_epilogue {
     gpu_rows rows;
     int32_t width, width2;
@@ -112,8 +113,8 @@ void gpu_run_subset_product(gpu_stream *cu_stream, const gpu_subset_product *arg
 
 /* --- attention.cu ------------------------------------------------------------------------------------------------- */
 
-/* The path from the root to each row's node: entry[first[r] + t], t < length[r]. With `parent` the nodes are new, and
- * node_parent[node] = parent is written. */
+/* Paths from the root to each row's node (hypothesis state): entry[first[r] + t], t < length[r]. With `parent` the nodes are new, and
+ * node_parent[node] = parent is stored. */
 typedef struct gpu_path {
     gpu_rows rows;
     const int32_t *node, *parent; /* parent may be NULL */
@@ -123,12 +124,11 @@ typedef struct gpu_path {
 } gpu_path;
 void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
 
-/* Attention: softmax over t of the scores, then the weighted sum of the values. Heads lie side by side. Length 0
- * gives zeros.
+/* Attention: softmax over t of the scores, then the weighted sum of the values. Length 0 gives zeros.
  *   score   scale * (query . key_t), or scale * (additive . tanh(key_t + query)), plus the relative position bias
  *   key_t   row entry[first[r] + t] of `keys`, or row first[r] + t without `entry`
- *   bias    relative[h, reach + d] for head h and t = position[r] + d, where d is clamped to [-reach, reach]
- *   NaN     in query or keys makes that head of that row NaN; in the values, that column */
+ *   bias    relative[h, reach + d] for head h and t = position[r] + d, d clamped to [-reach, reach]
+ *   NaN     in query or keys: the row's head is NaN; in values: that column */
 enum { GPU_ATTEND_NARROW = 256, GPU_ATTEND_CHUNK = 128 };
 typedef struct gpu_attend {
     gpu_rows rows;
@@ -162,12 +162,11 @@ size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, 
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */
 
-/* Log-softmax and choices of each row, as rill_best of kernels.h, in fp32.
+/* Log-softmax and top-M of each row, as rill_best of kernels.h, in fp32.
  *   x(v) = (logits(v) + bias(v)) + add(v)
  *   log-probability of symbol v = x(v) - log_norm; without `normalise`, log_norm is 0
- * The choices are the `max_choices` best legal symbols, ties by smaller v. Symbols at -infinity are never chosen. If
- * any x(v) is NaN or +infinity, the row has no choices, and log_norm is NaN. With subsets, row r has length[slot[r]]
- * symbols, and bias [V] is indexed by their `ids`. */
+ * Choices: the `max_choices` best legal symbols above -infinity, ties by smaller v. If any x(v) is NaN or +infinity: no choices, log_norm
+ * NaN. With subsets, row r has length[slot[r]] symbols, and `ids` index bias [V]. */
 typedef struct gpu_best {
     gpu_rows rows;
     int32_t symbols; /* V; with vocabulary subsets, at least the length of the longest */
@@ -194,8 +193,9 @@ typedef struct gpu_best {
 void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args);
 size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices);
 
-/* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], bit-identical to gpu_run_best's; -infinity for symbol -1 and
- * symbols at -infinity; NaN if log_norm is. `symbol` is the position in the row or subset. */
+/* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], bit-identical to gpu_run_best's; -infinity for symbol -1. symbol: position in the row
+ * or
+ * subset. */
 typedef struct gpu_picks {
     gpu_rows picks;
     const int32_t *row, *symbol;
@@ -205,11 +205,10 @@ typedef struct gpu_picks {
 } gpu_picks;
 void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args);
 
-/* Ensemble: the logarithm of the mean probability of the models.
+/* Ensemble: the logarithm of the models' mean probability.
  *   l_e(v) = (logits_e(v) + bias_e(v)) - log_norm_e, and m(v) is the largest l_e(v)
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), summed in order of models; -infinity if all l_e(v) are
- * For one model, x(v) = l_0(v). x has the shape of logits[0]. If a model's row has a NaN, +infinity, or only
- * -infinity, the row of x is NaN. */
+ * For one model, x(v) = l_0(v). x has the shape of logits[0]. A row with NaN, +infinity, or only -infinity in a model becomes NaN. */
 typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
@@ -226,8 +225,7 @@ void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);
 
 /* An index derived from a column:
  *   x(r) = column[entry[r]], and out[r] = base[r] + lookup[x(r)]
- * NULL `entry` and `lookup` are identities, NULL `base` is 0. A negative entry or x gives -1, or itself if both
- * `lookup` and `base` are NULL. */
+ * NULL `entry` and `lookup` are identities, NULL `base` is 0. A negative entry or x gives -1; without `lookup` and `base`, itself. */
 typedef struct gpu_index {
     gpu_rows rows;
     const int32_t *column, *entry, *lookup, *base;

@@ -22,8 +22,8 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args)
 
 /* --- products with the weights of a vocabulary subset ------------------------------------------------------------- */
 
-/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS adjacent rows of a slot. The rows are staged in shared memory, and share the
- * loads of weights. */
+/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS adjacent rows of an input, which share loads of weights. Rows are staged in
+ * shared memory. */
 enum {
     SUBSET_ROWS = 4, /* rows of a thread block */
     SUBSET_WARPS = 8,
@@ -75,7 +75,7 @@ __device__ static inline void subset_add_four(const subset_call &c, const float 
     }
 }
 
-/* Add the products of columns [begin, end), staged in x. The width of loads changes no lane's columns, so the bits do not depend on it. */
+/* Add the products of columns [begin, end), staged in x. A lane's columns do not depend on the load width, so neither do the bits. */
 template <int Rows>
 __device__ static inline void subset_add(const subset_call &c, const float *x, const float *const (&w)[SUBSET_EACH],
                                        int32_t begin, int32_t end, subset_sums<Rows> &sum)

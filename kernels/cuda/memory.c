@@ -49,8 +49,7 @@ static char *table_row(const rill_session *s, size_t idx, size_t row)
     return get_cuda(s)->table[idx].base + row * row_bytes(s, idx);
 }
 
-/* Ragged and host tables grow by at least half: callers request only their present need. For nodes and slots callers already request a
- * reserve. */
+/* Ragged and host tables grow by at least half; for nodes and slots the caller already asks for a reserve. */
 rill_status cuda_grow_table(rill_session *s, size_t idx, size_t rows)
 {
     cuda_session *cuda = get_cuda(s);
@@ -147,8 +146,7 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Reserve addresses for the largest size of each table. Each kind of table gets a part of the device's memory: addresses then suffice
- * for many sessions. */
+/* Reserve addresses for each table's largest size: a part of the device's memory per kind of table, so that many sessions fit. */
 static void reserve_addresses(const rill_session *s)
 {
     const size_t tables = s->network->n_tables, device_bytes = gpu_memory_bytes(get_cuda(s)->gpu),

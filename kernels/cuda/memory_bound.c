@@ -1,8 +1,7 @@
-/* Upper bound on a session's memory besides tables, per row, per slot and per token of a slot's input. The engine's memory limit relies on
- * it.
+/* Upper bound on a session's memory besides tables, per row, per input and per input token, for the engine's memory limit.
  *
- * The bound follows cuda_run.c's layouts; columns and other small arrays are overestimated. Graphs of a CUDA stream share one region, sized
- * for the largest. A graph has one frame (memory of a run) per micro-batch. */
+ * Follows cuda_run.c's layouts, and overestimates small arrays. Graphs of a CUDA stream share one region, sized for the largest. A graph
+ * has one frame (memory of a run) per micro-batch. */
 #include "executor.h"
 
 /* Bytes per row of a run, and per token of its inputs. */

@@ -1,6 +1,6 @@
 /* The CUDA module: a GPU as a device, and a network's weights on it.
  *
- * Weights are uploaded while the network is built, into memory that does not move. A finished network is const. */
+ * Weights are uploaded while the network is built, and do not move. A finished network is const. */
 #include "device_abi.h"
 #include "executor.h"
 #include "half.h"
@@ -150,8 +150,9 @@ static size_t min_of_two(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Upload n rows of `width` floats, `stride` floats apart, then `zeros` zeros, converted to `type`, without gaps. Returns their device
- * address; NULL: the network has failed. */
+/* Upload n rows of `width` floats, `stride` apart, then `zeros` zeros, as `type`, contiguously. Returns the device address; NULL: the
+ * network
+ * has failed. */
 static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, size_t zeros,
                          gpu_type type)
 {

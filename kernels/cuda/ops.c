@@ -110,8 +110,7 @@ static void subset_product(cuda_run *r, const dev_op *op)
     if (args.max_length > 0) gpu_run_subset_product(r->cu_stream, &args);
 }
 
-/* Enqueue a GEMM. With input_rounded, it reads the rows that an earlier operation wrote in the matrix's type. Otherwise the
- * rows are converted first. */
+/* Enqueue a GEMM. input_rounded: an earlier operation wrote the rows in the matrix's type; else they are converted first. */
 static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
 {
     const dev_operand *a = &op->view[PRODUCT_a];

@@ -1,7 +1,8 @@
-/* rows.cuh: shared by kernels on rows: elementwise functions, and the assignment of threads to parts of rows.
+/* Elementwise functions, and the assignment of threads to rows, for kernels on rows.
  *
- * A piece is N floats: 4 if widths and addresses allow it, else 1. A block has GPU_TILE threads, 2^shift of them for each of its rows.
- * Rows with more pieces take several blocks, along the grid's y. */
+ * A thread handles N floats: 4 if widths and addresses allow, else 1. A block has GPU_TILE threads, 2^shift per row. Longer rows take
+ * several
+ * blocks, along the grid's y. */
 #pragma once
 
 #include "cuda.cuh"

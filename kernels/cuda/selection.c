@@ -156,8 +156,7 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
 
 /* --- enqueuing ---------------------------------------------------------------------------------------------------- */
 
-/* Write each row's best symbol to the operation's tag_column, directly if its rows are the column's rows, else by a
- * scatter from working memory. */
+/* Write each row's best symbol to the operation's tag_column: directly if the rows are the column's, else by a scatter. */
 static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
 {
     int32_t *column = cuda_device_ptr(r, r->column[op->as.best.tag_column - 1]);

@@ -1,8 +1,7 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in their own stream; all other graphs decode. A decoding run
- * waits for the updates of its slots. A slot update waits for decoding runs without pending results, because it may reuse rows of
- * dropped slots. */
+ * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in one stream; other graphs decode in the other. A decoding run
+ * waits for updates of its slots. A slot update waits for decoding runs without pending results: it may reuse rows of dropped slots. */
 #include "executor.h"
 
 #include <string.h>
@@ -23,7 +22,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* A graph that both writes slots and uses nodes would make each stream wait for the other. Then all graphs run in one stream. */
+/* If a graph both writes slots and uses nodes, all graphs run in one stream: two would wait for each other. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->data)->graph;
@@ -145,8 +144,7 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* A visit of all slots of a run. It makes `fill` the number of each slot's last update; with `fill` 0 it stores the highest of these
- * numbers in `last`. */
+/* A visit of all slots of a run: stores `fill` as each slot's last update, or, if `fill` is 0, finds the highest one, `last`. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;

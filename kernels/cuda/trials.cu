@@ -1,8 +1,8 @@
-/* trials.cu: the choice of a matrix's algorithms, and rill's own GEMM kernel, for matrices without a suitable algorithm.
+/* Chooses a matrix's GEMM algorithms by trial; and rill's own GEMM kernel, for matrices without a suitable one.
  *
- * A row's bits must not depend on the number of rows beside it, which cuBLASLt does not promise. So when a matrix is opened, algorithms
- * are tried on this GPU with many numbers of rows. An algorithm is used only if every row has the bits of the largest run. If none
- * passes, rill's own kernel multiplies. */
+ * A row's bits must not depend on the number of rows, which cuBLASLt does not promise. So algorithms are tried on this GPU with many
+ * numbers
+ * of rows; one passes if every row has the bits of the largest run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +30,8 @@ int gpu_is_plain(const gpu_matrix *m, int32_t range)
 
 /* --- families ----------------------------------------------------------------------------------------------------- */
 
-/* cuBLASLt's tensor-core kernels without split-K have one fp32 sum over K (facebookexperimental/triton#2752, #2757). CUDA-core kernels
- * for small sizes divide K. Trials decide about all others. */
+/* cuBLASLt's tensor-core kernels without split-K have one fp32 sum over K (facebookexperimental/triton#2752, #2757). CUDA-core kernels for
+ * small sizes divide K. Trials decide about others. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *a)
 {
     enum { CUTLASS_FIRST = 21, CUTLASS_SECOND = 23, CUTLASS_THIRD = 24, NVJET = 66 };
@@ -178,7 +178,7 @@ static int out_of_memory(char why[GPU_ERROR_BYTES])
     return -1;
 }
 
-/* Allocate and fill a trial's rows: as many as make an output of 256 MiB, at most 12,289, fewer if GPU memory is short. */
+/* Allocate and fill a trial's rows: for an output of 256 MiB, at most 12,289, fewer if GPU memory is short. */
 static int open_trial(trial *t, char why[GPU_ERROR_BYTES])
 {
     enum { MOST = 12289, OUTPUT_BYTES = 256 << 20 };
@@ -231,7 +231,7 @@ static bool try_rows(const trial *t, const uint64_t algo[8], int32_t first, int3
     return gpu_multiply_by(t->stream, &p, algo) == 0;
 }
 
-/* Whether the first or last n rows have the bits of the reference, for many n. A failure of CUDA is written to `why`. */
+/* Whether the first or last n rows equal the reference bit for bit, for many n. why: reason of a CUDA failure. */
 static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add, char why[GPU_ERROR_BYTES])
 {
     static const int32_t lengths[] = {1,    2,    3,    4,    5,    8,    9,    16,   17,   31,   32,   33,   48,   64,

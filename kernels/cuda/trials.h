@@ -21,12 +21,11 @@ typedef struct gpu_candidate {
     gpu_algo_facts facts;
 } gpu_candidate;
 
-/* Whether an algorithm may be tried: its family adds each element's products in one order. With fp32 weights, unknown families may be
- * tried too. */
+/* Whether an algorithm may be tried: its family sums in one order. With fp32 weights unknown families may be tried too. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *facts);
 
-/* Whether `fast` products may split their sums. cuBLASLt was reported to lose the end of K in split sums where K is
- * no multiple of 128 (facebookexperimental/triton#2767). */
+/* Whether `fast` products may split sums. cuBLASLt was reported to lose the end of K if K is no multiple of 128
+ * (facebookexperimental/triton#2767). */
 int gpu_may_split_k(const gpu_matrix *matrix);
 
 /* Set matrix->algo by trial; zeros select gpu_multiply_plainly(). Returns 0, or -1 with a reason: the GPU fails or has no

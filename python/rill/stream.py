@@ -1,8 +1,7 @@
 """Streams: inputs in, results out, in order and in bounded memory.
 
-A stream owns an engine and its context. It advances when the caller asks for a result: on the caller's thread, one
-timestep at a time, each without Python's lock. Signals are handled between timesteps, and functions in Python run on
-the caller's thread. With several workers a WorkersRun (workers.py) advances on its own threads.
+A stream owns an engine and its context. It advances on the caller's thread when the caller asks for a result: one timestep at a
+time, without Python's lock. Signals are handled between timesteps. With several workers, see WorkersRun (workers.py).
 """
 
 from __future__ import annotations
