@@ -378,7 +378,8 @@ typedef struct dev_layout {
     size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
     /* [buffers] offset of the backend's second copy of a tensor in another form, in the device's memory */
     size_t *copy_offset;
-    size_t *entry_offset; /* [paths] offset of the nodes on all rows' paths from the root, in the device's memory */
+    size_t *
+        entry_offset; /* [paths] for each kind of path: offset in the device's memory of the nodes on all rows' paths from the root */
     size_t pointers_offset, hash_offset; /* offsets of working memory, in the host's memory */
 } dev_layout;
 
@@ -443,8 +444,8 @@ typedef struct dev_block {
     /* [spaces + 1] -> [rows of the space] the row of the parent index space that it belongs to; in a distinct index
      * space, its value */
     int32_t **parent_row;
-    /* [spaces + 1] -> [rows of the parent space] the row of this index space that belongs to it, or -1. Ragged space:
-     * [sequences + 1] the first token of each sequence */
+    /* For each index space an array [rows of the parent space]: the row of this space made from the parent's row, or -1. For a ragged
+     * space the array is [sequences + 1]: the first token of each sequence */
     int32_t **child_row;
     /* [spaces + 1] for each ragged index space, an array [sequences] with the number of tokens of each sequence */
     int32_t **lengths;
