@@ -1,7 +1,4 @@
-/* kernels.c: runtime dispatch by instruction set.
- *
- * The table starts as plain C, and each supported instruction set overrides parts of it, in order. A set requires the
- * set before it. */
+/* Runtime dispatch by instruction set: the table starts as plain C; each supported set, which requires the one before, overrides parts. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,22 +1,21 @@
-/* cpu.h: the CPU as a device. Private to it.
+/* The CPU as a device. Private to it.
  *
- * Threads of the pool claim spans of a run's rows, and compute a span's blocks one after another. All blocks share one layout of scratch
- * memory.
- * Invariant: a row's results depend on that row alone, not on the spans and blocks. */
+ * Pool threads claim spans of a run's rows, and compute a span's blocks in order. All blocks share one layout of scratch memory.
+ * Invariant: a row's results depend on that row alone. */
 #pragma once
 
 #include <stdatomic.h>
 
 #include "backend.h"
 
-/* The data of a CPU device (rill_device.data): sizes that tests set, or 0. Rows of a block, rows of a span, and
- * attention weights (floats) kept at a time. */
+/* Data of a CPU device (rill_device.data): sizes set by tests, or 0: rows per block, rows per span, attention weights (floats) at a time.
+ */
 typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;
 
-/* The data of a matrix (dev_matrix.data) or of one slot's vocabulary subset (dev_slot_subset.data): one allocation of this struct, the
- * packed weights, and the subset's biases. */
+/* Data of a matrix (dev_matrix.data) or of a slot's vocabulary subset (dev_slot_subset.data), with packed weights and biases in one
+ * allocation. */
 typedef struct cpu_weights {
     rill_weights w;
     float *bias;  /* biases of the subset's symbols; NULL: there are none */

@@ -1,6 +1,6 @@
-/* Choices on the CPU: top M of each row and log-probabilities of requested actions, from the logits of a model or an ensemble.
+/* Choices on the CPU: top M of each row, and log-probabilities of requested actions, for a model or an ensemble.
  *
- * Legal sets list actions. If an operation numbers its symbols differently, each row gets a renumbered copy of its set. */
+ * Legal sets list actions. If symbols are numbered differently, each row gets a renumbered copy. */
 #include <math.h>
 #include <string.h>
 
@@ -278,15 +278,13 @@ void cpu_best(cpu_block *b, const dev_op *op)
 
 /* --- ensembles ---------------------------------------------------------------------------------------------------- */
 
-/* Top M by the logarithm of the mean probability of several models.
+/* Top M by the logarithm of several models' mean probability.
  *
- * With l_e(v) the log-probability of symbol v by model e of E, and m(v) the largest of them,
+ * l_e(v): log-probability of symbol v by model e of E; m(v): the largest of them;
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
- * is a symbol's log-probability and rank. Since m - log E <= x <= m, x is computed only for symbols whose m is at
- * least the B-th best m minus log E.
+ * Since m - log E <= x <= m, x is computed only where m is at least the B-th best m minus log E.
  *
- * Invariant: x is a function of the row and the symbol alone. A row with NaN in any model, or only -infinity, has no
- * choices. */
+ * Invariant: x depends on the row and symbol alone. A row with NaN, or only -infinity, in any model has no choices. */
 
 /* --- ensembles: memory ------------------------------------------------------------------------------------------------------- */
 
@@ -359,8 +357,7 @@ static void normalise_model(const mixture *m, size_t index)
     }
 }
 
-/* Compute m(v), the largest log-probability over the models, for all symbols of row r; NaN if some model has no valid distribution for the
- * row. */
+/* Compute m(v), the largest log-probability over the models, for all symbols of row r; NaN if a model has no valid distribution. */
 static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
@@ -387,7 +384,7 @@ static float mixture_logp(const mixture *m, size_t r, size_t v)
     return max + logf(sum / (float)m->n_models);
 }
 
-/* Compute x(v), the log of the mean probability, for the symbols of row r that can be among the best; the others get -infinity. */
+/* Compute x(v), the log of the mean probability, for symbols of row r that can be among the best; others get -infinity. */
 static void mix_contenders(const mixture *m, size_t r)
 {
     const size_t count = (size_t)m->count[r];

@@ -176,8 +176,8 @@ static void mask(cpu_block *b, const dev_op *op)
 
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
-/* The state of a scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first.
- * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same rows of h and c. */
+/* A scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first. Before step t the first `live` positions
+ * hold the sequences longer than t. */
 typedef struct scan_state {
     cpu_block *b;
     const rill_scan *o;
@@ -270,8 +270,7 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
-/* Run step t of a GRU for the first `live` sequences. The input part of the gates is added by the kernel, after the reset gate has
- * scaled the recurrent part. */
+/* Step t of a GRU for the first `live` sequences. The kernel adds the input part of the gates after the reset gate. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;

@@ -1,7 +1,7 @@
-/* Blocks: a block's rows in every index space, and the indices of its operands.
+/* A block's rows in every index space, and the indices of operands.
  *
- * An index space is a set of rows derived from the block's rows, such as the distinct values of a column. An index maps each row of an
- * operation to a row of an operand. Index spaces are computed when a block begins, an index at its first use. */
+ * An index space is a set of rows derived from the block's, such as a column's distinct values. An index maps an operation's rows to an
+ * operand's. Index spaces are computed when a block begins, indices on first use. */
 #include "backend.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
-/* Profiles: calls, rows, seconds, flops and bytes of operations.
- *
- * Flops and bytes are minimums: operands count once per row, weights once per block. Each thread has counters of its
- * own. */
+/* Profiles: calls, rows, seconds, flops and bytes of operations. Minimums: operands count once per row, weights once per block. Each
+ * thread
+ * has its own counters. */
 #include <string.h>
 
 #include "backend.h"

@@ -1,8 +1,8 @@
-/* Sessions: the data that outlives a run: slots, vocabulary subsets, and the sizes of tables. A slot holds one input in flight; its rows in
- * the ragged tables are a range.
+/* Sessions: data that outlives a run: slots, vocabulary subsets, table sizes. A slot holds an input in flight; its rows in ragged tables
+ * are
+ * a range.
  *
- * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call leaves slots
- * unchanged. */
+ * Invariant: slots' ranges do not overlap, all ragged tables have memory for allocated rows, and a failed call changes no slot. */
 #include "backend.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* vec_avx512.h: the primitives of vector/vec.h in AVX-512 (F, BW, DQ, VL). vec_avx2.h has the same for AVX2;
- * vec_words.h has those common to both. */
+/* Primitives of vector/vec.h in AVX-512 (F, BW, DQ, VL). For AVX2: vec_avx2.h; common ones: vec_words.h. */
 #pragma once
 
 #include <immintrin.h>
