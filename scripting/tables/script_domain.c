@@ -1,10 +1,11 @@
-/* rill.domain{}: domains written in Lua, and the options that they declare.
+/* rill.domain{}: domains written in Lua, and their options.
  *
- * The Lua registry keeps a declaration's functions. The engine gets the rill_domain at the start of the script_domain. Callbacks with a
- * default in the engine stay NULL.
+ * The Lua registry keeps the functions. The engine gets the rill_domain at the start of the script_domain; callbacks with a default in the
+ * engine stay NULL.
  *
- * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, which the
- * table of declared fields owns. open() gets their values in options.given. */
+ * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, owned by the
+ * table of
+ * declared fields. open() gets their values in options.given. */
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +23,9 @@ static const struct {
                     {"number", RILL_OPTION_REAL},
                     {"switch", RILL_OPTION_SWITCH}};
 
-/* Return the string field `name` of the options entry on top of the stack, else `otherwise`. Raises if both are missing. The list at
- * index `kept` keeps the string alive. */
+/* Return the string field `name` of the options entry on top of the stack, or `otherwise`. Raises if both are missing. The list at `kept`
+ * keeps
+ * the string alive. */
 static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
     size_t length;
@@ -100,8 +102,7 @@ static lua_Integer checked_length(lua_State *L, int list)
     return n;
 }
 
-/* Read the list `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL without the list. Raises if it
- * is invalid. */
+/* Read the list `options` of the declaration at `declared`, which owns the rows. NULL: no list. Raises if invalid. */
 static const rill_option *read_options(lua_State *L, int declared)
 {
     int list = lua_gettop(L) + 1;
@@ -126,8 +127,8 @@ static const rill_option *read_options(lua_State *L, int declared)
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-/* The interface for which a field is valid. PLAIN: start, advance and choices, for one hypothesis. BY_ROWS: encode, step and score, for
- * a whole timestep. */
+/* The interface of a field. PLAIN: start, advance and choices, for one hypothesis. BY_ROWS: encode, step and score, for a whole timestep.
+ */
 enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 
 typedef struct field {
@@ -156,8 +157,7 @@ enum { STACK_GIVEN = 1, STACK_DECLARED, STACK_DOMAIN }; /* stack indexes */
 
 static const char domain_type[] = "rill.domain";
 
-/* Store the declaration's functions in *d, and its other values in the table of declared fields. Returns the interfaces that its fields
- * belong to. */
+/* Store the declaration's functions in *d, its other values in the table of declared fields. Returns the interfaces of its fields. */
 static int take_fields(lua_State *L, script_domain *d)
 {
     int ways = 0;
