@@ -1,15 +1,13 @@
 /* A neural domain as a plugin, to copy: a GRU reads the letters of a word, a second GRU with attention writes a word letter by letter.
  *
  * Graphs (rill/device.h) describe the computation for one row; the device runs them for all rows of a call. Another architecture needs
- * only
- * another build_graphs().
+ * only another build_graphs().
  *
  * Source: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation, 2015, with GRUs (Cho et al. 2014) as
- * in
- * PyTorch.
+ * in PyTorch.
  * Tensors: E embedding width, H hidden width, S source symbols (a to z), V actions (a to z, then the end), T letters of a word.
- *   source.embedding [S, E]      encoder.{input,hidden}.{weight,bias} [3H, E or H], [3H]
- *   target.embedding [V + 1, E]  decoder.{input,hidden}.{weight,bias} as in the encoder; the last row of the
+ *   source.embedding [S, E]      encoder.{input,hidden}.{weight,bias} [3H, E or H], [3H] target.embedding [V + 1, E]
+ *   decoder.{input,hidden}.{weight,bias} as in the encoder; the last row of the
  *                                embedding is the start symbol
  *   attention.{weight,bias} [H, 2H], [H] over [context; state]      output.{weight,bias} [V, H], [V]
  *

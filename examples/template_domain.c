@@ -1,8 +1,7 @@
 /* A domain as a plugin, to copy: it fills the gaps of a word, "b_a__" -> "beans", with letters likely to follow each other.
  *
  * The model is a table of letter pairs, counted from the file `path`, or a few built-in lines. Actions are the letters and one end action.
- * A
- * gap may become any letter, a given letter only itself; then only the end action is legal.
+ * A gap may become any letter, a given letter only itself; then only the end action is legal.
  *
  * Recipe
  *    1. Copy this file; choose a name ([a-z0-9-]+) and put it in the table at the end.

@@ -1,9 +1,8 @@
 /* Private to kernels/: packed weight layouts, quantisation, division of work, and functions that fill rill_kernels.
  *
  * Packed layout of weights (N x K): blocks of 16 columns of W^T. A block is a sequence of 64-byte lines, k ascending; a line has 4 bytes
- * per
- * column. Columns >= N are zero. Every instruction set reads a block sequentially: a line is one vector of 16 floats or two of 8. The 4
- * bytes are
+ * per column. Columns >= N are zero. Every instruction set reads a block sequentially: a line is one vector of 16 floats or two of 8. The
+ * 4 bytes are
  *   F32    one k
  *   BF16   k (even) and k + 1 in the lower and upper half of a 32-bit word; k = K is zero
  *   U8S8   k to k + 3, one byte each; k >= K is zero
@@ -13,8 +12,7 @@
  *
  * Quantising (U8S8): q = round(x * (127 / max)), ties to even; max: largest magnitude of the row of A or the column of W; scale max / 127.
  * If max < RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow, q and scale are 0. If max is not finite, q is 0 and the scale NaN. Each
- * step
- * is one IEEE operation, so instruction sets agree. K is bounded: sums fit 32 bits.
+ * step is one IEEE operation, so instruction sets agree. K is bounded: sums fit 32 bits.
  *
  * Kernels walk blocks in panels of up to 4, split evenly. */
 #pragma once
@@ -187,8 +185,7 @@ void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
 void rill_activate_ref(rill_activation activation, size_t n, const float *x, float *y);
 
 /* Insert (id, score) into lists of `count` entries, best first, of at most `best`. Ids are offered in ascending order, so ties stay in
- * that
- * order. Returns the new count. */
+ * that order. Returns the new count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
 /* Return a sort key that ascends as scores descend. -0 and 0 have equal keys. */

@@ -22,8 +22,7 @@
  * Alignment: the element type's; packed weights need 64 bytes.
  * Aliasing: an output may not overlap an input or output, unless documented.
  * Threads: an operation may run on several threads with different outputs. `pool` may be NULL; a pool serves one call at a time. Calls
- * below
- * about 5 us run on the calling thread.
+ * below about 5 us run on the calling thread.
  * Misuse (NULL where required, width 0) is asserted in debug builds, else undefined.
  *
  * Stability: internal to rill; members are appended to structs, never reordered, within one ABI number. */
@@ -41,8 +40,7 @@ extern "C" {
 /* ---- threads -------------------------------------------------------------------------------------------- */
 
 /* A thread pool in caller-owned memory. A job has chunks 0..chunks-1, claimed by the calling thread and the workers; one job at a time.
- * The
- * call returns when every chunk is done. Workers spin for a bounded time after a job, then sleep.
+ * The call returns when every chunk is done. Workers spin for a bounded time after a job, then sleep.
  *
  * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish. A NULL pool is legal: the
  * calling thread does everything.
@@ -51,8 +49,7 @@ extern "C" {
 typedef struct rill_pool rill_pool;
 
 /* The work of one chunk, called once per number in [0, chunks), concurrently. arg: rill_pool_run()'s. Must not call rill_pool_run on the
- * same
- * pool. */
+ * same pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
 /* Return the bytes for a pool of `threads` threads, the caller included. 0 counts as 1. Any thread. */
@@ -126,8 +123,7 @@ static inline float *rill_operand_row(const rill_operand *o, size_t r)
  * integers, then
  *   C(r, n) = activation(start + float(sum) * (scale of row r * scale of output n)).
  * Instruction sets agree to the bit before the activation. K is at most 2^17. Largest magnitudes below 2^-100 count as 0. A NaN or
- * infinity
- * in a row or in an output's weights gives NaN. */
+ * infinity in a row or in an output's weights gives NaN. */
 typedef enum rill_dtype {
     RILL_DTYPE_F32 = 0, /* fp32 weights */
     /* rounded to bf16, ties to even. Arithmetic is fp32; with RILL_ISA_AVX512_BF16 rows of A are rounded too, and denormals count as 0 */
@@ -172,8 +168,7 @@ typedef struct rill_gemm {
     rill_operand c;
     void *scratch; /* rill_gemm_scratch_size() bytes, aligned to 64; may be NULL if that is 0 */
     /* U8S8 and BF16: 1: scratch has all rows of A (at most RILL_GEMM_QUANT_ROWS), converted by an earlier call for the same type and K; 0:
-     * this
-     * call converts them */
+     * this call converts them */
     int reuse_quantised;
 } rill_gemm;
 
@@ -202,8 +197,7 @@ typedef union rill_op {
 } rill_op;
 
 /* A call of a row operation of rill/ops.h. Outputs are written completely. They may overlap inputs only where documented, or be rows of
- * the
- * same table, if no row reads another's output. */
+ * the same table, if no row reads another's output. */
 enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
 typedef struct rill_row_call {
     size_t rows, width; /* R, number of rows of the call; H, width of a row */
@@ -213,8 +207,7 @@ typedef struct rill_row_call {
     /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
     rill_operand x[RILL_ROW_OPERANDS];
     /* EMBED only: packed fp32 weights (N = P, K = H) as the table; of `rows` only the index is read. Saves a copy of tied weights; slower,
-     * same
-     * bits. NULL: the table is `rows` */
+     * same bits. NULL: the table is `rows` */
     const rill_weights *packed;
 } rill_row_call;
 
@@ -327,8 +320,7 @@ typedef struct rill_peak_loop {
 } rill_peak_loop;
 
 /* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`: int8, bf16 if GEMMs use
- * it,
- * else fp32. */
+ * it, else fp32. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights);
 
 /* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */

@@ -12,8 +12,7 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
 /* Define a function for the instruction sets `sets`: a loop of STEP(i), which updates the vector a[i] from x and y. The asm hides x from
- * the
- * optimiser. */
+ * the optimiser. */
 #define PEAK_LOOP(name, sets, wide, type, vx, vy, STEP)                  \
     __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
     {                                                                    \

@@ -1,13 +1,11 @@
 /* The thread pool: threads claim chunks of a job. And the partition of a call into chunks.
  *
  * A 64-bit word has the job's generation (high half) and the number of unclaimed chunks (low half); a compare-and-swap that decrements the
- * low
- * half claims one. Invariant: the job's fields (fn, arg, chunks) change only while the low half is 0 and all claimed chunks are done. A
- * thread reads the fields between word and swap; if the swap succeeds, they belong to that word.
+ * low half claims one. Invariant: the job's fields (fn, arg, chunks) change only while the low half is 0 and all claimed chunks are done.
+ * A thread reads the fields between word and swap; if the swap succeeds, they belong to that word.
  *
  * A worker adds itself to `sleepers`, rereads the word, then sleeps on `epoch`. A caller publishes the word, then reads `sleepers`. All
- * four
- * accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done` likewise. */
+ * four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done` likewise. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* declares syscall() */
 #endif
@@ -233,8 +231,7 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
 /* ---- chunks ---------------------------------------------------------------------------------------------- */
 
 /* A call shorter than SERIAL_NS runs on the calling thread: waking a worker costs more. No chunk is shorter than CHUNK_NS. Several chunks
- * per
- * thread, so that others take over for a descheduled one. */
+ * per thread, so that others take over for a descheduled one. */
 #define SERIAL_NS 5000.0
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4

@@ -346,8 +346,7 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
 /* Without search options in config.json, use the domain's. Fail only on RILL_ERR_IO and RILL_ERR_MEMORY: other options would change
- * outputs
- * silently. */
+ * outputs silently. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);

@@ -23,8 +23,7 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 /* --- data of a lexicon -------------------------------------------------------------------------------------------- */
 
 /* Terms: a surface is a name's words in a question ("new york"); a constant stands for them in logical forms ("new_york:s"); a mention is
- * an
- * occurrence, replaced by a placeholder ("s0"); a rewrite ("@rewrite") replaces words by other words.
+ * an occurrence, replaced by a placeholder ("s0"); a rewrite ("@rewrite") replaces words by other words.
  * One trie over word numbers has surfaces and rewrites: the longest match costs one probe per token. Rules and preferences are patterns,
  * tried in file order.
  * Invariant: slices point into `source`, the file's bytes. */

@@ -1,8 +1,7 @@
 /* Questions to logical forms: the domain "semparse".
  *
  * Model: attention sequence-to-sequence of Dong and Lapata (2016). An LSTM encodes the question in reverse, a second one decodes the
- * logical
- * form. A model directory holds
+ * logical form. A model directory holds
  *   config.json                 sizes and settings
  *   model.safetensors           weights, F32, F16 or BF16; computed in fp32
  *   source.vocab, target.vocab  one token per line, the first three <s>, </s>, <unk>
@@ -118,8 +117,7 @@ rill_status semparse_load(semparse *s, const rill_open_options *options);
  * `or` are sorted, innermost first. Other forms, such as Prolog, only get normal spaces. */
 
 /* Append the canonical form of `text`: tokens and brackets separated by single spaces. Unbalanced brackets, or more than 1,000 levels,
- * keep
- * the order; this is no error.
+ * keep the order; this is no error.
  *   out: unchanged on failure
  *   RILL_OK · RILL_ERR_MEMORY
  * Time: at most length times depth; constant stack. */

@@ -18,8 +18,7 @@ typedef struct seq_arch seq_arch;
 /* --- nets --------------------------------------------------------------------------------------------------------- */
 
 /* A net: the model, or a member of an ensemble. An architecture's struct begins with it. configure() gets zeroed members, except those
- * that
- * seq_open() has set. */
+ * that seq_open() has set. */
 typedef struct seq_net {
     rill_context *ctx; /* set by seq_open(), like the next two members */
     seq_model *model;

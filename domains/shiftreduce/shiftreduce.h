@@ -29,12 +29,10 @@ extern const rill_domain rill_shiftreduce_domain;
  * Frames are the n + 2 input tokens: <s>, the words, </s>. Positions 0 .. n are the boundaries of words.
  *
  * Positions: p_i = [f_i; b_{i+1}]: f_i is the forward output after i words, b_{i+1} the backward output after the words n .. i + 1. The
- * span
- * (i, j) is p_j - p_i with the half of b negated; loading folds the negation into the weights.
+ * span (i, j) is p_j - p_i with the half of b negated; loading folds the negation into the weights.
  *
  * Products: the structure network reads the spans (0, a), s1 = (a, b), s0 = (b, c), (c, n), with weights W0 .. W3; the label network (0,
- * b),
- * s0, (c, n), with V0 .. V2. Adjacent spans share a position:
+ * b), s0, (c, n), with V0 .. V2. Adjacent spans share a position:
  *   structure  (W0 - W1) p_a + (W1 - W2) p_b + (W2 - W3) p_c + (W3 p_n - W0 p_0 + bias)
  *   label                      (V0 - V1) p_b + (V1 - V2) p_c + (V2 p_n - V0 p_0 + bias)
  * encode() computes these five products for every position, those of c with the last brackets, which are constant. Scoring only adds three

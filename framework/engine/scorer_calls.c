@@ -2,8 +2,7 @@
  * leaves.
  *
  * score() is called once for adjacent rows whose items share an instance. The setting `check` also scores each item alone, and compares.
- * If
- * found() requests a second search, the item restarts from its encoded input. */
+ * If found() requests a second search, the item restarts from its encoded input. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,7 @@
  *
  * Lattices: a backward pass makes edge scores conditional probabilities. A forward pass per n-gram has, per node, the probability of paths
  * that have matched its first j actions but not all of it; the probability of paths that complete it is the posterior. Edges lead to
- * higher
- * nodes, so numeric order suffices. Edges of another phase keep j. */
+ * higher nodes, so numeric order suffices. Edges of another phase keep j. */
 #include "ngrams.h"
 
 #include <math.h>

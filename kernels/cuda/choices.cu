@@ -4,12 +4,10 @@
  * rejects most others.
  *
  * Different logits x may round to the same log-probability, and log_norm is known only at the end. So the top M + 1 are found by x, and
- * the
- * row is read again if the last two tie.
+ * the row is read again if the last two tie.
  *
  * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them with the same bits.
- * For
- * M >= BEST_MANY, radix selection finds the M-th key. */
+ * For M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"
 

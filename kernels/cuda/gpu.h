@@ -129,8 +129,7 @@ typedef struct gpu_matrix {
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
 /* GEMM: c [rows, n] = relu((bias + add) + a w^T), summed in fp32 in unspecified order. a [rows, k] has the matrix's type. ld: row stride
- * in
- * elements. w, and the rows of a, add and c, are 16-byte aligned. */
+ * in elements. w, and the rows of a, add and c, are 16-byte aligned. */
 typedef struct gpu_product {
     const gpu_matrix *matrix; /* copied when launched */
     int32_t rows;

@@ -1,8 +1,7 @@
 /* Launch functions of the CUDA kernels. Plain C. All pointers in arguments are device memory.
  *
  * Kernels read the row count on the device and skip rows from *count on: a captured launch serves any number of rows up to `max`. Row r of
- * an
- * operand is row index[r] of `data`, or r without index. A negative index: reads give zeros unless documented otherwise, writes are
+ * an operand is row index[r] of `data`, or r without index. A negative index: reads give zeros unless documented otherwise, writes are
  * skipped.
  *
  * Invariant: a row's bits depend on that row's operands alone, not on `max`, *count or thread order. */
@@ -194,8 +193,7 @@ void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args);
 size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices);
 
 /* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], bit-identical to gpu_run_best's; -infinity for symbol -1. symbol: position in the row
- * or
- * subset. */
+ * or subset. */
 typedef struct gpu_picks {
     gpu_rows picks;
     const int32_t *row, *symbol;

@@ -1,12 +1,10 @@
 /* The functions that a device implements, and its data: networks with graphs, sessions with slots, rows of a run.
  *
  * The library builds and checks networks, and manages slots, vocabulary subsets and profiles. A backend (the CPU, cpu.h, or a module such
- * as
- * CUDA) owns the memory of weights and tables, and runs graphs; its own data is in the `data` members.
+ * as CUDA) owns the memory of weights and tables, and runs graphs; its own data is in the `data` members.
  *
  * An operand is a tensor, table or constant with an `index`: for each row of the operation, the operand's row. Handle h is element h - 1
- * of
- * its array; index space 0 is RILL_ROWS. */
+ * of its array; index space 0 is RILL_ROWS. */
 #pragma once
 
 #include "kernels.h"
@@ -50,8 +48,7 @@ typedef struct dev_backend {
     unsigned weight_types;
 
     /* add_matrix(): weights [n, k] of matrix `idx`, row i at w + i * stride. finish(): constants and graphs; or NULL. Both record failures
-     * in the
-     * network. */
+     * in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     /* frees the backend's data of a network; network->data may be NULL */
@@ -73,8 +70,7 @@ typedef struct dev_backend {
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
     /* Run a graph for at least one row. RILL_AGAIN: results arrive asynchronously (only with arguments->async_group); collect() waits for
-     * them,
-     * and may be NULL if they never do. */
+     * them, and may be NULL if they never do. */
     rill_status (*run)(rill_session *session, const struct dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
     /* returns the limits that rill_runner_limits() returns */
@@ -466,8 +462,7 @@ size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, 
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
 /* Keys and values that row r attends to: rows first[s] + t, t < length[s], s = slot[r] (or r without `slot`). With a path, positions in
- * its
- * list of nodes. */
+ * its list of nodes. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;

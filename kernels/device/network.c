@@ -244,8 +244,7 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
 }
 
 /* Begin a part of a graph with rows of `parent`. *b serves checks outside operations. what: name in messages. Returns 0 if graph or space
- * do
- * not exist. */
+ * do not exist. */
 static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
                       const char *what)
 {

@@ -1,6 +1,5 @@
 /* Sessions: data that outlives a run: slots, vocabulary subsets, table sizes. A slot holds an input in flight; its rows in ragged tables
- * are
- * a range.
+ * are a range.
  *
  * Invariant: slots' ranges do not overlap, all ragged tables have memory for allocated rows, and a failed call changes no slot. */
 #include "backend.h"

@@ -174,13 +174,11 @@ static void run_group_of(const rill_attention *a, group *g, size_t n)
 /* ---- narrow heads ---------------------------------------------------------------------------------------- */
 
 /* Attention for heads of 32 or 64 columns, where sums over lanes would cost more than the products. The scores of HEADS heads and QUAD
- * keys
- * form one vector, four lanes per head; a transposition sums over lanes.
+ * keys form one vector, four lanes per head; a transposition sums over lanes.
  *
  * Invariant: a row's result depends on its own operands. A score is VL partial sums, k ascending, added by v_sum's tree; the softmax's sum
- * is
- * four partial sums by key modulo 4, added as (0+2)+(1+3); a context element is one FMA chain, t ascending. Lanes of different heads never
- * meet, so a NaN stays in its head. */
+ * is four partial sums by key modulo 4, added as (0+2)+(1+3); a context element is one FMA chain, t ascending. Lanes of different heads
+ * never meet, so a NaN stays in its head. */
 #define HEADS_LENGTH ((size_t)512) /* maximum keys of a slot that this method handles */
 #define QUAD ((size_t)4)           /* number of keys in a vector of scores */
 #define HEADS ((size_t)VL / 4)     /* number of heads in a vector of scores */

@@ -1,8 +1,7 @@
 /* Bias, log-softmax and the B best symbols of a row.
  *
  * A row is processed in pieces that stay in L1. Exponentials are summed against each lane's running maximum. Lanes have disjoint symbols,
- * so
- * the B-th largest lane maximum is a lower bound for the B-th best symbol. Only symbols that reach the bound become candidates.
+ * so the B-th largest lane maximum is a lower bound for the B-th best symbol. Only symbols that reach the bound become candidates.
  *
  * Invariant: choice and order depend only on logp (x - log_norm, one rounding) and id. The bound is a logp, since different x may round to
  * equal logp. Candidates are collected in ascending id, so a stable ranking breaks ties by smaller id. */
@@ -309,8 +308,7 @@ static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, v
 }
 
 /* Append the candidates of a piece, x[0..n). A short piece packs every vector: cheaper than mispredicted branches. Returns false if they
- * do
- * not fit. */
+ * do not fit. */
 static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
                          vf *low)
 {
@@ -346,8 +344,7 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
 /* ---- ranking --------------------------------------------------------------------------------------------- */
 
 /* rank[i] = number of candidates before candidate i; ties by position. c->logp is readable up to a whole vector. Not inlined, so that
- * ranks
- * stay in memory. */
+ * ranks stay in memory. */
 static __attribute__((noinline)) void rank_candidates(const candidates *c, int32_t *rank)
 {
     const int32_t n = (int32_t)c->count;

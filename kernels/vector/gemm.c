@@ -3,8 +3,7 @@
  * Invariant: an element is a chain of fma(a_k, w_k, sum) from bias + add, k ascending, A1 before A2.
  *
  * Tiles: with AVX-512 the whole panel: 6 rows by 4 vectors, 24 accumulators in 32 registers. With AVX2 6 rows by 2 vectors, or more
- * vectors
- * for few rows. NEON as AVX2, with two registers per vector. */
+ * vectors for few rows. NEON as AVX2, with two registers per vector. */
 #include "gemm.h"
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */

@@ -1,8 +1,7 @@
 /* Shared by the GEMMs of all weight types: tiles, panels and strips, the right edge of C, activations, threads.
  *
  * A tile is up to MR rows by nv vectors of columns of C, in registers over all of K. A strip is nv vectors of a panel (internal.h). All
- * layouts
- * have cache lines of 16 columns by 4 bytes, so vectors have equal offsets.
+ * layouts have cache lines of 16 columns by 4 bytes, so vectors have equal offsets.
  *
  * Invariant: the tile shape decides which elements are computed together, not how. So K is never split between threads or accumulators.
  *
@@ -71,8 +70,7 @@ typedef struct quantised {
 /* ---- macros to write tiles ---- */
 
 /* Macros repeat the tile's code per sum c_ij, because compilers keep only named variables in registers. Conditions are constants: code
- * beyond
- * mr and nv is eliminated. */
+ * beyond mr and nv is eliminated. */
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ROWS2(X, u) X(0, u) X(1, u) X(2, u) X(3, u) X(4, u) X(5, u) X(6, u) X(7, u)
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)

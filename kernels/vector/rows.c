@@ -1,8 +1,7 @@
 /* Row operations, and which ones this instruction set overrides.
  *
  * Invariant: an element depends on its own operands. A sum over a row has VL partial sums, added in one tree: the order depends only on
- * the
- * width. */
+ * the width. */
 #include "vec.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------- */

@@ -21,8 +21,7 @@
  * (v_sum).
  *
  * exp reduces to |r| <= ln2/2, then a polynomial of degree 6, fitted by a Remez exchange for exp and expm1. tanh = expm1(2x) / (expm1(2x)
- * +
- * 2). Error bounds: docs/kernels.md. */
+ * + 2). Error bounds: docs/kernels.md. */
 #pragma once
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* C = activation(bias + add + [A1 A2] W^T) with bf16 weights, multiplied as bf16 (AVX512_BF16).
  *
  * Each row is rounded to bf16 into scratch. vdpbf16ps adds the products of a pair of k to 16 sums: a line of packed weights times a
- * broadcast
- * pair of the row.
+ * broadcast pair of the row.
  *
  * Invariant: an element is a chain of fused multiply-adds from bias + add, whatever the tile. Pairs of k ascend, the odd k of a pair
  * first.

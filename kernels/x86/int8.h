@@ -1,8 +1,7 @@
 /* int8 primitives of vector/gemm_u8s8.c in AVX-512 VNNI and AVX2.
  *
  * VNNI: rows are bytes offset by 128, since vpdpbusd needs an unsigned operand. AVX2: 16-bit rows and weights, since vpmaddwd is exact
- * where
- * vpmaddubsw saturates. */
+ * where vpmaddubsw saturates. */
 #pragma once
 
 typedef vi isum;

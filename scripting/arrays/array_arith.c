@@ -251,8 +251,7 @@ static int set_all(lua_State *L)
 /* --- operations ---------------------------------------------------------------------------------------------------- */
 
 /* Operations: X(OPERATION, name, place, operands, booleans, mask, value). booleans 1: true and false are valid operands; mask 1: the
- * result is
- * a mask; value: element i of the result. */
+ * result is a mask; value: element i of the result. */
 #define OPERATIONS(X)                                                                   \
     X(ADD, "__add", METAMETHOD, 2, 0, 0, x[i] + y[i])                                   \
     X(SUB, "__sub", METAMETHOD, 2, 0, 0, x[i] - y[i])                                   \

@@ -1,10 +1,8 @@
 /* Reductions, cumulative sums and ranks within segments. An array of cells (candidates or rows) has one segment per item; other arrays are
- * one
- * segment.
+ * one segment.
  *
  * A reduction yields one value per segment; sums run from left to right. Empty segments: sum 0, max -inf, min inf, mean, first and last
- * NaN,
- * argmax 0, logsumexp -inf. max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last, and fast for sorted input. */
+ * NaN, argmax 0, logsumexp -inf. max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last, and fast for sorted input. */
 #include <math.h>
 #include <string.h>
 
@@ -330,8 +328,7 @@ static int rank(lua_State *L)
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
 /* Return the keys as integers in [0, *size); NULL: one is no integer, or the range is too large. Memory: the operand's, `local`, or a
- * pushed
- * userdata. */
+ * pushed userdata. */
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {

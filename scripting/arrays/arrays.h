@@ -24,8 +24,7 @@ typedef enum array_writing {
 } array_writing;
 
 /* Push an array over engine memory, valid until script_end(). n: the call's number of items or cells, except for plain arrays. data[0]:
- * the
- * first item's. */
+ * the first item's. */
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable);
 

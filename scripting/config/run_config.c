@@ -1,6 +1,5 @@
 /* Stores a run's configuration in a C struct, from the lists that read.lua and sweep.lua make. It is a userdata, kept by the registry
- * until
- * freed; it keeps the lists with its strings alive. */
+ * until freed; it keeps the lists with its strings alive. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -227,8 +226,7 @@ void rill_script_config_free(rill_script_config *config)
 }
 
 /* Make the configuration of one sweep point from own.apply()'s arguments on the stack: table, point, edit function or nil, order of
- * parameters
- * or nil.
+ * parameters or nil.
  *   *out: replaced, the old one freed; unchanged after a failure. Raises. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
@@ -354,8 +352,7 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
 }
 
 /* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. Fails after the search: the
- * userdata
- * is cleared then. */
+ * userdata is cleared then. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));

@@ -4,8 +4,7 @@
  * plugins that C refers to.
  *
  * Values are native_value. libffi reads an argument with its type's size, but writes small results as a whole register: integers are
- * stored in
- * i64, and native_integer() uses the type's low bytes. Requires a little-endian machine. */
+ * stored in i64, and native_integer() uses the type's low bytes. Requires a little-endian machine. */
 #pragma once
 
 #include <ffi.h>

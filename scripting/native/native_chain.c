@@ -5,8 +5,7 @@
  *   scheduler  void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow refill-threshold
  *
  * Further arguments must be fixed. A negative result of a signed integer type fails the run, with this rill_status or RILL_ERR_PLUGIN.
- * Other
- * results are ignored. */
+ * Other results are ignored. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

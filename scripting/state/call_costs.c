@@ -301,8 +301,7 @@ static int64_t unpack_cost(lua_State *L)
 /* --- the wrapper -------------------------------------------------------------------------------------------------- */
 
 /* Wraps a library function, to charge for its work. Upvalues: 1: a copy of the original's; 2: its script_work; 3: the original, run in
- * this
- * frame. */
+ * this frame. */
 static int call_charged(lua_State *L)
 {
     const script_work *work = lua_touserdata(L, lua_upvalueindex(2));

@@ -285,8 +285,7 @@ static int log_text(lua_State *L)
 /* --- missing names -------------------------------------------------------------------------------------------------- */
 
 /* Raise for an undefined global of other Lua programs, or a plugin's name without quotes: { absolute } would be an empty list. Other
- * undefined
- * globals are nil. */
+ * undefined globals are nil. */
 static int missing_global(lua_State *L)
 {
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";

@@ -133,8 +133,7 @@ void script_late_keep(script_late *late, rill_context *ctx, rill_status status);
 rill_status script_late_take(script_late *late, rill_context *ctx);
 
 /* Raise a Lua error if a rill function returned a negative status; else return 0. If the script does not catch the error, script_call()
- * returns
- * the status. */
+ * returns the status. */
 int script_check(lua_State *L, rill_status status);
 
 /* Subtract `work` from the call's instructions; one is a few nanoseconds of C code. Raises when instructions or seconds are exhausted. */
@@ -145,8 +144,7 @@ void script_reset_limits(rill_script *s);
 enum { SCRIPT_NEAREST_WORK = 1000 };
 
 /* Enclose each call of a Lua function for the engine. Arrays over engine memory are valid until script_end(). Calls may nest: an outer
- * call's
- * arrays are unusable meanwhile.
+ * call's arrays are unusable meanwhile.
  * script_begin() returns the outer call's frame, for script_end(). offset, items: the new frame's. */
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);

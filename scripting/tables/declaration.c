@@ -378,8 +378,7 @@ void script_refuse_array(lua_State *L, void *instead)
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
 /* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or none fail. *id: the first,
- * if
- * some. */
+ * if some. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {

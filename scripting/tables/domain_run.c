@@ -1,8 +1,7 @@
 /* Running a Lua domain: the engine's calls between open and close.
  *
  * A row's choices are a Lua table, whose order depends on addresses; rill_score_result_fill() sorts them. Entering Lua is slow, so each
- * engine
- * call makes one protected Lua call, which loops over the rows and finds its values at fixed stack indexes. */
+ * engine call makes one protected Lua call, which loops over the rows and finds its values at fixed stack indexes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -245,8 +244,7 @@ static void push_input(lua_State *L, const rill_input *input, int text)
 }
 
 /* Call the script's start() or encode() for one input. start() returns a state and optional details, encode() details or nil; nil and a
- * message
- * fail this input alone. */
+ * message fail this input alone. */
 static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
 {
     int by_rows = m->domain->by_rows, top = lua_gettop(L);

@@ -4,8 +4,7 @@
  * engine stay NULL.
  *
  * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, owned by the
- * table of
- * declared fields. open() gets their values in options.given. */
+ * table of declared fields. open() gets their values in options.given. */
 #include <math.h>
 #include <string.h>
 
@@ -24,8 +23,7 @@ static const struct {
                     {"switch", RILL_OPTION_SWITCH}};
 
 /* Return the string field `name` of the options entry on top of the stack, or `otherwise`. Raises if both are missing. The list at `kept`
- * keeps
- * the string alive. */
+ * keeps the string alive. */
 static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
     size_t length;

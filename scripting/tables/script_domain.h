@@ -117,8 +117,7 @@ rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, 
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
 /* Return the action at `index`, a name or an integer, without converting the value: lua_next() needs the original key. ids: stack index of
- * the
- * table from names to actions, or 0. what: begins the message. Raises. */
+ * the table from names to actions, or 0. what: begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
 /* Push the action as scripts see it: its name, or its number if actions have no names. */

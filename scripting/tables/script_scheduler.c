@@ -105,8 +105,7 @@ static int32_t clamp(double x)
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
 /* Add the function's name and position, and the number of items in flight, to a failed call's message. For an invalid result the traceback
- * lacks
- * the position. */
+ * lacks the position. */
 static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
                                        const rill_sched_view *f)
 {

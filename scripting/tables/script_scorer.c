@@ -1,12 +1,10 @@
 /* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows.
  *
  * A scorer is called once per timestep and phase. An item's rows are a segment, over which arrays reduce and broadcast. Methods that
- * modify
- * scores are rows:word(row, ...), with rows from 1; row nil means all rows, with numbers or arrays over rows or items.
+ * modify scores are rows:word(row, ...), with rows from 1; row nil means all rows, with numbers or arrays over rows or items.
  *
  * Also functions for the option cube_key: from a view of all live hypotheses they return a number for each; equal numbers are equivalent
- * for
- * cube pruning. */
+ * for cube pruning. */
 #include <math.h>
 #include <string.h>
 
@@ -250,8 +248,7 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
 }
 
 /* Read a method's argument at `index`. With `all` it may be an array, broadcast to rows in a pushed userdata. kind: what a single integer
- * must
- * be; NO_NUMBER: a value. */
+ * must be; NO_NUMBER: a value. */
 static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, int all, int index, row_numbers *out)
 {
     *out = (row_numbers){0, &out->single, 0};

@@ -28,8 +28,7 @@ extern const script_view_class script_candidates_class, script_rows_class, scrip
 rill_modifiers *script_rows_modifiers(const script_view *rows);
 
 /* Make a callback for max-batch-hypotheses from the Lua function at `index`, which gets a scheduler view and returns a number (0: no
- * limit), or
- * nil for the configured value. `user` belongs to the script. Raises. */
+ * limit), or nil for the configured value. `user` belongs to the script. Raises. */
 void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
 /* Make a callback for the option cube_key from the Lua function at `index`, which returns equal numbers for equivalent hypotheses. `user`
@@ -126,8 +125,7 @@ rill_status script_instance_call(const script_instance *instance, int which, con
 void script_refuse_array(lua_State *L, void *instead);
 
 /* Add the failing input to the message of a call that failed for n items; returns `status`. call_one(user, i, &id) repeats the call for
- * item i
- * alone, and returns its input's id. first: id of item 0's input. */
+ * item i alone, and returns its input's id. first: id of item 0's input. */
 rill_status script_locate_error(const script_instance *instance, rill_status status, int32_t n, int64_t first,
                                 rill_status (*call_one)(void *user, int32_t i, int64_t *id), void *user);
 

@@ -1,8 +1,7 @@
 /* Which framework functions one plain timestep calls: three inputs, k = 4, one heuristic, nothing admitted or finished.
  *
  * The framework is compiled with -O0 -finstrument-functions. Prints lines "call DEPTH CALLER CALLEE", one per pair with its least depth,
- * in
- * hexadecimal addresses that meter.py turns into names. */
+ * in hexadecimal addresses that meter.py turns into names. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

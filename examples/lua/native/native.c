@@ -3,8 +3,7 @@
  *   cc -O2 -shared -fPIC -I framework/include -o native.so native.c
  *
  * The first two are a heuristic and a scorer, called by the engine without Lua in between; they fail by a negative rill_status. The others
- * do
- * not depend on rill. */
+ * do not depend on rill. */
 #include <stddef.h>
 
 #include "rill/heuristic.h"

@@ -306,14 +306,12 @@ typedef struct rill_domain {
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
     /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row without name. open() gets the checked values
-     * in
-     * rill_open_options.values.
+     * in rill_open_options.values.
      * A name has 2 to 40 characters a-z, 0-9 and -, with no - at its ends, and differs from all other options' names. */
     const rill_option *options;
 
     /* (optional; NULL: none) Values of "model_type" in config.json that select this domain, NULL-terminated. The first domain with the
-     * type
-     * wins. */
+     * type wins. */
     const char *const *model_types;
 
     /* (optional; NULL: by last action) Equivalence classes for cube pruning, before states are computed (rows->node is NULL).
@@ -334,8 +332,7 @@ typedef struct rill_domain {
                          int32_t capacity, int32_t *n, size_t *head);
 
     /* (optional; NULL: none) Options that an input may override, up to a row {0}: rows of `options`, and "tokenized". encode() reads them
-     * by
-     * rill_input_value(). */
+     * by rill_input_value(). */
     const rill_option *input_options;
 
     /* (optional; NULL: zeros) Write how often graphs ran, and how. */

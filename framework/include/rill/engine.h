@@ -123,8 +123,7 @@ typedef struct rill_progress {
     void *user; /* the pointer `user` of the input's request (rill_request.user) */
     int32_t timestep;
     /* The prefix common to all outputs still possible: number of actions, which never decreases, and text. Empty in exact search, and with
-     * a
-     * scorer that may decode again (rill_scorer.found). */
+     * a scorer that may decode again (rill_scorer.found). */
     int32_t final_actions;
     const char *final_text;
     size_t final_length;
@@ -145,8 +144,7 @@ typedef struct rill_request {
     size_t length;
     void *user; /* any pointer of the caller, passed back as rill_result.user */
     /* Search settings of this input (k, n_best, max_length, length_penalty ...); NULL: the engine's. Settings of the whole run are
-     * ignored,
-     * see rill_setting_is_per_request(). */
+     * ignored, see rill_setting_is_per_request(). */
     const rill_settings *settings;
     /* Arguments of the setup's heuristics [n_heuristics] and scorers [n_scorers], in order. NULL, also as an entry: the setup's.
      * If an instance with own arguments fails, this input alone fails. Heuristics do not prune sampling and beam groups. Constraint banks
@@ -154,8 +152,7 @@ typedef struct rill_request {
     const char *const *heuristics;
     const char *const *scorers;
     /* Deadline in seconds from now, by the engine's clock; 0: none. At the deadline the input returns its ended hypotheses, or, if none,
-     * its
-     * live ones, marked as truncated; if none of these, it fails with RILL_ERR_DEADLINE. rill_result.timed_out is set.
+     * its live ones, marked as truncated; if none of these, it fails with RILL_ERR_DEADLINE. rill_result.timed_out is set.
      * Checked between timesteps; in synchronous domains with one phase and no cube pruning, after every 256 rows too. */
     double timeout;
     /* Called with `user` after each timestep except the last. Each text costs a finalize call. NULL: no reports. */
@@ -163,8 +160,7 @@ typedef struct rill_request {
     /* Seed of sampling: as for line `number` of a run, from 1; 0: by the input's id. */
     int64_t number;
     /* Options for reading this input (rill_domain.input_options): NAME=VALUE, separated by spaces; the last value wins. NULL: as the model
-     * was
-     * opened. */
+     * was opened. */
     const char *input_options;
 } rill_request;
 

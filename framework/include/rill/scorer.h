@@ -89,8 +89,7 @@ typedef struct rill_scorer {
      * At the deadline the outputs are accepted. A failure fails this input alone. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
     /* An input leaves the engine: called once per successful begin(). Under a memory limit the input may begin again, in any worker,
-     * without
-     * the data collected. (optional) */
+     * without the data collected. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the bonus that an instance adds to an action, and in *end (0 on entry) to an end action. May be negative. (optional;
      * NULL:

@@ -50,8 +50,7 @@ RILL_API void rill_option_source_set_domain(rill_option_source *source, const ri
 RILL_API rill_status rill_option_source_set(rill_option_source *source, const char *name, const char *value);
 
 /* Set options from text "NAME=VALUE NAME=VALUE", each at most 4,095 bytes. Returns as rill_option_source_set(); RILL_ERR_PLUGIN for
- * another
- * form. */
+ * another form. */
 RILL_API rill_status rill_option_source_set_all(rill_option_source *source, const char *text);
 
 /* Return the table row of an option of rill_option_source_set(); NULL: unknown. */

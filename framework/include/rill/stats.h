@@ -41,8 +41,7 @@ typedef struct rill_stats {
     /* how often an overdue item went first, against the scheduler's order */
     int64_t passed_over_first;
     /* lower bound on timesteps under the budget: sum over lengths d of ceil(W_d / budget), for W_d expanded hypotheses of length d; 0
-     * without a
-     * budget, or with a budget function */
+     * without a budget, or with a budget function */
     int64_t depth_bound;
     int64_t nodes_in_use, nodes_peak, nodes_capacity; /* hypothesis states (nodes): in use, peak, reserved */
     /* hypotheses in the hypothesis tree; the peak may include some of the previous timestep */
