@@ -69,7 +69,7 @@ typedef struct rill_engine_setup {
     int32_t n_heuristics;
     const rill_chain_entry *scorers; /* [n_scorers] scorers of the run */
     int32_t n_scorers;
-    /* NULL: the scheduler of the setting `method` */
+    /* scheduler of the run; NULL: the one of the setting `method` */
     const rill_chain_entry *scheduler;
     rill_trace_fn trace; /* called for every timestep and item event; NULL: no trace */
     void *trace_user;
@@ -172,7 +172,7 @@ RILL_API int rill_setting_is_per_request(const rill_option *setting);
 typedef struct rill_cost {
     size_t struct_size; /* sizeof(rill_cost), set by the caller */
     double steps;       /* maximum number of timesteps */
-    /* maximum number of hypotheses expanded, summed over phases */
+    /* maximum number of hypotheses that the model expands, summed over phases */
     double rows;
     double bytes; /* memory for choices, hypotheses, outputs and the result */
 } rill_cost;
@@ -213,7 +213,7 @@ RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
 /* Why an output ends. */
 typedef enum rill_finish_reason {
-    RILL_FINISH_REASON_STOP = 0,  /* end action */
+    RILL_FINISH_REASON_STOP = 0,  /* the output ends with the end action */
     RILL_FINISH_REASON_LENGTH,    /* at the length limit */
     RILL_FINISH_REASON_TIMEOUT,   /* at the deadline of the request */
     RILL_FINISH_REASON_HEURISTIC, /* because a heuristic stopped the search */
@@ -228,7 +228,7 @@ typedef struct rill_output {
     const char *text;   /* the text that the domain's finalize wrote; NUL-terminated */
     size_t text_bytes;  /* bytes of text, without the NUL */
     double path_score;  /* sum of log-probabilities and scorers' bonuses */
-    /* ranks outputs: path_score with length_penalty and word_penalty applied */
+    /* score by which outputs are ranked: path_score with length_penalty and word_penalty applied */
     double score;
     double logp; /* sum of the model's log-probabilities */
     /* number of actions without the end action; the penalties add 1 under count_end */
@@ -254,7 +254,7 @@ typedef struct rill_result {
     void *user;        /* `user` of the input's request, else NULL */
     /* the domain's warning about the input, else "" */
     const char *warning;
-    int32_t outputs_requested; /* the input's n-best; 0: empty or failed input */
+    int32_t outputs_requested; /* the input's n-best; 0: the input is empty or failed */
     const char *fewer_reason;  /* static text: why the search may find fewer outputs, else NULL */
 } rill_result;
 
