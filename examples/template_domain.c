@@ -167,8 +167,8 @@ static void read_word(rill_input *in, slot *to)
         to->letter[i] = (int8_t)(c == '_' ? GAP : tolower(c) - 'a');
     }
     to->length = (int32_t)in->length;
-    in->max_length = to->length + 1; /* one more than the letters, or the end action would not be scored */
-    in->size = to->length;           /* for the option sort */
+    in->max_length = to->length + 1; /* one more than the letters, for the end action */
+    in->size = to->length;           /* size of the input, for sorting */
 }
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)

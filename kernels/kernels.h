@@ -78,7 +78,7 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 /* A bit mask of instruction sets, made of RILL_ISA_* bits. The plain C reference code is always available and has no bit. */
 typedef uint32_t rill_isa_mask;
-#define RILL_ISA_REF ((rill_isa_mask)0)               /* as a mask for rill_kernels_init: plain C only */
+#define RILL_ISA_REF ((rill_isa_mask)0)               /* mask for rill_kernels_init: plain C only */
 #define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)         /* AVX2, FMA and BMI2 */
 #define RILL_ISA_AVX512 ((rill_isa_mask)1 << 1)       /* AVX-512 F, BW, DQ and VL; needs RILL_ISA_AVX2 too */
 #define RILL_ISA_AVX512_VNNI ((rill_isa_mask)1 << 2)  /* VNNI, for the int8 GEMM; needs RILL_ISA_AVX512 too */

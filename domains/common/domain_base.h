@@ -137,7 +137,7 @@ typedef struct rill_loader {
     rill_arena temp;
     rill_tensor_file *tensors;
     rill_text path; /* path of the file that was opened last, for messages */
-    char name[384]; /* of rill_loader_name() */
+    char name[384]; /* buffer of rill_loader_name() */
 } rill_loader;
 
 /* Returns the formatted name of a tensor, valid until the next call. */

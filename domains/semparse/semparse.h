@@ -42,7 +42,7 @@ enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS
 
 /* An LSTM over word embeddings. H: hidden width. */
 typedef struct semparse_lstm {
-    rill_constant input_gates; /* [words, 4H] for each word, its embedding times W_ih, plus the bias */
+    rill_constant input_gates; /* [words, 4H] embedding of each word times W_ih, plus bias */
     rill_matrix recurrent;     /* 4H x H recurrent weights of the gates */
 } semparse_lstm;
 
@@ -60,7 +60,7 @@ typedef struct semparse_weights {
 typedef struct semparse_tables {
     rill_table state;         /* [nodes, 2 ld] decoder states */
     rill_table encoder_state; /* [slots, 2 ld] the encoder's last state */
-    /* for the question in each slot [T, ld]: encoder outputs m_t, and W_c m_t */
+    /* [slots, T, ld] of each question: encoder outputs m_t, and W_c m_t */
     rill_table encoder_outputs, projected_outputs;
     /* for the question in each slot: the placeholders that it does not mention; this table exists only if the model has a lexicon */
     rill_vocab_subset unmentioned;
@@ -89,7 +89,7 @@ typedef struct semparse {
 
 /* The data that one decoding thread writes. */
 typedef struct semparse_runner {
-    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
+    rill_session *session; /* first member, read by rill_runner_drop() */
     const semparse *model;
     rill_context *ctx;
     rill_question *question;

@@ -9,8 +9,8 @@
 /* --- formats ------------------------------------------------------------------------------------------------------ */
 
 typedef enum alignment_format {
-    ALIGNMENT_HARD,      /* for each action: the input token that it attends to most */
-    ALIGNMENT_SOFT,      /* for each action: the weights of all input tokens */
+    ALIGNMENT_HARD,      /* per output token: the input token with the largest weight */
+    ALIGNMENT_SOFT,      /* per output token: the weights of all input tokens */
     ALIGNMENT_THRESHOLD, /* all pairs of an input token and an action whose weight is above the threshold */
 } alignment_format;
 

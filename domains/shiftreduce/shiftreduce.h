@@ -124,7 +124,7 @@ typedef struct parser_cell {
 
 /* The data that one decoding thread writes. */
 typedef struct parser_runner {
-    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
+    rill_session *session; /* first member, read by rill_runner_drop() */
     const parser *model;
     rill_context *ctx;
     rill_arena arena; /* memory of the arrays below */

@@ -68,7 +68,7 @@ static rill_status find_special(const rill_tokenizer *t, const rill_tokenizer_fi
                      files->source, name, what);
 }
 
-/* With separate vocabularies, inputs take eos from the source vocabulary. */
+/* Find the special tokens. With separate vocabularies, inputs take eos from the source vocabulary. */
 static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     const int named = files->source_eos != NULL;

@@ -131,7 +131,7 @@ typedef struct input_queue {
     /* Protects all members below, and each engine's input_taker except n_offered. Only the submitting thread writes `closed` and delivery
      * state, so it reads them without the lock. */
     pthread_mutex_t lock;
-    /* on these conditions the engines wait, and the thread that submits inputs */
+    /* conditions on which the engines, and the submitting thread, wait */
     pthread_cond_t engine_cond, reader_cond;
     rill_sort sort;
     int32_t max_entries; /* maximum number of waiting inputs in the queue */

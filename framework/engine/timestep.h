@@ -130,7 +130,7 @@ typedef enum timestep_state {
     TIMESTEP_SELECTED, /* the items are selected, and the next phase can begin */
     /* all rows have their model states; rows [0, next_row) also have their choices (best next actions) */
     TIMESTEP_EXPANDED,
-    TIMESTEP_SUBMITTED, /* as TIMESTEP_EXPANDED, and a device computes a score call, whose result must be collected */
+    TIMESTEP_SUBMITTED, /* TIMESTEP_EXPANDED, while a device computes a score call to be collected */
     TIMESTEP_SCORED,    /* all rows have their choices (best next actions) */
 } timestep_state;
 

@@ -299,7 +299,7 @@ static double max_bonus(const void *self, double *end)
     double sum = l->theta[0] + 1e-5;
     for (int m = 1; m <= RILL_NGRAM_MAX; m++) sum += l->theta[m] > 0 ? l->theta[m] : 0;
     *end = sum;
-    return sum > 0 ? sum : 0; /* at least 0, because a search without evidence adds nothing */
+    return sum > 0 ? sum : 0; /* never negative: a search without evidence adds nothing */
 }
 
 /* --- the table -------------------------------------------------------------------------------------------------------- */

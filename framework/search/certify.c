@@ -83,7 +83,7 @@ static double max_reachable(const item *it, const bonus *a, double score)
 
 double certify_bound(const chain *c, const item *it, double score, int32_t phases)
 {
-    bonus a; /* of one timestep, which adds one action per phase */
+    bonus a; /* bonus bound of one timestep, which adds one action per phase */
     a.action = engine_max_bonus(c, it, &a.end) * phases;
     if (a.end < 0) a.end = 0; /* an output without an end action escapes a negative end bonus */
     return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;

@@ -119,7 +119,7 @@ typedef struct gpu_matrix {
     const void *w;
     gpu_type type;
     int32_t n, k;
-    const float *bias; /* [n] or NULL */
+    const float *bias; /* [n] bias, or NULL */
     int32_t relu, fast;
     uint64_t algo[GPU_ROW_RANGES][8]; /* the algorithms in cuBLASLt's form; matrices of one shape can share them */
     int32_t algo_id[GPU_ROW_RANGES];  /* cuBLASLt's ids of the algorithms' kernel families; 0: rill's own kernel */

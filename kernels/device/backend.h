@@ -318,7 +318,7 @@ void dev_ranges_give(dev_ranges *ranges, int32_t first, int32_t count);
 
 typedef struct dev_table_rows {
     size_t capacity; /* number of rows for which memory is reserved */
-    size_t count;    /* for tables that the host fills: number of rows that are filled */
+    size_t count;    /* number of rows filled by the host, for RILL_TABLE_HOST */
 } dev_table_rows;
 
 /* The vocabulary subset of the input in one slot. */
@@ -335,7 +335,7 @@ struct rill_session {
     /* [tables + 1] sizes of the tables; the last entry is that of the array of parent nodes, one int32 for each node */
     dev_table_rows *table;
     size_t n_slots;
-    dev_slot_subset *subset; /* [slots, subsets] see dev_get_subset() */
+    dev_slot_subset *subset; /* [slots, subsets] vocabulary subsets, see dev_get_subset() */
     /* [slots] the slot's rows in the ragged tables: first row, rows allocated, rows in use */
     int32_t *first, *capacity, *units;
     /* allocator of rows in the ragged tables; a slot has the same rows in all of them */

@@ -292,7 +292,7 @@ void cpu_best(cpu_block *b, const dev_op *op)
 typedef struct mixture {
     const cpu_group *g;
     size_t n_models, n_best, ld;
-    /* [rows, symbols] for each model: first its logits, then its log-probabilities */
+    /* [rows, symbols] logits of each model, then log-probabilities */
     rill_operand model[RILL_MIX_MODELS];
     const float *bias[RILL_MIX_MODELS];
     float *x;         /* [rows, ld] for each symbol: first m(v), then x(v) if the symbol can be among the best */

@@ -32,7 +32,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
 
 void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
 {
-    size_t index = 0; /* of the first free range after this one */
+    size_t index = 0; /* index of the first free range after the released one */
     while (index < r->count && r->free[index].first < first) index++;
     if (count <= 0) return;
     if (index > 0 && r->free[index - 1].first + r->free[index - 1].count == first) {

@@ -191,7 +191,7 @@ static void sum_row(float *out, const float *const *term, size_t terms, size_t w
         for (size_t j = 0; j < width; j++) out[j] = at_least(out[j] + term[t][j], t + 1 == terms ? min : -INFINITY);
 }
 
-/* For each row, sum the terms that are present, in order. */
+/* Sum the present terms of each row, in order. */
 static void sum_rows(const void *arg, size_t begin, size_t end)
 {
     const rill_row_call *s = arg;

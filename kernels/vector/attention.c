@@ -190,7 +190,7 @@ typedef struct head_group {
     const int32_t *path; /* key t and value t are row path[t] of their tables; NULL: row t */
     size_t length, ld_keys, ld_values;
     float *out;
-    /* [HEADS, QUAD] for each head, the factor that makes its exponentials probabilities */
+    /* [HEADS, QUAD] per head: factor from exponentials to probabilities */
     _Alignas(64) float scale[VL];
     /* [length / QUAD rounded up, HEADS, QUAD] per head and key: score, then exponential, then probability */
     _Alignas(64) float p[HEADS_LENGTH / 4 * VL];

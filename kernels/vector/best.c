@@ -24,7 +24,7 @@ typedef struct row {
 } row;
 
 typedef struct scan {
-    vf lane_max, lane_sum; /* for each lane, over all symbols: maximum and sum of the online softmax */
+    vf lane_max, lane_sum; /* online softmax: maximum and sum of each lane */
     vf group[WAYS];        /* lane maxima over the legal symbols of each way */
     vm non_finite;         /* lanes that saw NaN or +infinity; used only without a normaliser */
     _Alignas(64) float x[PIECE];

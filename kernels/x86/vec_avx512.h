@@ -19,7 +19,7 @@
 #define RILL_FN(op) op##_avx512bf16
 #define RILL_SET RILL_ISA_AVX512_BF16
 #define RILL_SET_NAME "avx512bf16"
-/* only the bf16 GEMM is new */
+/* this instruction set adds only the bf16 GEMM */
 #define RILL_SET_BELOW(op) op##_avx512vnni
 #else
 #define RILL_FN(op) op##_avx512

@@ -121,7 +121,7 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
 
 /* For methods: return the view at stack index 1. Raises if it has another class, or its call has returned. */
 const script_view *script_view_self(lua_State *L);
-/* For methods: return the member `number` of the method's script_view_method. */
+/* For methods: return the method's number (script_view_method). */
 int script_view_number(lua_State *L);
 /* For methods: return p for the item number at stack index 2; its cells are [p[0], p[1]). Raises if out of range. */
 const int32_t *script_view_cells(lua_State *L);
@@ -170,7 +170,7 @@ typedef enum array_place {
 } array_place; /* a + b, a:sum(), rill.max(a, b) */
 void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number);
 
-/* In a watched script (rill_script_watch()), record that the running C function made the mask. */
+/* Record that the running C function made a mask, in a watched script (rill_script_watch()). */
 void script_watch_mask(lua_State *L, const rill_script *s, array *mask);
 
 /* --- array_arith.c: elements as blocks of doubles ------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ enum {
     ARRAY_PAD = 4, /* the memory of so many elements after the end of a block may be overwritten */
 };
 
-/* One argument of an operation over n elements. */
+/* An argument of an array operation over n elements. */
 typedef struct operand {
     const array *a; /* the array; NULL: the argument is the number in `number` */
     double number;

@@ -275,7 +275,7 @@ static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *u
     (void)cif;
     if (s->native->failed.status == RILL_OK) {
         script_frame frame;
-        /* Only callbacks with array arguments call script_begin(), because it makes the caller's views invalid. */
+        /* only with array arguments: script_begin() makes the caller's views invalid */
         if (c->has_arrays) frame = script_begin(s, NULL, 0);
         rill_status status = script_protect(s, run_callback, &call);
         if (c->has_arrays) script_end(s, frame);

@@ -74,7 +74,7 @@ static size_t class_size(size_t kind)
 
 /* --- returning chunks ----------------------------------------------------------------------------------------------- */
 
-/* All chunks sorted by address, to find the chunk that contains a block. */
+/* Chunks sorted by address, to find a block's chunk. */
 typedef struct chunk_index {
     script_chunk **chunk;
     size_t n;

@@ -109,7 +109,7 @@ static const rill_option *read_options(lua_State *L, int declared)
         return NULL;
     }
     const lua_Integer n = checked_length(L, list);
-    lua_newtable(L); /* this table keeps the rows and their strings alive */
+    lua_newtable(L); /* table that keeps the rows and their strings alive */
     rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
     lua_rawseti(L, list + 1, 1);
     for (lua_Integer i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ static const field fields[] = {
 #define FIELD(FUNCTION, name, form) {name, LUA_TFUNCTION, DOMAIN_##FUNCTION, form},
     DOMAIN_FUNCTION_LIST(FIELD){"options", LUA_TTABLE, -1, ANY},
 };
-/* all fields: those above, and model information, which domain_open() checks */
+/* fields above, and model information, which domain_open() checks */
 enum { OWN_FIELDS = sizeof fields / sizeof *fields, FIELDS = OWN_FIELDS + DOMAIN_INFO_NAMES };
 static void list_fields(const char *names[FIELDS])
 {
@@ -168,7 +168,7 @@ static int take_fields(lua_State *L, script_domain *d)
         if (is_given && f->function >= 0)
             d->function[f->function] = luaL_ref(L, LUA_REGISTRYINDEX);
         else
-            lua_setfield(L, STACK_DECLARED, f->name); /* has no effect if the field is not given */
+            lua_setfield(L, STACK_DECLARED, f->name); /* no effect if the field is missing */
     }
     for (int i = 0; i < DOMAIN_INFO_NAMES; i++) {
         script_raw_field(L, STACK_GIVEN, domain_info_names[i]);

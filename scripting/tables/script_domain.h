@@ -48,7 +48,7 @@ typedef struct script_domain {
 typedef struct script_model {
     const script_domain *domain;
     rill_script *script;
-    rill_domain_info info; /* in it end_action is -1 if there is none */
+    rill_domain_info info; /* model information; end_action is -1 if none */
     /* the value that open() returned; without open(), the table of options. If it exists, the script's close() must be called */
     int self;
     int description, separator;

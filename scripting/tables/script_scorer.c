@@ -28,7 +28,7 @@ typedef struct scorer_instance {
     rill_text text;
 } scorer_instance;
 
-/* One call of the scorer. */
+/* A call of a scorer. */
 typedef struct scorer_call {
     scorer_instance *self;
     const rill_scorer_rows *rows;

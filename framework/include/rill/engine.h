@@ -214,8 +214,8 @@ RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 /* Why an output ends. */
 typedef enum rill_finish_reason {
     RILL_FINISH_REASON_STOP = 0,  /* the output ends with the end action */
-    RILL_FINISH_REASON_LENGTH,    /* at the length limit */
-    RILL_FINISH_REASON_TIMEOUT,   /* at the deadline of the request */
+    RILL_FINISH_REASON_LENGTH,    /* the output was cut off at the length limit */
+    RILL_FINISH_REASON_TIMEOUT,   /* the output was cut off at the request's deadline */
     RILL_FINISH_REASON_HEURISTIC, /* because a heuristic stopped the search */
 } rill_finish_reason;
 

@@ -97,7 +97,7 @@ typedef struct rill_settings {
     int32_t seed;       /* random seed, combined with the input's position */
     int32_t groups;     /* number of groups of diverse beam search; 0 = 1 */
     double temperature; /* divides scores before sampling; 0 = 1 */
-    double diversity;   /* with groups: penalty per earlier group that chose the token; 0 = 0.5 */
+    double diversity;   /* diverse beam search: penalty per earlier group that chose the token; 0 = 0.5 */
     /* nucleus sampling: smallest set of best tokens with this total probability; 0 = 1 */
     double top_p;
 } rill_settings;
