@@ -75,7 +75,7 @@ typedef struct mt_layer {
     mt_attention self_attention, cross_attention; /* cross_attention: decoder only */
     mt_feed_forward feed_forward;
     mt_recurrence recurrence; /* replaces self_attention if decoder_block is an SSRU or average attention */
-    rill_table node_table;    /* [nodes, 2A] keys and values of the nodes (the KV cache) */
+    rill_table node_table;    /* KV cache: [nodes, 2A] a row of keys and values per hypothesis state (node) */
     rill_table encoder_kv;    /* [slots, T, 2A] cross-attention keys and values of each input's tokens */
 } mt_layer;
 
@@ -251,8 +251,7 @@ void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads
 
 /* --- mt_graph.c --------------------------------------------------------------------------------------- */
 
-/* Declare the tables that hold data of each node and input, e.g. the KV cache. Called when the net's weights are
- * loaded. */
+/* Declare the network's tables, e.g. the KV cache. Called when the net's weights are loaded. */
 void mt_make_tables(mt_net *net);
 
 /* Callbacks of seq_arch for transformers; seq2seq.h documents them. */

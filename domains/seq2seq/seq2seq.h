@@ -62,9 +62,9 @@ typedef struct seq_encoder_columns {
 typedef struct seq_decoder_columns {
     rill_graph graph;
     rill_column node, slot, depth;
-    rill_column token_id; /* the decoder's input: the node's last action, or the start token for a root node */
+    rill_column token_id; /* the decoder's input: the hypothesis's last token, or the start token */
     rill_path path;       /* for nets whose states read all ancestors: the path from the node to the root */
-    rill_column parent;   /* parent node of a row, -1 for a root node; not in `align` */
+    rill_column parent;   /* state id of the parent hypothesis, -1 for an empty one; not in `align` */
     /* parent columns for nets that read the parent's state, not in `align`; see rill_rows_parents() */
     rill_column parent_or_self, root_slot;
     int align_only; /* 1: compute only cross-attention, for alignments, and write no state */
@@ -202,7 +202,7 @@ struct seq_runner {
     const seq_model *model;
     rill_context *ctx;
     rill_arena arena;                  /* memory of the growing arrays below */
-    int32_t *root_node;                /* [slots] root node, the empty output, of the input in each slot */
+    int32_t *root_node;                /* [slots] state id of each input's empty hypothesis */
     rill_output_prefix *output_prefix; /* [slots] how outputs of the input in each slot begin */
     /* number of positions for which seq_prepare_positions() has prepared all nets */
     size_t positions_ready;

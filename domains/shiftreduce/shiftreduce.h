@@ -114,9 +114,9 @@ typedef struct parser {
     int32_t *nonterminal_offsets;
 } parser;
 
-/* The top of the parser stack of a node. c is the number of words shifted so far; 0: the stack is empty. */
+/* The top of a hypothesis's parser stack. c: number of words shifted so far; 0: the stack is empty. */
 typedef struct parser_cell {
-    /* node whose cell describes the stack below the top span; RILL_NO_NODE: there is nothing below */
+    /* state id whose cell describes the stack below the top span; RILL_NO_NODE: nothing below */
     int32_t below_node;
     /* positions: the top span is s0 = (b, c), the span below, if below_node exists, s1 = (a, b) */
     int32_t a, b, c;
@@ -129,7 +129,7 @@ typedef struct parser_runner {
     rill_context *ctx;
     rill_arena arena; /* memory of the arrays below */
 
-    parser_cell *cell;       /* [nodes] top of each node's stack */
+    parser_cell *cell;       /* [nodes] top of each hypothesis's stack, by state id */
     rill_sentence *sentence; /* [slots] words and tags of the input in each slot */
     size_t n_slots;          /* number of slots whose `sentence` is initialised */
 

@@ -109,7 +109,7 @@ static int64_t measure(void *self, const char *text, size_t length)
 
 /* --- the stack ---------------------------------------------------------------------------------------------------- */
 
-/* Return the stack after the action shift on the stack of node `from`. stack_combine() does the same for combine. */
+/* Return the stack after the action shift (stack_combine(): combine). from: state id of the old stack. */
 static parser_cell stack_shift(const parser_cell *cell, int32_t from)
 {
     const parser_cell *s = &cell[from];

@@ -30,7 +30,7 @@ typedef struct candidates {
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
     int32_t *group; /* beam group of diverse beam search, or constraint bank; else 0 */
-    /* hypothesis node of a candidate that ended in an earlier timestep; -1: the candidate is a new child */
+    /* hypothesis of a candidate that ended in an earlier timestep; -1: the candidate is a new child */
     int32_t *hyp;
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;

@@ -96,7 +96,8 @@ typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
     cuda_fills fills;
-    gpu_region *table;                      /* [tables + 1] the tables; the last element is the array of parent nodes */
+    /* [tables + 1] the tables; the last element has the parent of each hypothesis state */
+    gpu_region *table;
     cuda_subsets *subset;                   /* [subsets] the network's vocabulary subsets */
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] memory of each graph's run, for each micro-batch */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
@@ -255,7 +256,7 @@ static inline void *cuda_device_ptr(const cuda_run *r, const void *host)
     return host != NULL ? r->frame->device_copy.base + ((const char *)host - r->frame->pinned) : NULL;
 }
 
-/* The nodes on all rows' paths from the root, on the device. */
+/* Return the state ids on all rows' paths from the root, on the device. */
 static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
 {
     return (int32_t *)(void *)(r->values + r->host_run.layout.entry_offset[path]);

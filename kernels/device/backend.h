@@ -61,7 +61,7 @@ typedef struct dev_backend {
     rill_status (*session_open)(rill_session *session, int threads);
     /* frees the backend's data of a session; session->data may be NULL */
     void (*session_close)(rill_session *session);
-    /* Reserve `rows` rows in table `idx`, keeping contents; idx = number of tables: the array of parent nodes. Sets
+    /* Reserve `rows` rows in table `idx`, keeping contents; idx = number of tables: the array of parents. Sets
      * session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
@@ -207,7 +207,7 @@ typedef struct dev_operand {
 } dev_operand;
 
 typedef struct dev_path {
-    /* numbers of the indices that give each row's node, its parent node and its depth; parent may be DEV_NO_INDEX */
+    /* numbers of the indices for each row's state id, its parent's, and its depth; parent may be DEV_NO_INDEX */
     int32_t node, parent, depth;
     rill_index_space space;
 } dev_path;
@@ -332,7 +332,7 @@ struct rill_session {
     rill_context *ctx;
     const rill_network *network;
     void *data; /* private data of the backend */
-    /* [tables + 1] sizes of the tables; the last entry is that of the array of parent nodes, one int32 for each node */
+    /* [tables + 1] sizes of the tables; the last is the array of parents, one int32 per hypothesis state */
     dev_table_rows *table;
     size_t n_slots;
     dev_slot_subset *subset; /* [slots, subsets] vocabulary subsets, see dev_get_subset() */
@@ -357,7 +357,7 @@ static inline dev_slot_subset *dev_get_subset(const rill_session *s, size_t idx,
     return &s->subset[(size_t)slot * s->network->n_subsets + idx];
 }
 
-/* Return the description of table number `idx`; if `idx` is the number of tables, that of the array of parent nodes. */
+/* Return the description of table `idx`; of the array of parents if `idx` is the number of tables. */
 const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -376,7 +376,7 @@ typedef struct dev_layout {
     size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
     /* [buffers] offset of the backend's second copy of a tensor in another form, in the device's memory */
     size_t *copy_offset;
-    size_t *entry_offset; /* [paths] offset of the nodes on all rows' paths from the root, in the device's memory */
+    size_t *entry_offset; /* [paths] offset of the state ids on all rows' paths from the root, in the device's memory */
     size_t pointers_offset, hash_offset; /* offsets of working memory, in the host's memory */
 } dev_layout;
 
@@ -392,7 +392,7 @@ typedef struct dev_run {
         longest; /* number of tokens in the ragged index space that has most; tokens of the longest sequence */
     /* [ragged index spaces] -> [n + 1] number of each row's first token in columns that have an entry for each token */
     int32_t **unit_start;
-    /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root to a node */
+    /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root */
     size_t *max_length;
     size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
@@ -462,7 +462,7 @@ size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, 
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
 /* Keys and values that row r attends to: rows first[s] + t, t < length[s], s = slot[r] (or r without `slot`). With a path, positions in
- * its list of nodes. */
+ * its list of state ids. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;

@@ -27,7 +27,7 @@ typedef struct cpu_session {
     rill_pool *pool; /* pool of the session's threads; NULL: there is one thread */
     void *pool_memory;
     size_t pool_bytes;
-    void **table;     /* [tables + 1] rows of each table; the last one has the parent node of each node */
+    void **table;     /* [tables + 1] rows of each table; the last one has the parent of each hypothesis state */
     char *run_memory; /* memory of the arrays of the current run */
     char *scratch;    /* working memory of the blocks that run at the same time; also used to pack weights */
     size_t run_memory_capacity, scratch_capacity;

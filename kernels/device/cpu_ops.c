@@ -77,7 +77,7 @@ static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t lo
     return max_rows < 1 ? 1 : max_rows < rows ? max_rows : rows;
 }
 
-/* Return the nodes on the paths of a block's rows: for each row, the nodes from the root to the row's own node. */
+/* Return the paths of a block's rows: for each row the state ids from the root to its own. */
 static int32_t *path_entries(const cpu_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->scratch + b->run->d.layout.entry_offset[path]);

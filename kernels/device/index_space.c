@@ -240,7 +240,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 
 /* --- paths and lists of keys -------------------------------------------------------------------------------------- */
 
-/* Return two arrays in one: the first entry and the length of each row's path, the nodes from the root to its node. */
+/* Return two arrays in one: first entry and length of each row's path (state ids from the root to its own). */
 static int32_t *path_array(const dev_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->host + b->run->layout.path_offset[path]);

@@ -277,7 +277,7 @@ typedef struct rill_domain {
     rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n);
 
-    /* (optional, with `stop`; NULL: the model is its own runner) Create a runner, with its own node ids, slots and all memory that
+    /* (optional, with `stop`; NULL: the model is its own runner) Create a runner, with its own state ids, slots and all memory that
      * decoding writes. On failure nothing stays allocated.
      *   ctx: the engine's context, for all allocations and failures of the runner
      *   threads: maximum number of threads that the runner may start */
