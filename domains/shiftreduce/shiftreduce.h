@@ -131,7 +131,7 @@ typedef struct parser_runner {
 
     parser_cell *cell;       /* [nodes] top of each hypothesis's stack, by state id */
     rill_sentence *sentence; /* [slots] words and tags of the input in each slot */
-    size_t n_slots;          /* number of slots whose `sentence` is initialised */
+    size_t n_slots;          /* number of inputs (slots) whose `sentence` is initialised */
 
     /* [sentences of an encode() call] slot of each sentence; its number of frames (words, <s> and </s>); its number of positions */
     int32_t *slot;

@@ -66,7 +66,7 @@ typedef struct dev_backend {
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
-    /* Called after a slot's vocabulary subset, dev_get_subset(session, idx, slot), has changed. n 0: removed; must succeed. */
+    /* Called after an input's vocabulary subset, dev_get_subset(session, idx, slot), has changed. n 0: removed; must succeed. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
     /* Run a graph for at least one row. RILL_AGAIN: results arrive asynchronously (only with arguments->async_group); collect() waits for

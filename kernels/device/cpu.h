@@ -14,7 +14,7 @@ typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;
 
-/* Data of a matrix (dev_matrix.data) or of a slot's vocabulary subset (dev_slot_subset.data), with packed weights and biases in one
+/* Data of a matrix (dev_matrix.data) or of an input's vocabulary subset (dev_slot_subset.data), with packed weights and biases in one
  * allocation. */
 typedef struct cpu_weights {
     rill_weights w;
@@ -112,7 +112,7 @@ static inline const rill_weights *cpu_matrix(const cpu_run *run, rill_matrix mat
     return &((const cpu_weights *)run->d.network->matrix[matrix - 1].data)->w;
 }
 
-/* Return the vocabulary subset of a slot. cpu_slot_weights() returns its weights, if the subset has weights. */
+/* Return the vocabulary subset of an input. cpu_slot_weights() returns its weights, if the subset has weights. */
 static inline const dev_slot_subset *cpu_slot_subset(const cpu_run *run, rill_vocab_subset subset, int32_t slot)
 {
     return dev_get_subset(run->d.session, (size_t)subset - 1, slot);

@@ -17,7 +17,7 @@ typedef struct cpu_group {
     /* [symbols] actions of the vocabulary subset, ascending; NULL: symbol v is action first_action + v */
     const int32_t *id;
     int32_t first_action; /* action that symbol 0 stands for; used without a subset */
-    int32_t slot;         /* slot whose subset it is; used with a subset */
+    int32_t slot;         /* input (slot) of the vocabulary subset, if used */
 } cpu_group;
 
 /* Return the log-probability of symbol v in row r of the group. With a vocabulary subset, v is a position in it. */
@@ -240,7 +240,7 @@ static void run_group(const cpu_group *g)
     write_best(g, &best, &used);
 }
 
-/* Return no choices for the rows of this group, because their slot's vocabulary subset is empty. */
+/* Return no choices for the rows of this group, because their input's vocabulary subset is empty. */
 static void write_no_choices(const cpu_group *g)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;

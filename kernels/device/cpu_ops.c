@@ -41,7 +41,7 @@ static void multiply_rows(cpu_block *b, const dev_op *op, const rill_weights *w,
     b->run->kernels->gemm(&gemm, b->pool);
 }
 
-/* Multiply each row by the output weights of its slot's vocabulary subset, with one GEMM for adjacent rows of a slot. */
+/* Multiply each row by the output weights of its input's vocabulary subset, with one GEMM for adjacent rows of an input. */
 static void multiply_subsets(cpu_block *b, const dev_op *op)
 {
     const int32_t *slot = dev_index_entries(&b->d, op->slot);

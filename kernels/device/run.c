@@ -80,7 +80,7 @@ static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_len
     return (size_t)max;
 }
 
-/* Return the number of symbols in the longest vocabulary subset among the slots of an operation's rows. */
+/* Return the number of symbols in the longest vocabulary subset among the inputs of an operation's rows. */
 static size_t max_subset_size(const dev_run *r, const dev_op *op)
 {
     size_t count, max = 0;

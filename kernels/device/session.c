@@ -230,7 +230,7 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* Empty a slot's vocabulary subset. Weights are freed too, because memory limits count only slots in use. */
+/* Empty an input's vocabulary subset. Weights are freed too, because memory limits count only slots in use. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = dev_get_subset(s, idx, slot);

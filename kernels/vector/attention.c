@@ -1,8 +1,7 @@
-/* Multi-head attention: scores of a slot's keys, softmax, weighted sum of values.
+/* Multi-head attention: scores of the keys, softmax, weighted sum of the values.
  *
- * Up to QUERIES adjacent rows of one slot form a group that loads each key and value once. Invariant: a row's result does not depend on
- * its
- * group: scores are VL partial sums added by one fixed tree, context elements one FMA chain. */
+ * Up to QUERIES adjacent rows with the same keys form a group that loads each key and value once. Invariant: a row's result does not depend
+ * on its group: scores are VL partial sums added by one fixed tree, context elements one FMA chain. */
 #include <assert.h>
 #include <string.h>
 

@@ -201,7 +201,7 @@ RILL_API rill_status rill_session_fill(rill_session *stream, rill_table table, i
 RILL_API rill_status rill_session_read(const rill_session *stream, rill_table table, int32_t row, int32_t first,
                                        int32_t n, float *rows);
 
-/* Set a slot's vocabulary subset: n symbols in ascending order. */
+/* Set an input's vocabulary subset: n symbols in ascending order. */
 RILL_API rill_status rill_session_set_vocab_subset(rill_session *stream, rill_vocab_subset list, int32_t slot,
                                                    int32_t n, const int32_t *symbols);
 RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill_vocab_subset list, int32_t slot);

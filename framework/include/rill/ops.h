@@ -91,7 +91,7 @@ enum rill_operand_use {
     RILL_ANY_ROW = 1 << 4,       /* the operation selects the rows; the view's row is ignored */
     RILL_RUN_ROWS = 1 << 5,      /* a row for each row of the run, not of the operation's index space */
     RILL_IN_PLACE = 1 << 6,      /* the operand may alias the first output (in-place) */
-    RILL_SUBSET = 1 << 7,        /* rows may be as narrow as the vocabulary subset of the row's slot */
+    RILL_SUBSET = 1 << 7,        /* rows may be as narrow as the vocabulary subset of the row's input */
     RILL_REPEATED = 1 << 8,      /* the member is an array of views */
     RILL_ONE_ROW = 1 << 9,       /* the operand is a rill_constant of one row, used for all rows */
     RILL_UNCOUNTED = 1 << 10,    /* the operand is not counted in profiles' bytes */
@@ -288,7 +288,7 @@ RILL_API void rill_op_attend(rill_network *network, rill_graph graph, rill_index
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
 
-/* Mask the symbols in the slot's vocabulary subset: set their logits to -infinity. */
+/* Mask the symbols in the input's vocabulary subset: set their logits to -infinity. */
 typedef struct rill_mask {
     rill_vocab_subset vocab_subset;
     rill_column slot;
@@ -323,7 +323,7 @@ RILL_API void rill_op_best(rill_network *network, rill_graph graph, rill_index_s
                            const rill_best_choices *op);
 
 /* rill_op_best() for an ensemble of E models: the log of their mean probability. Exact for every symbol among the best M.
- * All models have the same vocabulary subset per slot. Logits are overwritten. A row with a NaN in any model has no choices, and NaN
+ * All models have the same vocabulary subset per input. Logits are overwritten. A row with a NaN in any model has no choices, and NaN
  * picks. */
 enum { RILL_MIX_MODELS = 32 };
 typedef struct rill_mix {
