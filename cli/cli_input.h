@@ -127,10 +127,11 @@ enum { CLI_NBEST_FIELDS = 8 };
 /* A parsed line. Its fields point into the line's text. */
 typedef struct cli_nbest {
     int64_t id;
-    int n;                              /* number of fields, including ID and OUTPUT: at least 2 */
-    rill_slice field[CLI_NBEST_FIELDS]; /* if a line has more fields, the last element is the line's last field */
-    rill_slice kept;                    /* " ||| ..." columns after OUTPUT; empty if there are none */
-    int truncated;                      /* 1: a field of the line marks the output as truncated */
+    int n; /* number of fields, including ID and OUTPUT: at least 2 */
+    /* fields of the line; if there are more, the last element is the line's last field */
+    rill_slice field[CLI_NBEST_FIELDS];
+    rill_slice kept; /* " ||| ..." columns after OUTPUT; empty if there are none */
+    int truncated;   /* 1: a field of the line marks the output as truncated */
 } cli_nbest;
 
 /* Parse an id of at most 18 digits and the separator `bar`. Returns their length in bytes, or 0. */

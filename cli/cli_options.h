@@ -38,7 +38,7 @@ typedef struct cli_option {
     const char *aliases;
     /* hint what to use instead: the parser knows the name and refuses it; NULL: a normal option */
     const char *refused;
-    int is_repeatable; /* may be set to several values; otherwise a second, different value is refused */
+    int is_repeatable; /* 1: the option may be repeated with different values; 0: a second value is refused */
     char domains[CLI_DOMAIN_NAMES_MAX]; /* domains that have the option, as "mt, semparse"; "": help shows none */
 } cli_option;
 
@@ -78,7 +78,7 @@ typedef struct cli_group {
     {"Heuristics, scorers and schedulers", .rows = CLI_ROWS_CHAINS}
 /* clang-format on */
 
-/* One command. Its struct begins with a cli_session (session.h). */
+/* A command. Its struct begins with a cli_session (session.h). */
 typedef struct cli_command {
     const char *name, *summary; /* a line of `rill --help` */
     const char *usage;          /* text of --help after "Usage: ", one or more lines */

@@ -17,7 +17,7 @@ typedef struct cli_output {
     int error; /* errno of the first failed write; 0: none failed */
     int is_reported;
     double seconds;                  /* time spent in write(2) */
-    char *final_path, *partial_path; /* for a report: its path, and the path of its temporary file */
+    char *final_path, *partial_path; /* of a report: path, and path of its temporary file */
     int is_begun;                    /* 1: some bytes were written; 0: no report is created */
     size_t open_line_bytes;          /* bytes after the last newline */
     size_t used;
@@ -52,7 +52,7 @@ int cli_output_close(cli_output *output);
 void cli_output_discard(cli_output *output);
 
 typedef enum cli_output_format {
-    CLI_FORMAT_PLAIN,    /* one line per input: the best output, or an empty line */
+    CLI_FORMAT_PLAIN,    /* best output of each input per line; an empty line if none */
     CLI_FORMAT_NUMBERED, /* "ID<TAB>OUTPUT", for results in order of completion */
     /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE" per output. Extra fields follow OUTPUT; " truncated= 1" follows N. */
     CLI_FORMAT_NBEST,

@@ -17,7 +17,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 /* The state that the signal handlers use. */
 static volatile sig_atomic_t stop_is_graceful, interrupted, is_line_drawn, hup_reloads, hung_up,
     signal_came[N_STOP_SIGNALS];
-static double signal_time[N_STOP_SIGNALS]; /* when each came first; of the main thread */
+static double signal_time[N_STOP_SIGNALS]; /* when each signal first came */
 static const char *volatile unfinished_files[MAX_UNFINISHED_FILES];
 static rill_workers *volatile running_workers;
 static int wake_pipe[2] = {-1, -1};

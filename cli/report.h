@@ -44,13 +44,14 @@ void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result);
 
 typedef struct cli_report {
     rill_stats stats;
-    const rill_settings *settings;           /* settings as resolved by the engine */
-    const rill_search_config *search_config; /* has the names of heuristics, scorers and scheduler */
-    const cli_session *session;              /* the session, for the model, threads and workers */
-    double read_seconds, write_seconds;      /* seconds in the reader, including waits, and in the writer */
-    double wall_seconds;                     /* seconds from the beginning of the run to its end */
-    const cli_profile *profile;              /* profile of the model's operations; NULL: --profile is not set */
-    const cli_shortfalls *shortfalls;        /* counts over the written results; NULL: no results were written */
+    const rill_settings *settings; /* settings as resolved by the engine */
+    /* search configuration, with the names of heuristics, scorers and scheduler */
+    const rill_search_config *search_config;
+    const cli_session *session;         /* the session, for the model, threads and workers */
+    double read_seconds, write_seconds; /* seconds in the reader, including waits, and in the writer */
+    double wall_seconds;                /* seconds from the beginning of the run to its end */
+    const cli_profile *profile;         /* profile of the model's operations; NULL: --profile is not set */
+    const cli_shortfalls *shortfalls;   /* counts over the written results; NULL: no results were written */
 } cli_report;
 
 /* A member of rill_seconds, for reports. cli_stages has all members but the total, in the order of reports. */

@@ -11,7 +11,7 @@ typedef struct cli_session {
     const cli_command *command; /* the command that runs; set before cli_session_start(); NULL: no command */
     int argc;
     rill_context *ctx;
-    rill_workers *worker_pool;        /* one or more workers, which share the model */
+    rill_workers *worker_pool;        /* workers, which share the model */
     rill_model *model;                /* owned by the workers */
     rill_folder folder;               /* domain and default search settings, from files of the model's directory */
     rill_option_source *command_line; /* search and model options of the command line */

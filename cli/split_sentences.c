@@ -308,7 +308,7 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
     out->outputs = (struct rill_outputs *)output;
     if (!output) return rill_fail_memory(s->ctx, (size_t)n * sizeof *output, "outputs of several sentences");
     while (out->n_outputs < n) {
-        out->n_outputs++; /* also if it fails: free_result() frees it */
+        out->n_outputs++; /* counted even on failure, so that free_result() frees it */
         TRY(join_output(s, line, out->n_outputs - 1, &output[out->n_outputs - 1]));
     }
     return RILL_OK;
@@ -333,7 +333,7 @@ static rill_status write_joined(cli_split *s, cli_split_line *line, int32_t more
                           .warning = ""};
     rill_status status = join_line(s, line, &joined);
     if (status == RILL_OK) status = write_line(s, line, &joined);
-    joined.message = joined.warning = NULL; /* these texts are static, or belong to a sentence */
+    joined.message = joined.warning = NULL; /* not to be freed: static texts, or a sentence's */
     free_result(&joined);
     free_line(line);
     return status;

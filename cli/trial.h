@@ -1,6 +1,5 @@
 /* Load a test set, decode it, and compare search configurations: for `rill bench`, sweeps and `rill tune`. The model stays open, each
- * decode
- * creates an engine. */
+ * decode creates an engine. */
 #pragma once
 
 #include "report.h"

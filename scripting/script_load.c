@@ -31,7 +31,7 @@ typedef struct chunk {
     size_t length;
 } chunk;
 
-/* Skip a byte order mark and a first line "#!...". The newline of that line is kept, so that line numbers in messages are right. */
+/* Skip a byte order mark and a first line "#!...", but not its newline: line numbers stay right. */
 static void skip_bom_and_shebang(chunk *c)
 {
     static const char mark[] = "\xef\xbb\xbf";

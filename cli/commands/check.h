@@ -6,7 +6,7 @@
 enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };
 
 typedef struct cli_check_inputs {
-    char *text[CLI_CHECK_INPUTS]; /* all NULL: there are no inputs yet */
+    char *text[CLI_CHECK_INPUTS]; /* input texts; all NULL: not read yet */
     int n_different;              /* the first n_different inputs are different, the others repeat them */
     int made_up;                  /* 1: the inputs were generated; 0: they were read from a file */
 } cli_check_inputs;
@@ -72,7 +72,7 @@ static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
 
 /* --- a shared instance ------------------------------------------------------------------------------------------------- */
 
-/* One heuristic or scorer for several engines; an engine would create its own instance. */
+/* A heuristic or scorer instance shared by several engines. */
 
 /* The name under which the instance's heuristic and its scorer are registered. */
 #define CLI_CHECK_INSTANCE "rill-check-instance"
@@ -81,7 +81,7 @@ typedef struct cli_check_instance {
     rill_heuristic heuristic; /* registered tables: copies of the tested ones, whose create() returns `self` */
     rill_scorer scorer;
     void *self;                  /* the instance that the tested table created */
-    void (*destroy)(void *self); /* of the tested table; NULL: none */
+    void (*destroy)(void *self); /* destroy function of the tested table; NULL: none */
 } cli_check_instance;
 
 /* Fill in the function tables of the instance (heuristic and scorer) and register them. `instance` must outlive the context. */
@@ -142,7 +142,7 @@ typedef struct cli_check_rescore {
     /* number of all rows; number of rows whose values, taken as probabilities, sum to 1 */
     int64_t rows, normalised_rows;
     int maybe_probs;         /* no value is below 0, and no row sums to more than 1 */
-    int not_logprobs;        /* in some row, the choices are not log-probabilities */
+    int not_logprobs;        /* 1: some row's scores are not log-probabilities */
     char why[CLI_CHECK_WHY]; /* the first violation of the contract; empty: none */
 } cli_check_rescore;
 

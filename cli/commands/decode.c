@@ -500,7 +500,7 @@ static void end(void *command)
     cli_split_end(&d->split);
     cli_input_files_close(&d->input_files);
     free(d->inputs);
-    cli_output_close(&d->stats); /* also if nothing was decoded; a second close does nothing */
+    cli_output_close(&d->stats); /* closes the statistics file, even if nothing was decoded */
 }
 
 #define MAIN_OPTIONS                                                                                \

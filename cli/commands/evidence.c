@@ -30,7 +30,7 @@ typedef struct evidence {
     int64_t id;      /* id of the current input; -1: none yet */
     int64_t entries; /* number of entries (n-best list) or edges (lattice) of the current input */
     int64_t bad, inputs, without, first_without;
-    cli_actions actions; /* of the current entry, or of all edges of a lattice */
+    cli_actions actions; /* actions of the current n-best entry, or of all lattice edges */
     arc *arc;
     size_t n_arcs, arcs_room;
 } evidence;

@@ -246,7 +246,7 @@ static int32_t count_ids(const char *text, int32_t *last)
     int32_t n = 0;
     for (char *end; *(text += strspn(text, " ")); text = end, n++) {
         *last = (int32_t)strtol(text, &end, 10);
-        if (end == text) break; /* not a number: the scorer will report the error */
+        if (end == text) break; /* not a number: the scorer reports the error */
     }
     return n;
 }

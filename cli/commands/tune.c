@@ -16,7 +16,7 @@ typedef struct table {
     struct {
         const char *name;
         int width;
-    } column[COLUMNS_MAX]; /* one column per parameter; parameters beyond COLUMNS_MAX are not shown */
+    } column[COLUMNS_MAX]; /* a column per parameter; parameters beyond COLUMNS_MAX are not shown */
     int n;
     const cli_metric_kind *metric; /* measures the quality */
     int has_quality;               /* 1: show the column of the quality */

@@ -81,7 +81,7 @@ struct cli_metric {
 };
 
 extern const cli_metric_kind cli_metric_exact, cli_metric_bleu, cli_metric_bracket;
-extern const cli_metric_kind *const cli_metrics[]; /* all kinds; NULL ends the list */
+extern const cli_metric_kind *const cli_metrics[]; /* all metrics, up to NULL */
 
 /* Find a metric by name. NULL: there is none, and `why` lists all names. */
 const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size);

@@ -36,7 +36,7 @@ void cli_placeholders_count(cli_placeholders *f, const char *input, size_t lengt
 /* Warn if most pairs have placeholders. Call it for models that are evaluated by exact match and opened without --tokenized. */
 void cli_placeholders_warn(const cli_placeholders *f, cli_message_fn message);
 
-/* One decode of all inputs of a test set: its settings and results. */
+/* Settings and results of decoding a test set once. */
 typedef struct cli_trial {
     cli_counts counts;
     rill_stats stats;
@@ -87,7 +87,8 @@ size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal
 
 /* Write the parameters of a configuration as text: "delta=0.5 M=3". */
 void cli_point_label(const cli_point *point, char *out, size_t size);
-const char *cli_point_value(const cli_point *point, const char *name); /* NULL: it has no such parameter */
+/* Return a parameter's value in a configuration; NULL: not set. */
+const char *cli_point_value(const cli_point *point, const char *name);
 /* Format a value for people: 6 * 0.2 is 1.2000000000000002, which is shown as 1.2. `out` is a buffer that may be used. */
 enum { CLI_DISPLAY_VALUE_MAX = 24 };
 const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALUE_MAX]);

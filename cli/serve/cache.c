@@ -12,7 +12,7 @@ typedef struct cache_entry {
 
 struct cache {
     size_t max_bytes, used, n;
-    void *tree; /* of tsearch() */
+    void *tree; /* root of the tree, for tsearch() */
     cache_entry *newest, *oldest;
 };
 

@@ -62,7 +62,7 @@ typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGE
 typedef struct piece {
     piece_kind kind;
     size_t begin, length; /* byte range of the piece in document.text */
-    size_t offset;        /* for tags and their text: byte offset in the sentence */
+    size_t offset;        /* byte offset of a tag and its text in the sentence */
     int32_t part; /* for sentences and the text of tags, which are decoded: number of the part (text to decode) */
     /* for tags: an opening tag; a tag without content, which keeps the spaces around it */
     int is_opening, is_standalone;
@@ -75,7 +75,7 @@ struct document {
     buffer text;
     piece *piece; /* [n] pieces in the order of the document */
     int32_t n, n_parts;
-    /* [n_parts] for each part (text to decode), its index in `piece` */
+    /* [n_parts] index in `piece` of each part (text to decode) */
     int32_t *part_pieces;
     size_t piece_capacity, part_capacity;
     int has_failed;

@@ -53,7 +53,7 @@ typedef struct api_route {
     int (*end)(api_request *request);
 } api_route;
 
-extern const api_route api_routes[]; /* all routes; method == NULL ends the list */
+extern const api_route api_routes[]; /* all routes, up to method == NULL */
 
 /* Print the body of GET /openapi.json, with the options of all registered domains. */
 int api_print_description(const rill_context *ctx);

@@ -271,7 +271,7 @@ static int check_type(exchange *x)
                       type ? type : "");
 }
 
-/* On a connection above --max-connections, refuse all requests except GET. */
+/* Refuse all requests but GET on connections above --max-connections. */
 static int check_place(exchange *x)
 {
     if (!x->is_spare || !strcmp(x->route->method, "GET")) return 1;

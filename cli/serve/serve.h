@@ -82,7 +82,7 @@ struct job {
     int wants_tokens;        /* 1: results contain "tokens" */
     double deadline;         /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
     double arrival_time;     /* time of arrival on the clock of cli_now() */
-    char *trace;             /* for traces: the text of the whole trace */
+    char *trace;             /* text of a whole trace (JSON lines) */
     int is_stream;           /* 1: the client receives progress events */
     /* [events_used] text of server-sent events; the first events_read bytes were sent */
     char *events;
@@ -102,7 +102,7 @@ void job_set_result(job_input *input, rill_status status, json_t *result);
 
 /* Append the event `end` to a stream without inputs. */
 void job_append_end_event(job *j);
-/* For a stream, record the progress of an input. Any thread. */
+/* Record the progress of a streamed input. Any thread. */
 void job_progress(job_input *input, const rill_progress *progress);
 /* Copy at most max_bytes bytes of events that were not sent yet to `out`. Requires the job's lock. Returns the number of bytes. */
 size_t job_take_events(job *j, char *out, size_t max_bytes);
@@ -163,7 +163,7 @@ void service_get_counts(service *s, service_counts *out);
 
 /* Locks: the service's lock protects queue, searches and counters. Take a job's lock after it, never before. */
 
-/* One running search. All inputs with the same cache key wait for it. */
+/* A running search. All inputs with its cache key wait for it. */
 typedef struct decoding {
     service *service;
     int64_t id;           /* number of the input in the service's run */

@@ -29,7 +29,7 @@ rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *p
 rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length);
 
 void rill_config_close(rill_config *config);              /* closes the configuration; NULL is allowed */
-static inline void rill_config_drop(rill_config **config) /* for SCOPED() */
+static inline void rill_config_drop(rill_config **config) /* close function for SCOPED() */
 {
     rill_config_close(*config);
 }

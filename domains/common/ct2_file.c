@@ -157,7 +157,7 @@ static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_ty
     return RILL_OK;
 }
 
-/* Before version 4: the size of an element stands for its type. */
+/* Read a variable's type; before version 4, by the element size. */
 static rill_status take_element_size(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
 {
     uint32_t size;

@@ -41,7 +41,7 @@ rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t 
     rill_arena_block *block;
     TRY(add_block(arena, count, size, what, &block));
     void *first = block + 1;
-    memcpy(out, &first, sizeof first); /* as in rill_struct_alloc() */
+    memcpy(out, &first, sizeof first); /* store through the caller's T **, as in rill_struct_alloc() */
     return RILL_OK;
 }
 

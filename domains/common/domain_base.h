@@ -105,8 +105,7 @@ static inline size_t rill_arena_bytes(const void *array)
 /* clang-format on */
 
 /* Open the device of the options `device`, `fast` and `weights`, and an empty network on it. A model path is required, domain arguments
- * are
- * refused.
+ * are refused.
  *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network);
@@ -138,7 +137,7 @@ typedef struct rill_loader {
     rill_arena temp;
     rill_tensor_file *tensors;
     rill_text path; /* path of the file that was opened last, for messages */
-    char name[384]; /* of rill_loader_name() */
+    char name[384]; /* buffer of rill_loader_name() */
 } rill_loader;
 
 /* Returns the formatted name of a tensor, valid until the next call. */

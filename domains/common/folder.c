@@ -346,8 +346,7 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
 /* Without search options in config.json, use the domain's. Fail only on RILL_ERR_IO and RILL_ERR_MEMORY: other options would change
- * outputs
- * silently. */
+ * outputs silently. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
@@ -387,7 +386,7 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
     TRY(rill_option_source_create(&out->search, ctx, RILL_FROM_USER));
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
-    /* Only the domain reads a model that is a single file. */
+    /* a model that is a single file has no configuration: only its domain reads it */
     const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = path != NULL && S_ISDIR(info.st_mode) ? read_config(out, path) : RILL_OK;
     rill_option_set_style(ctx, style);

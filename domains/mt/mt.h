@@ -51,7 +51,7 @@ typedef struct mt_attention {
     mt_linear query;             /* A x D */
     mt_linear key_value;         /* 2A x D: keys, then values */
     mt_linear out;               /* D x A */
-    mt_norm norm;                /* before (pre-norm) or after (post-norm) the block */
+    mt_norm norm;                /* norm before the block (pre-norm) or after it (post-norm) */
     rill_constant relative_bias; /* [heads, distances] relative position bias; RILL_NONE: none */
 } mt_attention;
 
@@ -75,8 +75,8 @@ typedef struct mt_layer {
     mt_attention self_attention, cross_attention; /* cross_attention: decoder only */
     mt_feed_forward feed_forward;
     mt_recurrence recurrence; /* replaces self_attention if decoder_block is an SSRU or average attention */
-    rill_table node_table;    /* [nodes, 2A] keys and values of the nodes (the KV cache) */
-    rill_table encoder_kv;    /* for each slot [T, 2A]: cross-attention keys and values of the input's tokens */
+    rill_table node_table;    /* KV cache: [nodes, 2A] a row of keys and values per hypothesis state (node) */
+    rill_table encoder_kv;    /* [slots, T, 2A] cross-attention keys and values of each input's tokens */
 } mt_layer;
 
 /* The encoder or the decoder. D: model width. */
@@ -154,7 +154,7 @@ typedef struct mt_settings {
     int average_gate;               /* 1: average attention has gates */
     rill_activation average_activation;
     float eps; /* epsilon of layer norms */
-    /* For models with relative position bias: the number of buckets and the largest distance. */
+    /* relative position bias: number of buckets, largest distance */
     int32_t n_buckets, max_distance;
     mt_position_kind position_kind;
     int32_t first_position; /* position number of the first token, for computed sinusoids */
@@ -251,8 +251,7 @@ void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads
 
 /* --- mt_graph.c --------------------------------------------------------------------------------------- */
 
-/* Declare the tables that hold data of each node and input, e.g. the KV cache. Called when the net's weights are
- * loaded. */
+/* Declare the network's tables, e.g. the KV cache. Called when the net's weights are loaded. */
 void mt_make_tables(mt_net *net);
 
 /* Callbacks of seq_arch for transformers; seq2seq.h documents them. */

@@ -79,7 +79,7 @@ rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *o
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
 
-/* Only Marian models may change these defaults of their type. */
+/* Read flags. Only Marian models may change their type's defaults. */
 static rill_status read_flags(mt_net *net, const rill_config *config)
 {
     static const struct {
@@ -118,7 +118,7 @@ static rill_status read_average_attention(mt_net *net, const rill_config *config
     return read_activation(config, key, activation, &s->average_activation);
 }
 
-/* Only Marian models may replace self-attention. */
+/* Read what replaces self-attention in a Marian decoder. */
 static rill_status read_decoder_block(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -142,7 +142,7 @@ static rill_status read_stack(mt_net *net, const rill_config *config, const char
     return rill_config_fail(config, key, "expected a divisor of d_model = %zu, found %zu", net->width, side->n_heads);
 }
 
-/* Also read which of source embedding, target embedding and output layer are tied. */
+/* Read vocabulary sizes, and which of source embedding, target embedding and output layer are tied. */
 static rill_status read_vocabularies(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;

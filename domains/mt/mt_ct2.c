@@ -36,7 +36,7 @@ enum { OLDEST_REVISION = 1, FIRST_WITH_HEADS = 3, FIRST_BY_SIDE = 5, NEWEST_REVI
 typedef struct ct2_model {
     mt_net *net;
     rill_context *ctx;
-    rill_tensor_file *tensors; /* its name is the path of model.bin */
+    rill_tensor_file *tensors; /* variables of model.bin; the file's name is its path */
 } ct2_model;
 
 /* Fail with the path of model.bin, the name SIDE/NAME of a tensor, and a reason. SIDE is "encoder" or "decoder". */
@@ -143,7 +143,7 @@ static rill_status read_embedding_scale(const ct2_model *r, const char *side, st
     return RILL_OK;
 }
 
-/* All attention blocks must have the same scale: mt_settings has only one. */
+/* Check that all attention blocks have one scale, since mt_settings has one. */
 static rill_status read_attention(const ct2_model *r, const char *block, size_t head, stack_settings *c, int first)
 {
     double scale, width;

@@ -242,7 +242,7 @@ static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_fil
 {
     for (size_t i = 0; i < sizeof spm_files / sizeof *spm_files; i++) {
         const char *source = spm_files[i].source, *target = spm_files[i].target;
-        /* only a package's metadata.json says that the file above belongs to this model */
+        /* only a package's metadata.json tells whose file this is */
         if (source[0] == '.' && !rill_directory_has_file(directory, "../metadata.json")) continue;
         if (!is_spm(ctx, directory, source) || (target != NULL && !is_spm(ctx, directory, target))) continue;
         text->spm = source;
@@ -269,7 +269,7 @@ static int find_argos_codes(const char *directory, rill_tokenizer_files *text)
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
     name_vocabularies(directory, text);
-    text->adds_unknown = net->pad < 0; /* else the tables' row after the last token is the start token's */
+    text->adds_unknown = net->pad < 0; /* otherwise the last row of the tables is the start token's */
     if (text->tokenized) return RILL_OK;
     const int is_marian = rill_directory_has_file(directory, "source.spm");
     if (!is_marian) TRY(rill_family_files(net->ctx, NULL, directory, text));

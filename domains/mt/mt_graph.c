@@ -275,7 +275,7 @@ void mt_encode(const seq_net *net, const seq_encoder_columns *columns)
 
 /* --- step and alignments ------------------------------------------------------------------------------------------ */
 
-/* A node also attends to itself, so its keys and values enter the KV cache first. */
+/* Self-attention of the decoder. A position also attends to itself, so its keys and values enter the KV cache first. */
 static void self_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const rill_attend above = {.path = w->path, .keys = rill_view_table(layer->node_table, w->node)};
@@ -287,7 +287,7 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* With align_only the graph stores nothing, and ends after the cross-attention that makes alignments. */
+/* Build the decoder's layers. align_only: end after the cross-attention that makes alignments, and store nothing. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;

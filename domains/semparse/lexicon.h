@@ -23,8 +23,7 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 /* --- data of a lexicon -------------------------------------------------------------------------------------------- */
 
 /* Terms: a surface is a name's words in a question ("new york"); a constant stands for them in logical forms ("new_york:s"); a mention is
- * an
- * occurrence, replaced by a placeholder ("s0"); a rewrite ("@rewrite") replaces words by other words.
+ * an occurrence, replaced by a placeholder ("s0"); a rewrite ("@rewrite") replaces words by other words.
  * One trie over word numbers has surfaces and rewrites: the longest match costs one probe per token. Rules and preferences are patterns,
  * tried in file order.
  * Invariant: slices point into `source`, the file's bytes. */
@@ -118,7 +117,7 @@ struct rill_lexicon {
     int keep_possessive;                   /* 1: the 's after a mention stays, as a token; 0: it is dropped */
     int64_t afternoon_low, afternoon_high; /* clock hours from low to high are read as p.m. by default; 0: none are */
 
-    rill_vocabulary *words; /* its ids are the numbers of words */
+    rill_vocabulary *words; /* vocabulary of words: a word's number is its id */
     rill_vocabulary *edges; /* edges of the trie, see lexicon.c */
     int32_t *states;        /* [state_count] index of the state's first candidate, or RILL__NONE */
     size_t state_count;

@@ -1,8 +1,7 @@
 /* Questions to logical forms: the domain "semparse".
  *
  * Model: attention sequence-to-sequence of Dong and Lapata (2016). An LSTM encodes the question in reverse, a second one decodes the
- * logical
- * form. A model directory holds
+ * logical form. A model directory holds
  *   config.json                 sizes and settings
  *   model.safetensors           weights, F32, F16 or BF16; computed in fp32
  *   source.vocab, target.vocab  one token per line, the first three <s>, </s>, <unk>
@@ -43,7 +42,7 @@ enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS
 
 /* An LSTM over word embeddings. H: hidden width. */
 typedef struct semparse_lstm {
-    rill_constant input_gates; /* [words, 4H] for each word, its embedding times W_ih, plus the bias */
+    rill_constant input_gates; /* [words, 4H] embedding of each word times W_ih, plus bias */
     rill_matrix recurrent;     /* 4H x H recurrent weights of the gates */
 } semparse_lstm;
 
@@ -61,7 +60,7 @@ typedef struct semparse_weights {
 typedef struct semparse_tables {
     rill_table state;         /* [nodes, 2 ld] decoder states */
     rill_table encoder_state; /* [slots, 2 ld] the encoder's last state */
-    /* for the question in each slot [T, ld]: encoder outputs m_t, and W_c m_t */
+    /* [slots, T, ld] of each question: encoder outputs m_t, and W_c m_t */
     rill_table encoder_outputs, projected_outputs;
     /* for the question in each slot: the placeholders that it does not mention; this table exists only if the model has a lexicon */
     rill_vocab_subset unmentioned;
@@ -90,7 +89,7 @@ typedef struct semparse {
 
 /* The data that one decoding thread writes. */
 typedef struct semparse_runner {
-    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
+    rill_session *session; /* first member, read by rill_runner_drop() */
     const semparse *model;
     rill_context *ctx;
     rill_question *question;
@@ -118,8 +117,7 @@ rill_status semparse_load(semparse *s, const rill_open_options *options);
  * `or` are sorted, innermost first. Other forms, such as Prolog, only get normal spaces. */
 
 /* Append the canonical form of `text`: tokens and brackets separated by single spaces. Unbalanced brackets, or more than 1,000 levels,
- * keep
- * the order; this is no error.
+ * keep the order; this is no error.
  *   out: unchanged on failure
  *   RILL_OK · RILL_ERR_MEMORY
  * Time: at most length times depth; constant stack. */

@@ -9,8 +9,8 @@
 /* --- formats ------------------------------------------------------------------------------------------------------ */
 
 typedef enum alignment_format {
-    ALIGNMENT_HARD,      /* for each action: the input token that it attends to most */
-    ALIGNMENT_SOFT,      /* for each action: the weights of all input tokens */
+    ALIGNMENT_HARD,      /* per output token: the input token with the largest weight */
+    ALIGNMENT_SOFT,      /* per output token: the weights of all input tokens */
     ALIGNMENT_THRESHOLD, /* all pairs of an input token and an action whose weight is above the threshold */
 } alignment_format;
 
@@ -46,7 +46,7 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 /* --- attention of an output --------------------------------------------------------------------------------------- */
 
-/* Compute the weights of an output. An action was chosen from the previous action's node, the first action from the root node. */
+/* Compute the attention weights of an output. Each token's are those of the state that predicted it, the previous token's. */
 static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, seq_alignment *a)
 {
     const size_t n = (size_t)h->length, tokens = (size_t)rill_session_units(r->session, h->slot);

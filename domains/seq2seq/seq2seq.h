@@ -18,8 +18,7 @@ typedef struct seq_arch seq_arch;
 /* --- nets --------------------------------------------------------------------------------------------------------- */
 
 /* A net: the model, or a member of an ensemble. An architecture's struct begins with it. configure() gets zeroed members, except those
- * that
- * seq_open() has set. */
+ * that seq_open() has set. */
 typedef struct seq_net {
     rill_context *ctx; /* set by seq_open(), like the next two members */
     seq_model *model;
@@ -47,7 +46,7 @@ typedef struct seq_net {
     rill_constant output_bias; /* [target ids] bias of the output layer */
     /* with a shortlist: handle of the vocabulary subsets, which hold the output layer's rows for the input in each slot */
     rill_vocab_subset vocab_subset;
-    rill_tokenizer *tokenizer; /* only the first net's tokenizer stays open after loading */
+    rill_tokenizer *tokenizer; /* tokenizer; after loading only the first net has one */
     char description[240];
 } seq_net;
 
@@ -56,17 +55,17 @@ typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;
     rill_column slot;               /* slot of each row: where the encoder's output for this input is stored */
-    rill_column token_id, position; /* for each token: its source id; its position in its input, from 0 on */
+    rill_column token_id, position; /* per input token: source id, and position in its input, from 0 */
 } seq_encoder_columns;
 
 /* Inputs of the graphs `step` (new decoder states) and `align` (their attention again). A column has one element per hypothesis. */
 typedef struct seq_decoder_columns {
     rill_graph graph;
     rill_column node, slot, depth;
-    rill_column token_id; /* the decoder's input: the node's last action, or the start token for a root node */
+    rill_column token_id; /* the decoder's input: the hypothesis's last token, or the start token */
     rill_path path;       /* for nets whose states read all ancestors: the path from the node to the root */
-    rill_column parent;   /* parent node of a row, -1 for a root node; not in `align` */
-    /* only if states read the parent's state, not in `align`; see rill_rows_parents() */
+    rill_column parent;   /* state id of the parent hypothesis, -1 for an empty one; not in `align` */
+    /* parent columns for nets that read the parent's state, not in `align`; see rill_rows_parents() */
     rill_column parent_or_self, root_slot;
     int align_only; /* 1: compute only cross-attention, for alignments, and write no state */
 } seq_decoder_columns;
@@ -199,11 +198,11 @@ typedef struct seq_vocab_subset {
 } seq_vocab_subset;
 
 struct seq_runner {
-    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
+    rill_session *session; /* first member, read by rill_runner_drop() */
     const seq_model *model;
     rill_context *ctx;
     rill_arena arena;                  /* memory of the growing arrays below */
-    int32_t *root_node;                /* [slots] root node, the empty output, of the input in each slot */
+    int32_t *root_node;                /* [slots] state id of each input's empty hypothesis */
     rill_output_prefix *output_prefix; /* [slots] how outputs of the input in each slot begin */
     /* number of positions for which seq_prepare_positions() has prepared all nets */
     size_t positions_ready;
@@ -211,7 +210,7 @@ struct seq_runner {
     int32_t *ids;
     size_t ids_capacity;
     char *clean_text;              /* text of the input being tokenized, after invisible characters were removed */
-    seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
+    seq_vocab_subset vocab_subset; /* vocabulary subset of the current input, with a shortlist */
     int32_t *column;               /* the input columns of one call that the engine does not fill */
     /* For each of the two micro-batches that may be scored concurrently (rill_rows.group): the pending request, its
      * result and its rows. */

@@ -8,7 +8,7 @@
 /* Maximum number of input columns of `step`: four, two more if states read the parent's, and one per net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* Set symbol [n] to the last action of each row. A root node gets its target language's start token, else the net's decoder_start. */
+/* Set symbol [n] to each row's last token; for an empty hypothesis to its target language's start token, else the net's decoder_start. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
                             const int32_t *slot, int32_t *symbol)
 {
@@ -82,8 +82,7 @@ static void drop_illegal_logp(const seq_model *m, const rill_score_request *req,
             out->pick_logp[q] = (float)RILL_SCORE_DEAD;
 }
 
-/* Make a forced first action the only choice of a root node, with logp 0, whatever its scores: transformers'
- * ForcedBOSTokenLogitsProcessor. */
+/* Make a forced first token the only choice of an empty hypothesis, with logp 0: transformers' ForcedBOSTokenLogitsProcessor. */
 static void force_first(const seq_runner *r, const rill_rows *rows, const rill_score_request *req,
                         rill_score_result *out)
 {

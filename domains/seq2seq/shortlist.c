@@ -19,7 +19,7 @@ enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 };
 
 enum { SUBSET_MULTIPLE = 8 }; /* Marian's size of subsets of binary shortlists is a multiple of this */
 
-/* One line of the shortlist file: a pair of token ids and its probability. */
+/* A line of a shortlist file: source id, target id, probability. */
 typedef struct lexicon_pair {
     int32_t source, target;
     float probability;

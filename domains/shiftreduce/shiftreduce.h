@@ -29,12 +29,10 @@ extern const rill_domain rill_shiftreduce_domain;
  * Frames are the n + 2 input tokens: <s>, the words, </s>. Positions 0 .. n are the boundaries of words.
  *
  * Positions: p_i = [f_i; b_{i+1}]: f_i is the forward output after i words, b_{i+1} the backward output after the words n .. i + 1. The
- * span
- * (i, j) is p_j - p_i with the half of b negated; loading folds the negation into the weights.
+ * span (i, j) is p_j - p_i with the half of b negated; loading folds the negation into the weights.
  *
  * Products: the structure network reads the spans (0, a), s1 = (a, b), s0 = (b, c), (c, n), with weights W0 .. W3; the label network (0,
- * b),
- * s0, (c, n), with V0 .. V2. Adjacent spans share a position:
+ * b), s0, (c, n), with V0 .. V2. Adjacent spans share a position:
  *   structure  (W0 - W1) p_a + (W1 - W2) p_b + (W2 - W3) p_c + (W3 p_n - W0 p_0 + bias)
  *   label                      (V0 - V1) p_b + (V1 - V2) p_c + (V2 p_n - V0 p_0 + bias)
  * encode() computes these five products for every position, those of c with the last brackets, which are constant. Scoring only adds three
@@ -117,9 +115,9 @@ typedef struct parser {
     int32_t *nonterminal_offsets;
 } parser;
 
-/* The top of the parser stack of a node. c is the number of words shifted so far; 0: the stack is empty. */
+/* The top of a hypothesis's parser stack. c: number of words shifted so far; 0: the stack is empty. */
 typedef struct parser_cell {
-    /* node whose cell describes the stack below the top span; RILL_NO_NODE: there is nothing below */
+    /* state id whose cell describes the stack below the top span; RILL_NO_NODE: nothing below */
     int32_t below_node;
     /* positions: the top span is s0 = (b, c), the span below, if below_node exists, s1 = (a, b) */
     int32_t a, b, c;
@@ -127,14 +125,14 @@ typedef struct parser_cell {
 
 /* The data that one decoding thread writes. */
 typedef struct parser_runner {
-    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
+    rill_session *session; /* first member, read by rill_runner_drop() */
     const parser *model;
     rill_context *ctx;
     rill_arena arena; /* memory of the arrays below */
 
-    parser_cell *cell;       /* [nodes] top of each node's stack */
+    parser_cell *cell;       /* [nodes] top of each hypothesis's stack, by state id */
     rill_sentence *sentence; /* [slots] words and tags of the input in each slot */
-    size_t n_slots;          /* number of slots whose `sentence` is initialised */
+    size_t n_slots;          /* number of inputs (slots) whose `sentence` is initialised */
 
     /* [sentences of an encode() call] slot of each sentence; its number of frames (words, <s> and </s>); its number of positions */
     int32_t *slot;

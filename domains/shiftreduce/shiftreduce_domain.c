@@ -109,7 +109,7 @@ static int64_t measure(void *self, const char *text, size_t length)
 
 /* --- the stack ---------------------------------------------------------------------------------------------------- */
 
-/* Return the stack after the action shift on the stack of node `from`. stack_combine() does the same for combine. */
+/* Return the stack after the action shift (stack_combine(): combine). from: state id of the old stack. */
 static parser_cell stack_shift(const parser_cell *cell, int32_t from)
 {
     const parser_cell *s = &cell[from];
@@ -171,7 +171,7 @@ typedef struct score_call {
     rill_score_result *result;
     /* [n] for shift and combine: 0 if both are legal, else -1. For labels: 1 in the input's last timestep, else 0 */
     int32_t *row_kind;
-    int32_t *a, *b, *c; /* [n] for each row: positions a, b and c of its stack (parser_cell) */
+    int32_t *a, *b, *c; /* [n] positions a, b, c of each row's stack (parser_cell) */
 } score_call;
 
 static rill_status run_score_graph(const score_call *w, const int32_t *const *columns)

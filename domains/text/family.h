@@ -40,8 +40,9 @@ typedef enum rill_extra_token {
 /* How the decoder uses the token of the target language. */
 typedef enum rill_target_use {
     RILL_TARGET_UNUSED,
-    RILL_TARGET_FORCED_BOS,    /* it is forced as the first action of the output */
-    RILL_TARGET_DECODER_START, /* it is the first decoder input, in place of decoder_start_token_id */
+    RILL_TARGET_FORCED_BOS, /* the target language token is forced as the output's first token */
+    /* the target language token is the first decoder input, instead of decoder_start_token_id */
+    RILL_TARGET_DECODER_START,
 } rill_target_use;
 
 struct rill_family {
@@ -104,14 +105,14 @@ typedef struct rill_family_tokenizer {
     rill_arena arena;
     rill_family family;
     const char *directory;
-    rill_token_set tokens;   /* its vocabulary is the rill_tokenizer's */
+    rill_token_set tokens;   /* token set, over the rill_tokenizer's vocabulary */
     rill_pipeline *pipeline; /* the tokenizer.json or byte-level BPE pipeline that splits text; NULL: none */
     int32_t bos;
     int language_columns;        /* 1: inputs begin with columns for their languages */
-    rill_language *language;     /* [n_languages] in order of ids */
+    rill_language *language;     /* [n_languages] languages by ascending id */
     const char **language_names; /* [n_languages + 1] names, then NULL */
     size_t n_languages;
-    rill_language_pair default_languages; /* for inputs that do not name their languages */
+    rill_language_pair default_languages; /* default languages of inputs that name none */
     int32_t forced_bos;                   /* forced first action of the configuration; -1: none */
 } rill_family_tokenizer;
 

@@ -310,7 +310,7 @@ typedef struct spacing {
     int space_after;  /* a space may follow the token */
 } spacing;
 
-/* In English an apostrophe after s belongs to the word: the Jones' house. */
+/* Spaces around a quote. In English an apostrophe after s belongs to the word: the Jones' house. */
 static rill_status quote_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
 {
     rill_quote *quote;

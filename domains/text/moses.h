@@ -17,8 +17,7 @@
 
 /* Regular-expression substitutions on UTF-8, as in Moses' scripts. A rule has a pattern and a result, NUL-terminated.
  * A pattern has at most eight elements: characters, or the classes below, each followed by RW_RUN (one or more) or RW_ANY (zero or more)
- * if
- * repeated. Elements are captures, from 0; RW_P0 .. RW_P3 insert them in a result.
+ * if repeated. Elements are captures, from 0; RW_P0 .. RW_P3 insert them in a result.
  * Matches go from left to right. The last `keep` characters of a match may begin the next one. Only RW_ANY backtracks; other rules take
  * linear time. */
 
@@ -32,8 +31,8 @@
 #define RW_NOT_ALNUM U"\x110007"   /* neither letter nor number */
 #define RW_WORD U"\x110008"        /* letters and decimal digits */
 #define RW_MARK U"\x110009"        /* neither letter nor number nor white space nor one of . ' ` , - */
-#define RW_CLOSER U"\x11000A"      /* one of . ! : ? ; , */
-#define RW_STOP U"\x11000B"        /* one of . , */
+#define RW_CLOSER U"\x11000A"      /* class: one of . ! : ? ; , */
+#define RW_STOP U"\x11000B"        /* class: one of . , */
 #define RW_NO_ANGLE U"\x11000C"    /* every character except < */
 #define RW_NOT_HIDDEN U"\x11000D"  /* every character except RW_HIDDEN_DOT */
 #define RW_INVISIBLE U"\x11000E"   /* category C: control, format, private, not assigned */

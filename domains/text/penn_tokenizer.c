@@ -294,7 +294,7 @@ static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
         (rill_is_digit(s.data[*length]) || s.data[*length] == '.'))
         return put_word(t, slice_head(s, *length));
     if ((*length = WHICH(s, quotes, starts_with)) > 0) {
-        /* if the chunk is only a quote, it closes an open quote */
+        /* a chunk that is only a quote closes an open one */
         const int closes = s.length == 1 && t->in_quotes;
         t->in_quotes = !closes;
         return put_quote(t, slice_head(s, *length), closes ? "''" : "``");

@@ -177,7 +177,7 @@ rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, in
 rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out);
 
-/* One normalizer. */
+/* A step of a tokenizer.json's text normalization. */
 typedef enum rill_normalizer_kind {
     RILL_NORMALIZER_CHARSMAP, /* replace by SentencePiece's precompiled character map */
     RILL_NORMALIZER_STRIP,    /* trim spaces */

@@ -83,7 +83,7 @@ static int is_space(int32_t c)
     return k == SPACE || k == SEPARATOR;
 }
 
-/* From a sentence without letters and digits a translation model would invent text. */
+/* Returns 1 if the text has a letter or digit; from other texts translation models invent output. */
 static int has_letter_or_digit(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {

@@ -71,7 +71,7 @@ rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t lengt
     rill_added_token added = {.flags = flags, .text.length = length};
     int32_t n = rill_vocabulary_count(t->vocabulary);
     added.id = rill_vocabulary_id(t->vocabulary, text, length);
-    if (length == 0) /* it would be found everywhere */
+    if (length == 0) /* an empty token would match everywhere */
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: token number %d is empty", t->name,
                          added.id >= 0 ? added.id : n);
     if (added.id < 0) {

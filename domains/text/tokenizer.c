@@ -68,7 +68,7 @@ static rill_status find_special(const rill_tokenizer *t, const rill_tokenizer_fi
                      files->source, name, what);
 }
 
-/* With separate vocabularies, inputs take eos from the source vocabulary. */
+/* Find the special tokens. With separate vocabularies, inputs take eos from the source vocabulary. */
 static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     const int named = files->source_eos != NULL;
@@ -305,8 +305,7 @@ static rill_status join_with_spaces(size_t n, const char *const *piece, const si
 }
 
 /* SentencePiece leaves word-boundary marks in foreign tokens, and byte tokens such as <0x0A> yield line breaks. Both become spaces,
- * because
- * an output is one line. */
+ * because an output is one line. */
 static void tidy_spaces(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";

@@ -42,7 +42,7 @@ typedef struct rill_tokenizer_files {
     /* Not FAMILY, 1: the directory's optional tokenizer_config.json, special_tokens_map.json and added_tokens.json
      * add tokens to the vocabularies. */
     int has_added_tokens;
-    /* From the configuration: start of the decoder input, and forced first action; -1: unset. */
+    /* from the configuration: first decoder input, and forced first token; -1: unset */
     int32_t decoder_start, forced_bos;
     /* values of the options source-lang and target-lang; NULL: not set */
     const char *source_language, *target_language;
@@ -67,8 +67,8 @@ typedef struct rill_tokenizer {
     int clean_up_spaces;          /* 1: remove spaces before punctuation from outputs */
     /* SentencePiece's segmenters of source and target texts; NULL: none */
     struct rill_spm *source_spm, *target_spm;
-    struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */
-    struct rill_family_tokenizer *family; /* for kind FAMILY, else NULL */
+    struct rill_moses_bpe *bpe;           /* Moses with BPE; NULL for other kinds */
+    struct rill_family_tokenizer *family; /* tokenizer of a model family; NULL for other kinds */
 } rill_tokenizer;
 
 /* How the output of an input starts. */
@@ -81,7 +81,7 @@ typedef struct rill_output_prefix {
 typedef struct rill_ids {
     rill_context *ctx;
     int32_t **ids;           /* the array, reallocated as needed */
-    size_t *capacity, n_ids; /* its capacity and length, in ids */
+    size_t *capacity, n_ids; /* capacity and length of the array, in ids */
 } rill_ids;
 
 /* Read the vocabularies, and the files of files->kind. *out: closed by the caller; NULL on failure.

@@ -156,8 +156,7 @@ rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *confi
 /* --- Marian and FSMT ---------------------------------------------------------------------------------------------- */
 
 /* Source: transformers' tokenization_python.py. Texts are split at added and special tokens first. Source and target must give added
- * tokens
- * equal ids. */
+ * tokens equal ids. */
 
 /* Add the special tokens of the tokenizer class, if the vocabulary has them. Only FSMT has <s>. */
 static rill_status add_specials(const rill_tokenizer_config *config, int has_begin, rill_token_set *tokens)

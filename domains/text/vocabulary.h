@@ -48,7 +48,7 @@ struct json_t;
 rill_status rill_vocabulary_add_json(rill_vocabulary *vocabulary, const char *name, struct json_t *root, int32_t limit);
 
 void rill_vocabulary_close(rill_vocabulary *vocabulary);              /* NULL is allowed */
-static inline void rill_vocabulary_drop(rill_vocabulary **vocabulary) /* for SCOPED() */
+static inline void rill_vocabulary_drop(rill_vocabulary **vocabulary) /* close function for SCOPED() */
 {
     rill_vocabulary_close(*vocabulary);
 }

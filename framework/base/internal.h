@@ -123,8 +123,7 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
 /* With method "fixed", set an unset `finish` by the domain (RILL_FIXED_AS_FAIRSEQ), before resolving. Presets, sampling and beam groups
- * keep
- * their own. domain NULL: no change. */
+ * keep their own. domain NULL: no change. */
 void rill__settings_use_domain(rill_settings *settings, const rill_domain *domain);
 
 /* rill_model.c: call rill__settings_use_domain(). If settings->like names another decoder, also fill unset settings with the values that

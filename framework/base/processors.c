@@ -78,7 +78,7 @@ static int32_t line_quota(const char *root, const char *line)
         return min_quota(mount, path, quota_v2);
     }
     if (!lists_cpu(list, length)) return 0;
-    /* where the directory is named cpu,cpuacct, "cpu" is a link to it */
+    /* "cpu" is a directory, or a link to cpu,cpuacct */
     snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root);
     return min_quota(mount, path, quota_v1);
 }

@@ -258,7 +258,7 @@ static const char *own_value(const rill_option *option, const char *value)
     } foreign[] = {{"weights", "float32", "f32"},
                    {"weights", "bfloat16", "bf16"},
                    {"weights", "float16", "f16"},
-                   {"length-penalty", "avg", "1"}, /* as OpenNMT spells it */
+                   {"length-penalty", "avg", "1"}, /* OpenNMT's spelling */
                    {"length-penalty", "none", "0"}};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (strcmp(foreign[i].value, value) == 0 && strcmp(foreign[i].option, option->name) == 0) return foreign[i].own;

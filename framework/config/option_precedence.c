@@ -46,7 +46,7 @@ struct rill_option_source {
 
 /* A configuration: the public struct, followed by private members. */
 typedef struct search_config {
-    rill_search_config config; /* must be the first member; points to the members setup, resolved and ignored */
+    rill_search_config config; /* public struct, first member; points to setup, resolved and ignored */
     rill_engine_setup setup;
     rill_settings resolved;
     rill_context *ctx;

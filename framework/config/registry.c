@@ -316,7 +316,7 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
         status = rill_text_printf(out, "/%s%s%s", forms[i].prefix, name, forms[i].suffix);
         if (status >= 0 && is_plugin_file(out->data + begin)) return RILL_OK;
     }
-    /* if `name` is a folder, opening it gives the right error */
+    /* opening a folder gives the right error */
     if (!is_path && status >= 0 && stat(name, &info) != 0)
         status = rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
                            "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,

@@ -16,7 +16,7 @@ typedef struct chain_instance {
     char arguments[];
 } chain_instance;
 
-/* One heuristic or scorer of the run, with its instances. */
+/* A heuristic or scorer of the run, with its instances. */
 typedef struct chain_link {
     const rill_heuristic *heuristic; /* exactly one of heuristic and scorer is set */
     const rill_scorer *scorer;

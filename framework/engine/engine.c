@@ -124,7 +124,7 @@ void rill_engine_destroy(rill_engine *e)
         if (e->admission.queued[i] != NULL) engine_free_input(e, e->admission.queued[i]);
     engine_free_nodes(e);
     schedule_destroy(&e->schedule);
-    /* must come before chain_destroy(), because requests in the queue use the chain's instances */
+    /* before chain_destroy(): queued requests use the chain's instances */
     input_queue_finish(&e->own_queue);
     record_pool_finish(&e->taker.records);
     chain_destroy(&e->chain);

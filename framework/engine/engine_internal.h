@@ -239,7 +239,7 @@ struct rill_engine {
 /* rill_model.c: start a runner for one thread, with `threads` threads inside calls.
  *   RILL_OK · RILL_ERR_ARGUMENT (another engine uses the model, which serves one) · a failure of start() */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
-void rill__runner_stop(rill__runner *runner); /* also accepts a runner that was not started */
+void rill__runner_stop(rill__runner *runner); /* accepts a runner that was not started */
 /* Returns the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
 int32_t rill__model_unknown(const rill_model *model);
 /* Fail if the user requests an output field that the domain does not have. */
@@ -318,7 +318,7 @@ item_output stop_candidate_output(const item *it, const candidates *c, int32_t j
  * engine_reserve_children(). */
 void stop_add_output(rill_engine *e, item *it, item_output output);
 
-/* For certificates (search/certify.c): record that the search gives up candidate j, ended or live. */
+/* Certificates (search/certify.c): record that the search gives up candidate j. */
 void stop_abandon_candidate(const candidates *c, item *it, int32_t j);
 
 /* How many of an item's children merging takes, best first, and how it treats ended children. */

@@ -148,8 +148,7 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
 }
 
 /* Mark cancelled and late items to leave midway. None leaves if beams have changed (several phases), rows are shared (cube pruning), or
- * the
- * search is exact. */
+ * the search is exact. */
 static rill_status mark_leaving(rill_engine *e, const timestep *t)
 {
     const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;

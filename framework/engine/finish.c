@@ -165,7 +165,7 @@ static const char *fewer_outputs_reason(const rill_settings *s)
     if (s->distinct && is_pruned && s->min_width < s->k)
         return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
     if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
-    if (s->groups <= 1 && is_pruned && s->min_width < s->k) /* with beam groups heuristics do not prune */
+    if (s->groups <= 1 && is_pruned && s->min_width < s->k) /* heuristics do not prune beam groups */
         return "the search found no more (a larger min-width, or without pruning a larger beam-size, finds more, and may change the best "
                "output)";
     return "the search found no more (a larger beam-size finds more, and may change the best output)";
@@ -284,7 +284,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     }
     tracer_item(e, RILL_TRACE_FINISHED, slot, status);
     if (status < 0) {
-        char message[300]; /* as large as result_record.message */
+        char message[300]; /* message of a failed input, as large as result_record.message */
         if (it->n_outputs == 0)
             write_no_output_reason(e, it, message, sizeof message);
         else

@@ -32,7 +32,7 @@ enum {
     HYP_NODE,
     /* number of references from children, from hypotheses computed from this one's state, from beam entries and from outputs */
     HYP_REFS,
-    /* reference count of the node, which is freed at 0 (see the top of this file); used only with RILL_STATE_PARENT */
+    /* reference count of the hypothesis's state, which is freed at 0; used only with RILL_STATE_PARENT */
     HYP_HOLDS,
 };
 
@@ -69,8 +69,8 @@ typedef struct hyp_pool {
     /* A stack of free nodes (state ids). The ids from node_top on were never used and are free too. */
     int32_t *free_nodes;
     int32_t node_capacity, node_top, n_free_nodes, n_nodes, nodes_peak;
-    int32_t node_limit;   /* maximum number of nodes; INT32_MAX - 1: only the range of ids limits it */
-    int32_t *freed_nodes; /* freed nodes that were not passed to the domain's free() yet */
+    int32_t node_limit;   /* maximum number of states; INT32_MAX - 1: limited only by the range of ids */
+    int32_t *freed_nodes; /* ids of freed states that were not passed to the domain's free() yet */
     size_t freed_nodes_capacity;
     int32_t n_freed_nodes;
 } hyp_pool;
@@ -168,10 +168,9 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
-/* Give each of n live hypotheses a new node with one reference. Requires hyp_pool_reserve_nodes() for n nodes. node: [n] receives the
- * ids. */
+/* Give each of n live hypotheses a new state id with one reference, within those reserved. node: [n] out: the ids. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
 /* Call this when the states of n hypotheses are computed: their references to their state_parents' nodes are released. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
-/* Make the nodes in `freed_nodes` available for reuse. Call this after they have been passed to the domain's free(). */
+/* Make the state ids in `freed_nodes` available again, after passing them to the domain's free(). */
 void hyp_pool_recycle_nodes(hyp_pool *f);

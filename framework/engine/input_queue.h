@@ -131,7 +131,7 @@ typedef struct input_queue {
     /* Protects all members below, and each engine's input_taker except n_offered. Only the submitting thread writes `closed` and delivery
      * state, so it reads them without the lock. */
     pthread_mutex_t lock;
-    /* on these conditions the engines wait, and the thread that submits inputs */
+    /* conditions on which the engines, and the submitting thread, wait */
     pthread_cond_t engine_cond, reader_cond;
     rill_sort sort;
     int32_t max_entries; /* maximum number of waiting inputs in the queue */
@@ -188,8 +188,7 @@ int64_t input_queue_pending(input_queue *q);
 int input_queue_is_idle(input_queue *q);
 void input_queue_close(input_queue *q);
 /* Cancel a waiting input at once, or mark it for its engine. RILL_OK · RILL_AGAIN (cancelled before) · RILL_ERR_NOT_FOUND (not recorded:
- * no
- * such input, or it has a result) · RILL_ERR_MEMORY */
+ * no such input, or it has a result) · RILL_ERR_MEMORY */
 rill_status input_queue_cancel(input_queue *q, int64_t id);
 /* Deliver the next result to the caller, as reorder_next() does. */
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out);

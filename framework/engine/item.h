@@ -1,8 +1,7 @@
 /* Items: inputs being decoded, each with its beam and outputs, in a slot.
  *
  * A slot is the index of an item and of its encoder memory. It is free, ready (encoded, not admitted) or in flight. Data that each
- * timestep
- * reads for all items is in separate arrays, for the CPU cache. */
+ * timestep reads for all items is in separate arrays, for the CPU cache. */
 #pragma once
 
 #include "hyp_pool.h"
@@ -85,7 +84,7 @@ typedef struct item {
     /* For certificates (certify.c). abandoned_bound: highest final score that an abandoned hypothesis could have reached.
      * abandoned_path_score: highest path score abandoned in this phase. */
     double abandoned_bound, abandoned_path_score;
-    /* with at-limit "best-ended": the best ended hypothesis so far (best_ended.c); hyp -1: none */
+    /* best ended hypothesis so far, with at-limit "best-ended" (best_ended.c); hyp -1: none */
     item_output best_ended;
     /* negative: the item failed in the current timestep, and fail_reason is the message */
     rill_status failed;
@@ -97,7 +96,7 @@ typedef struct item {
 typedef struct items {
     rill_context *ctx;
     rill_columns memory;
-    /* All arrays have memory.capacity elements. All of them except free_slots are indexed by slot. */
+    /* [memory.capacity] arrays indexed by slot, except free_slots */
     item *item;
     uint8_t *done; /* 1: the item's search has stopped, and its result is to be made */
     uint8_t *busy; /* 1: the item belongs to a timestep in progress (beam_search.c) */

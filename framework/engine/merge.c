@@ -303,7 +303,7 @@ static void merge_children(merge *m, int last)
         else if (quota.only_leading || popped < quota.max_output_pos)
             pop_output(m);
         else if (m->certify)
-            /* this ended child becomes neither an output nor a candidate */
+            /* the ended child becomes neither an output nor a candidate */
             item_abandon_output(m->it, head_output(m).final_score);
         live += is_live;
         m->head_taken = 1;

@@ -65,8 +65,7 @@ typedef struct modifier_table {
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
     /* [n] number of constraint banks of the row's item; 0: none. A bank (Post and Vilar 2018) is a part of the beam, for hypotheses that
-     * meet
-     * equally many constraints */
+     * meet equally many constraints */
     const int32_t *n_banks;
     const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
     /* actions assigned to a constraint bank: candidates even beyond the row's best max_children. An entry's value is the bank's number

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Walk the path once: each node is a cache miss. Arrays are filled from their end; their capacity bounds the length. */
+/* Walk the path once: each hypothesis is a cache miss. Arrays are filled from their end; their capacity bounds the length. */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis)
 {

@@ -2,8 +2,7 @@
  * leaves.
  *
  * score() is called once for adjacent rows whose items share an instance. The setting `check` also scores each item alone, and compares.
- * If
- * found() requests a second search, the item restarts from its encoded input. */
+ * If found() requests a second search, the item restarts from its encoded input. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -263,7 +262,7 @@ static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers
     return RILL_OK;
 }
 
-/* If scorers refuse an item's input, record the first reason in the item. */
+/* Record in an item the first reason why scorers refuse its input. */
 static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_modifiers *mods)
 {
     for (size_t i = 0; i < mods->n_refusals; i++) {

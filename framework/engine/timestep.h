@@ -1,10 +1,8 @@
 /* A timestep of batched beam search: extends each live hypothesis of the selected items by one action, perhaps in several phases, each
- * with
- * its step() and score().
+ * with its step() and score().
  *
  * Scratch memory is reused. If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress
- * do
- * not move. */
+ * do not move. */
 #pragma once
 
 #include "item.h"
@@ -32,7 +30,7 @@ typedef struct candidates {
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
     int32_t *group; /* beam group of diverse beam search, or constraint bank; else 0 */
-    /* hypothesis node of a candidate that ended in an earlier timestep; -1: the candidate is a new child */
+    /* hypothesis of a candidate that ended in an earlier timestep; -1: the candidate is a new child */
     int32_t *hyp;
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
@@ -132,7 +130,7 @@ typedef enum timestep_state {
     TIMESTEP_SELECTED, /* the items are selected, and the next phase can begin */
     /* all rows have their model states; rows [0, next_row) also have their choices (best next actions) */
     TIMESTEP_EXPANDED,
-    TIMESTEP_SUBMITTED, /* as TIMESTEP_EXPANDED, and a device computes a score call, whose result must be collected */
+    TIMESTEP_SUBMITTED, /* TIMESTEP_EXPANDED, while a device computes a score call to be collected */
     TIMESTEP_SCORED,    /* all rows have their choices (best next actions) */
 } timestep_state;
 

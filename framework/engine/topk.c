@@ -9,8 +9,7 @@
  *
  * So the model's best M + bans + lowered actions + kept actions + 1 suffice, except for actions that may rise: those with a bonus, and the
  * end action. These are requested by id, as picks, and so is a short list of allowed actions. A long list of allowed actions or bans
- * becomes
- * a set of legal actions; adjacent rows with equal sets share one. If only the domain knows which actions end, all are requested.
+ * becomes a set of legal actions; adjacent rows with equal sets share one. If only the domain knows which actions end, all are requested.
  *
  * A row's result does not depend on other rows. One limit: a reward so large that rounding makes scores equal can hide an action with a
  * smaller id.
@@ -349,8 +348,7 @@ static int check_picks(topk *s, int32_t row, span picks)
 }
 
 /* Returns the number of the row's choices to read: those requested for this row, so that the result does not depend on other rows. r:
- * index
- * in the part. */
+ * index in the part. */
 static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
 {
     const int32_t n = s->raw.count[r];

@@ -21,7 +21,7 @@ typedef struct choice_table {
     uint8_t *terminal; /* [n, stride] rill_terminal of each choice */
 } choice_table;
 
-/* One choice of a choice_table. */
+/* A choice (next action) in a choice_table. */
 typedef struct topk_choice {
     int32_t action;
     float logp, score;

@@ -4,8 +4,7 @@
  *   given:ids 5 7 2   these actions, with an end action if any
  *
  * A forced first action of the model comes before them. An action with probability 0 gives no output. To score an output without end
- * action,
- * set the item's length limit to its length. */
+ * action, set the item's length limit to its length. */
 #include "internal.h"
 #include "rill/search_config.h"
 #include "text_constraints.h"

@@ -2,8 +2,7 @@
  * Deployment").
  *
  * An input has a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1 to 4, that
- * it
- * completes, and theta_0 in any case. The paper multiplies log-probabilities by lambda; here the thetas are divided by lambda: the same
+ * it completes, and theta_0 in any case. The paper multiplies log-probabilities by lambda; here the thetas are divided by lambda: the same
  * order.
  *
  * For each m, the extensions of a row's last m - 1 actions are a range of the table (ngrams.h). The four ranges are merged.
@@ -300,7 +299,7 @@ static double max_bonus(const void *self, double *end)
     double sum = l->theta[0] + 1e-5;
     for (int m = 1; m <= RILL_NGRAM_MAX; m++) sum += l->theta[m] > 0 ? l->theta[m] : 0;
     *end = sum;
-    return sum > 0 ? sum : 0; /* at least 0, because a search without evidence adds nothing */
+    return sum > 0 ? sum : 0; /* never negative: a search without evidence adds nothing */
 }
 
 /* --- the table -------------------------------------------------------------------------------------------------------- */

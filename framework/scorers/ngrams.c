@@ -2,8 +2,7 @@
  *
  * Lattices: a backward pass makes edge scores conditional probabilities. A forward pass per n-gram has, per node, the probability of paths
  * that have matched its first j actions but not all of it; the probability of paths that complete it is the posterior. Edges lead to
- * higher
- * nodes, so numeric order suffices. Edges of another phase keep j. */
+ * higher nodes, so numeric order suffices. Edges of another phase keep j. */
 #include "ngrams.h"
 
 #include <math.h>
@@ -158,11 +157,11 @@ typedef struct lattice {
     rill_ngrams *g;
     int32_t nodes;
     rill_columns memory;
-    double *beta; /* [nodes] logarithm of the total weight of all paths from the node to the last node */
-    /* [nodes] probability of the paths that reach the node, by how many actions of the n-gram they end with */
+    double *beta; /* [nodes] log of the total weight of all paths from the lattice node to the last one */
+    /* [nodes] probability of the paths that reach a lattice node, by how many of the n-gram's actions they end with */
     double (*mass)[RILL_NGRAM_MAX];
-    int32_t *first; /* [nodes + 1] edges [first[i], first[i + 1]) leave node i */
-    int32_t *phase; /* [nodes] phase of the edges that leave the node; -1: the node is unreachable */
+    int32_t *first; /* [nodes + 1] edges first[i] to first[i + 1] - 1 leave lattice node i */
+    int32_t *phase; /* [nodes] phase of the edges that leave a lattice node; -1: unreachable */
 } lattice;
 
 /* Compare edges for qsort(). Different edges are never equal, so sums over sorted edges do not depend on the sorting algorithm. */
@@ -195,7 +194,7 @@ static double log_sum(double a, double b)
     return isinf(larger_term) ? larger_term : larger_term + log1p(exp(smaller_term - larger_term));
 }
 
-/* Convert each edge's score to its probability, given that the path reaches its start node. */
+/* Convert each lattice edge's score to its probability, given that the path reaches its start. */
 static rill_status normalize_edges(lattice *l, double scale)
 {
     ngram_edge *edge = l->g->edge;
@@ -236,7 +235,7 @@ static rill_status find_phases(lattice *l)
     return RILL_OK;
 }
 
-/* Record the n-grams that extend gram[0, m) along paths from the node. */
+/* Record the n-grams that extend gram[0, m) along lattice paths from a node. */
 static rill_status add_path_ngrams(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
 {
     rill_ngrams *g = l->g;

@@ -80,8 +80,8 @@ typedef struct trie {
     int32_t n_users;
     size_t bytes; /* size of the allocation */
     trie_header header;
-    const uint32_t *first; /* [nodes + 1] node v has the children [first[v], first[v + 1]) */
-    const int32_t *action; /* [nodes] the action that leads to each node */
+    const uint32_t *first; /* [nodes + 1] trie node v has the children first[v] to first[v + 1] - 1 */
+    const int32_t *action; /* [nodes] the action that leads to each trie node */
 } trie;
 
 /* Get a file's trie, reading it if not loaded. Release with trie_release().

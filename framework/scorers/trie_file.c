@@ -24,7 +24,7 @@ struct rill_trie {
     size_t n;
     const int32_t **sequence; /* [n] pointers to the sequences in `store`, in sorted order */
     size_t sequences_capacity;
-    /* Columns of nodes, [nodes]. first: first child; action: the action that leads to the node; low: first sequence of its range. */
+    /* Columns of trie nodes. first: first child; action: the action that leads to the node; low: first sequence of its range. */
     uint32_t *first;
     int32_t *action, *depth;
     size_t *low;
@@ -106,7 +106,7 @@ static int same_path(const rill_trie *t, size_t i, int32_t depth)
     return a[0] >= depth && b[0] >= depth && memcmp(a + 1, b + 1, (size_t)depth * sizeof *a) == 0;
 }
 
-/* Add the children of node v: one for each distinct next action in its range. */
+/* Add the children of trie node v: one per distinct next action in its range of sequences. */
 static rill_status add_children(rill_trie *t, size_t v)
 {
     const int32_t depth = t->depth[v];
@@ -167,7 +167,7 @@ static int children_in_order(const trie *t, uint32_t v)
 
 static rill_status check_nodes(const trie *t, const rill_file *file)
 {
-    uint32_t reached = 1; /* nodes below this number are known to be the root or a child of a checked node */
+    uint32_t reached = 1; /* trie nodes below this number are children of a checked node, or the root */
     for (uint32_t v = 0; v < t->header.nodes; v++) {
         if (v >= reached || t->first[v] != reached || !children_in_order(t, v))
             return fail_format(file, "its nodes are out of order");

@@ -37,7 +37,7 @@ void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *i
     const double n_kept = 2 * k < k * choices ? 2 * k : k * choices;
     double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + n_chosen * (double)sizeof(merge_head) +
                    n_kept * (double)(sizeof(merge_head) + sizeof(beam_entry) + sizeof(rill_hyp_node));
-    /* Memory of the search: the nodes of the hypothesis tree, and the outputs. */
+    /* Memory of the search: hypotheses and outputs. */
     const double outputs = s->keep == RILL_KEEP_ALL && s->stop == RILL_STOP_TOP ? rows : s->stop_after + 2 * k;
     const double n_given = s->n_best < outputs ? s->n_best : outputs;
     bytes += rows * (double)sizeof(rill_hyp_node) + outputs * (double)sizeof(item_output);

@@ -1,6 +1,5 @@
 /* Cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live hypotheses of a
- * beam
- * form a class. Only the best, the representative, is expanded; its choices serve the class.
+ * beam form a class. Only the best, the representative, is expanded; its choices serve the class.
  *
  *   accelerated   a child gets the log-probability of the representative's child, and continues its state: parent and state_parent
  *                 (rill_rows) differ

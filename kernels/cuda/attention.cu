@@ -394,7 +394,8 @@ __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const atte
         const float share = exp_minus_max(s->score[i], x.max);
         x.sum += share;
         if (warp == 0) s->share[i] = share;
-        if (warp == 0) s->row[i] = memory_row(head, t + i); /* not before the barrier: other warps may still read the old rows */
+        /* after the barrier: other warps may still read the old rows */
+        if (warp == 0) s->row[i] = memory_row(head, t + i);
     }
     x.sum = warp_sum(x.sum);
     __syncthreads();
@@ -433,7 +434,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(a
 
 /* --- merging of split chunks -------------------------------------------------------------------------------------- */
 
-/* One warp merges the chunks of a head that has several. */
+/* Merge the chunks of heads that have several; one warp per head. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(WARPS * GPU_WARP) merge_parts(attend_work w)
 {

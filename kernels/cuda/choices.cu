@@ -4,12 +4,10 @@
  * rejects most others.
  *
  * Different logits x may round to the same log-probability, and log_norm is known only at the end. So the top M + 1 are found by x, and
- * the
- * row is read again if the last two tie.
+ * the row is read again if the last two tie.
  *
  * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them with the same bits.
- * For
- * M >= BEST_MANY, radix selection finds the M-th key. */
+ * For M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"
 
@@ -458,7 +456,7 @@ typedef struct many_call {
     gpu_best a;
     int32_t bits;     /* bits of a symbol: keys have 32 + bits, which saves passes over constant bits */
     int32_t capacity; /* maximum number of keys of a row in `key`; 0: a row's keys are in shared memory */
-    uint64_t *key;    /* [rows, capacity] in device memory, or NULL */
+    uint64_t *key;    /* [rows, capacity] keys in device memory, or NULL */
 } many_call;
 
 typedef struct many_shared {
@@ -539,7 +537,7 @@ __device__ static inline void many_sort(uint64_t *key, int32_t n)
         }
 }
 
-/* One block per row; log_norm is already known. */
+/* Select the choices of rows whose log_norm is known; one block per row. */
 __global__ static void __launch_bounds__(MANY_THREADS, 1) best_many(many_call c)
 {
     const int32_t r = (int32_t)blockIdx.x;

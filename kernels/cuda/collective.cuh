@@ -11,7 +11,7 @@
 __device__ static inline int32_t gpu_warp_prefix_sum(int32_t x)
 {
     using scan = cub::WarpScan<int32_t>;
-    __shared__ typename scan::TempStorage storage; /* of size 0, since the reduction uses warp shuffles */
+    __shared__ typename scan::TempStorage storage; /* empty: the reduction uses warp shuffles */
     int32_t sum;
     scan(storage).InclusiveSum(x, sum);
     return sum;
@@ -62,7 +62,7 @@ static inline int32_t gpu_warp_prefix_sum(int32_t x)
 
 template <int THREADS, int ITEMS> static constexpr size_t gpu_block_sort_bytes(void)
 {
-    return THREADS * ITEMS * sizeof(uint64_t); /* as much as CUB at least needs; it is overwritten, as by CUB */
+    return THREADS * ITEMS * sizeof(uint64_t); /* CUB needs at least this much, and overwrites it */
 }
 
 template <int THREADS, int ITEMS> static inline void gpu_block_sort(uint64_t *key, int32_t n, int bits, char *shared)

@@ -151,7 +151,7 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
     if (r->captured) m->max_length = (m->max_length + GPU_ATTEND_CHUNK - 1) / GPU_ATTEND_CHUNK * GPU_ATTEND_CHUNK;
 }
 
-/* Fill the arrays for upload that give the first symbol and the length of each slot's vocabulary subset. */
+/* Fill the arrays for upload that give the first symbol and the length of each input's vocabulary subset. */
 static void make_subset(cuda_run *r, rill_vocab_subset subset)
 {
     const size_t idx = (size_t)subset - 1;

@@ -52,7 +52,7 @@ typedef struct cuda_network {
     size_t constant_capacity;
 } cuda_network;
 
-/* One vocabulary subset of a session: the ids of all slots, in one region. */
+/* A vocabulary subset of a session: the ids of all slots, in one region. */
 typedef struct cuda_subsets {
     gpu_region ids;
     int32_t *first, *count; /* [slots] position of a slot's first symbol in `ids`; number of its symbols */
@@ -96,7 +96,8 @@ typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
     cuda_fills fills;
-    gpu_region *table;                      /* [tables + 1] the tables; the last element is the array of parent nodes */
+    /* [tables + 1] the tables; the last element has the parent of each hypothesis state */
+    gpu_region *table;
     cuda_subsets *subset;                   /* [subsets] the network's vocabulary subsets */
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] memory of each graph's run, for each micro-batch */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
@@ -124,7 +125,7 @@ typedef struct cuda_kv {
  * step_start[t] on. */
 typedef struct cuda_scan {
     int32_t n_steps;
-    int32_t *step_start, *live;    /* [steps] see above */
+    int32_t *step_start, *live;    /* [steps] first row of each step; number of sequences that it processes */
     int32_t *read_row, *write_row; /* [tokens] row of the gates to read; row of `out` to write */
     int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: the sequence is empty */
 } cuda_scan;
@@ -226,7 +227,7 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 /* Find the graphs whose runs are slot updates (encoders), and set their cuda_fused_graph.is_fill. */
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
-void cuda_streams_close(rill_session *session); /* all streams must be idle */
+void cuda_streams_close(rill_session *session); /* Close the streams, which must be idle. */
 /* Get pinned memory for a copy of `bytes` outside runs, which the caller enqueues in the stream of slot updates. After
  * cuda_end_staging() later runs that read `slot` (or all, CUDA_ALL_SLOTS) wait for the copy. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
@@ -255,7 +256,7 @@ static inline void *cuda_device_ptr(const cuda_run *r, const void *host)
     return host != NULL ? r->frame->device_copy.base + ((const char *)host - r->frame->pinned) : NULL;
 }
 
-/* The nodes on all rows' paths from the root, on the device. */
+/* Return the state ids on all rows' paths from the root, on the device. */
 static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
 {
     return (int32_t *)(void *)(r->values + r->host_run.layout.entry_offset[path]);

@@ -331,7 +331,7 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     check_error(cu_stream->why, "the GPU's work", cudaStreamSynchronize(current_stream(cu_stream)));
     const int status = copy_error(cu_stream, why);
-    cu_stream->why[0] = '\0'; /* if the GPU is unusable, the next call fails again */
+    cu_stream->why[0] = '\0'; /* an unusable GPU fails the next call again */
     return status;
 }
 

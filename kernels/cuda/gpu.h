@@ -119,7 +119,7 @@ typedef struct gpu_matrix {
     const void *w;
     gpu_type type;
     int32_t n, k;
-    const float *bias; /* [n] or NULL */
+    const float *bias; /* [n] bias, or NULL */
     int32_t relu, fast;
     uint64_t algo[GPU_ROW_RANGES][8]; /* the algorithms in cuBLASLt's form; matrices of one shape can share them */
     int32_t algo_id[GPU_ROW_RANGES];  /* cuBLASLt's ids of the algorithms' kernel families; 0: rill's own kernel */
@@ -129,8 +129,7 @@ typedef struct gpu_matrix {
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
 /* GEMM: c [rows, n] = relu((bias + add) + a w^T), summed in fp32 in unspecified order. a [rows, k] has the matrix's type. ld: row stride
- * in
- * elements. w, and the rows of a, add and c, are 16-byte aligned. */
+ * in elements. w, and the rows of a, add and c, are 16-byte aligned. */
 typedef struct gpu_product {
     const gpu_matrix *matrix; /* copied when launched */
     int32_t rows;

@@ -1,8 +1,7 @@
 /* Launch functions of the CUDA kernels. Plain C. All pointers in arguments are device memory.
  *
  * Kernels read the row count on the device and skip rows from *count on: a captured launch serves any number of rows up to `max`. Row r of
- * an
- * operand is row index[r] of `data`, or r without index. A negative index: reads give zeros unless documented otherwise, writes are
+ * an operand is row index[r] of `data`, or r without index. A negative index: reads give zeros unless documented otherwise, writes are
  * skipped.
  *
  * Invariant: a row's bits depend on that row's operands alone, not on `max`, *count or thread order. */
@@ -23,7 +22,7 @@ typedef struct gpu_rows {
 typedef struct gpu_operand {
     float *data;          /* the rows; NULL: the operand is absent */
     int32_t ld;           /* row stride in floats */
-    const int32_t *index; /* [rows] or NULL */
+    const int32_t *index; /* [rows] row indexes, or NULL */
 } gpu_operand;
 
 /* A panel: rows in the type in which GEMMs read their input, 16-byte aligned. */
@@ -134,8 +133,8 @@ typedef struct gpu_attend {
     gpu_rows rows;
     int32_t heads, width, value_width; /* number of heads; columns of one head's keys and values, any number */
     float scale;
-    const float *additive; /* [heads * width], or NULL */
-    const float *relative; /* [heads, 2 reach + 1], or NULL */
+    const float *additive; /* [heads * width] weights of additive attention, or NULL */
+    const float *relative; /* [heads, 2 reach + 1] relative position bias, or NULL */
     int32_t reach;
     const int32_t *position; /* [rows]; NULL: length - 1 */
     gpu_operand query;
@@ -194,8 +193,7 @@ void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args);
 size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices);
 
 /* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], bit-identical to gpu_run_best's; -infinity for symbol -1. symbol: position in the row
- * or
- * subset. */
+ * or subset. */
 typedef struct gpu_picks {
     gpu_rows picks;
     const int32_t *row, *symbol;
@@ -216,7 +214,7 @@ typedef struct gpu_mix {
     const float *bias[RILL_MIX_MODELS];  /* bias of each model: [symbols]; with subsets [V], by a symbol's id */
     gpu_subsets subsets;                 /* ids NULL: none */
     const int32_t *slot;
-    gpu_operand x;   /* may be logits[0] */
+    gpu_operand x;   /* output; may be logits[0] */
     float *log_norm; /* [rows.max, models] working memory */
 } gpu_mix;
 void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);

@@ -1,4 +1,4 @@
-/* lists.cu: masks and products over the vocabulary subset of a row's slot. */
+/* lists.cu: masks and products over the vocabulary subset of a row's input. */
 #include "rows.cuh"
 
 enum { MASK_THREADS = 64 };
@@ -39,7 +39,7 @@ typedef struct subset_call {
     int32_t columns; /* row stride in shared memory, in floats */
 } subset_call;
 
-/* Dot products of a warp's symbols with the rows of one slot that a block computes together. */
+/* Dot products of a warp's symbols with the rows of one input that a block computes together. */
 template <int Rows>
 struct subset_sums {
     float v[Rows][SUBSET_EACH];
@@ -95,7 +95,7 @@ __device__ static inline void subset_add(const subset_call &c, const float *x, c
     }
 }
 
-/* Compute the block's symbols for rows [row, row + Rows), which have one slot. */
+/* Compute the block's symbols for rows [row, row + Rows), which have one input. */
 template <int Rows>
 __device__ static inline void subset_rows(const subset_call &c, int32_t row)
 {

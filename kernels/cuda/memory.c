@@ -49,7 +49,7 @@ static char *table_row(const rill_session *s, size_t idx, size_t row)
     return get_cuda(s)->table[idx].base + row * row_bytes(s, idx);
 }
 
-/* Ragged and host tables grow by at least half; for nodes and slots the caller already asks for a reserve. */
+/* Grow a table. Ragged and host tables grow by at least half; for other tables the caller already asks for a reserve. */
 rill_status cuda_grow_table(rill_session *s, size_t idx, size_t rows)
 {
     cuda_session *cuda = get_cuda(s);

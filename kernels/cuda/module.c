@@ -151,8 +151,7 @@ static size_t min_of_two(size_t a, size_t b)
 }
 
 /* Upload n rows of `width` floats, `stride` apart, then `zeros` zeros, as `type`, contiguously. Returns the device address; NULL: the
- * network
- * has failed. */
+ * network has failed. */
 static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, size_t zeros,
                          gpu_type type)
 {

@@ -1,8 +1,7 @@
 /* Elementwise functions, and the assignment of threads to rows, for kernels on rows.
  *
  * A thread handles N floats: 4 if widths and addresses allow, else 1. A block has GPU_TILE threads, 2^shift per row. Longer rows take
- * several
- * blocks, along the grid's y. */
+ * several blocks, along the grid's y. */
 #pragma once
 
 #include "cuda.cuh"

@@ -8,7 +8,7 @@
 
 /* --- which graphs ------------------------------------------------------------------------------------------------- */
 
-/* Find whether a graph writes tables of slots (*fills: its runs are slot updates), and whether it uses nodes (*nodes). */
+/* Find whether a graph writes tables of inputs (*fills: its runs are slot updates), and whether it uses hypothesis states (*nodes). */
 static void find_table_use(const rill_network *network, const dev_graph *p, int *fills, int *nodes)
 {
     *fills = 0;
@@ -22,7 +22,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* If a graph both writes slots and uses nodes, all graphs run in one stream: two would wait for each other. */
+/* If a graph both writes tables of inputs and uses hypothesis states, all graphs run in one stream: two would wait for each other. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->data)->graph;

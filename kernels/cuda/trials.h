@@ -13,7 +13,7 @@ typedef struct gpu_algo_facts {
     int32_t id;        /* the family of kernels, CUBLASLT_ALGO_CONFIG_ID */
     int32_t split_k;   /* parts into which sums are split; 0 or 1: none */
     int32_t has_tile;  /* 1: cuBLASLt names a tile size; 0: it leaves the size undefined */
-    int32_t fp32_only; /* 1: it multiplies and adds in fp32: no tensor cores, no tf32, no emulation */
+    int32_t fp32_only; /* 1: the algorithm uses fp32 only: no tensor cores, no tf32, no emulation */
 } gpu_algo_facts;
 
 typedef struct gpu_candidate {

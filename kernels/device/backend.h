@@ -1,11 +1,10 @@
-/* backend.h: the functions that a device implements, and the data that it gets: networks with their graphs, sessions with their slots, and
- * the rows of a run.
+/* The functions that a device implements, and its data: networks with graphs, sessions with slots, rows of a run.
  *
- * The library builds and checks networks, and manages slots, vocabulary subsets and profiles. A backend owns the memory of weights and
- * tables, and runs graphs; its own data is in the `data` members. Backends are the CPU (cpu.h) and modules such as CUDA.
+ * The library builds and checks networks, and manages slots, vocabulary subsets and profiles. A backend (the CPU, cpu.h, or a module such
+ * as CUDA) owns the memory of weights and tables, and runs graphs; its own data is in the `data` members.
  *
- * An operand of an operation is a tensor, table or constant, and an `index`: for each row of the operation, the row to read or write.
- * Handles count from 1: handle h is element h - 1 of its array. Index spaces are the exception: 0 is RILL_ROWS. */
+ * An operand is a tensor, table or constant with an `index`: for each row of the operation, the operand's row. Handle h is element h - 1
+ * of its array; index space 0 is RILL_ROWS. */
 #pragma once
 
 #include "kernels.h"
@@ -48,8 +47,8 @@ typedef struct dev_backend {
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
     unsigned weight_types;
 
-    /* add_matrix(): the weights [n, k] of matrix number `idx`, the number of matrices so far; row i begins at w + i * stride. finish():
-     * constants and graphs; NULL if nothing is left to do. Both record failures in the network. */
+    /* add_matrix(): weights [n, k] of matrix `idx`, row i at w + i * stride. finish(): constants and graphs; or NULL. Both record failures
+     * in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     /* frees the backend's data of a network; network->data may be NULL */
@@ -62,17 +61,16 @@ typedef struct dev_backend {
     rill_status (*session_open)(rill_session *session, int threads);
     /* frees the backend's data of a session; session->data may be NULL */
     void (*session_close)(rill_session *session);
-    /* Reserve at least `rows` rows in table number `idx`, from 0. If `idx` is the number of tables, it is the array of parent nodes.
-     * Contents are kept. Sets session->table[idx].capacity. */
+    /* Reserve `rows` rows in table `idx`, keeping contents; idx = number of tables: the array of parents. Sets
+     * session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
-    /* Called after a slot's vocabulary subset, dev_get_subset(session, idx, slot), has changed. If its n is 0, the
-     * slot has none, and the call must succeed. */
+    /* Called after an input's vocabulary subset, dev_get_subset(session, idx, slot), has changed. n 0: removed; must succeed. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
-    /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which arguments->async_group must allow;
-     * collect() then waits for them. collect may be NULL if they never do. */
+    /* Run a graph for at least one row. RILL_AGAIN: results arrive asynchronously (only with arguments->async_group); collect() waits for
+     * them, and may be NULL if they never do. */
     rill_status (*run)(rill_session *session, const struct dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
     /* returns the limits that rill_runner_limits() returns */
@@ -209,7 +207,7 @@ typedef struct dev_operand {
 } dev_operand;
 
 typedef struct dev_path {
-    /* numbers of the indices that give each row's node, its parent node and its depth; parent may be DEV_NO_INDEX */
+    /* numbers of the indices for each row's state id, its parent's, and its depth; parent may be DEV_NO_INDEX */
     int32_t node, parent, depth;
     rill_index_space space;
 } dev_path;
@@ -281,7 +279,7 @@ int32_t dev_network_fail(rill_network *network, rill_status status, const char *
 /* Return the description of an index space; `space` may be RILL_ROWS too. */
 const dev_index_space *dev_get_space(const dev_graph *graph, rill_index_space space);
 
-/* Return 1 if two operands read the same floats of the same rows, else 0. Only their first floats are compared, not their widths. */
+/* Return 1 if two operands read the same floats of the same rows (widths apart), else 0. */
 int dev_same_operand(const dev_operand *a, const dev_operand *b);
 
 /* Return the vocabulary subset whose symbols an operation reads or writes; 0: it uses the whole vocabulary. */
@@ -320,7 +318,7 @@ void dev_ranges_give(dev_ranges *ranges, int32_t first, int32_t count);
 
 typedef struct dev_table_rows {
     size_t capacity; /* number of rows for which memory is reserved */
-    size_t count;    /* for tables that the host fills: number of rows that are filled */
+    size_t count;    /* number of rows filled by the host, for RILL_TABLE_HOST */
 } dev_table_rows;
 
 /* The vocabulary subset of the input in one slot. */
@@ -334,10 +332,10 @@ struct rill_session {
     rill_context *ctx;
     const rill_network *network;
     void *data; /* private data of the backend */
-    /* [tables + 1] sizes of the tables; the last entry is that of the array of parent nodes, one int32 for each node */
+    /* [tables + 1] sizes of the tables; the last is the array of parents, one int32 per hypothesis state */
     dev_table_rows *table;
     size_t n_slots;
-    dev_slot_subset *subset; /* [slots, subsets] see dev_get_subset() */
+    dev_slot_subset *subset; /* [slots, subsets] vocabulary subsets, see dev_get_subset() */
     /* [slots] the slot's rows in the ragged tables: first row, rows allocated, rows in use */
     int32_t *first, *capacity, *units;
     /* allocator of rows in the ragged tables; a slot has the same rows in all of them */
@@ -359,13 +357,13 @@ static inline dev_slot_subset *dev_get_subset(const rill_session *s, size_t idx,
     return &s->subset[(size_t)slot * s->network->n_subsets + idx];
 }
 
-/* Return the description of table number `idx`; if `idx` is the number of tables, that of the array of parent nodes. */
+/* Return the description of table `idx`; of the array of parents if `idx` is the number of tables. */
 const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Offsets in bytes of a run's buffers, for at most max_rows rows of each index space. The host's memory has the arrays that the host
- * computes; the device's has the tensors. Both may be the same memory. */
+/* Offsets in bytes of a run's buffers, for max_rows rows of each index space. The host's memory has the arrays that the host computes, the
+ * device's the tensors; both may be one. */
 typedef struct dev_layout {
     size_t *max_rows;          /* [spaces + 1] maximum rows of each index space in a block */
     size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
@@ -378,8 +376,7 @@ typedef struct dev_layout {
     size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
     /* [buffers] offset of the backend's second copy of a tensor in another form, in the device's memory */
     size_t *copy_offset;
-    size_t *
-        entry_offset; /* [paths] for each kind of path: offset in the device's memory of the nodes on all rows' paths from the root */
+    size_t *entry_offset; /* [paths] offset in the device's memory of the states on all rows' paths from the root */
     size_t pointers_offset, hash_offset; /* offsets of working memory, in the host's memory */
 } dev_layout;
 
@@ -395,18 +392,18 @@ typedef struct dev_run {
         longest; /* number of tokens in the ragged index space that has most; tokens of the longest sequence */
     /* [ragged index spaces] -> [n + 1] number of each row's first token in columns that have an entry for each token */
     int32_t **unit_start;
-    /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root to a node */
+    /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root */
     size_t *max_length;
     size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
-    /* [n_guards] ends of the device's arrays; NULL: no guards. A guard follows each array: the rest of the last cache line and DEV_GUARD
-     * bytes. The backend checks that they are unchanged */
+    /* [n_guards] ends of the device's arrays, each followed by a guard: the rest of the cache line and DEV_GUARD bytes, which the backend
+     * checks.
+     * NULL: no guards */
     size_t *guard;
     size_t n_guards;
 } dev_run;
 
-/* Place a guard after an array that ends at `end`. Returns the bytes after its last cache line; 0 if the run has no
- * guards. */
+/* Place a guard after an array that ends at `end`. Returns the bytes after its last cache line; 0 without guards. */
 size_t dev_add_guard(dev_run *run, size_t end);
 static inline size_t dev_guard_bytes(size_t end)
 {
@@ -419,13 +416,12 @@ void dev_carve_run(dev_run *run, rill_carver *c);
 /* Fill unit_start, units, longest, max_length and max_subset. RILL_OK · RILL_ERR_ARGUMENT */
 rill_status dev_measure_run(dev_run *run);
 
-/* Lay out the arrays that the host computes for a block: rows of index spaces, indices, and paths. dev_lay_out_host_work(): working
- * memory of this computation. */
+/* Lay out the arrays that the host computes for a block (rows of index spaces, indices, paths), and the working memory for this. */
 void dev_lay_out_host(dev_run *run, rill_carver *c);
 void dev_lay_out_host_work(dev_run *run, rill_carver *c);
 
-/* Lay out tensors, for rows[s] rows of index space s. copy_bytes: [buffers] bytes of a row in the backend's second form of the tensor;
- * NULL: none. dev_lay_out_paths() is separate, because paths grow with each timestep: path_entries [paths] nodes. */
+/* Lay out tensors, for rows[s] rows of index space s. copy_bytes: [buffers] row bytes of a tensor's second form; NULL: none. Paths are
+ * separate, because they grow with each timestep: path_entries [paths]. */
 void dev_lay_out_tensors(dev_run *run, const size_t *rows, const size_t *copy_bytes, rill_carver *c);
 void dev_lay_out_paths(dev_run *run, const size_t *path_entries, rill_carver *c);
 
@@ -441,8 +437,7 @@ typedef struct dev_block {
     char *host;   /* the block's memory on the host, see dev_layout */
     size_t begin; /* position of the block's first row in the run */
     size_t *rows; /* [spaces + 1] number of rows in each index space */
-    /* [spaces + 1] -> [rows of the space] the row of the parent index space that it belongs to; in a distinct index
-     * space, its value */
+    /* [spaces + 1] -> [rows of the space] the row's parent-space row; in a distinct space, its value */
     int32_t **parent_row;
     /* For each index space an array [rows of the parent space]: the row of this space made from the parent's row, or -1. For a ragged
      * space the array is [sequences + 1]: the first token of each sequence */
@@ -455,8 +450,7 @@ typedef struct dev_block {
 /* Set the pointers of *b to a block's memory on the host, `host`. */
 void dev_block_open(dev_block *b, const dev_run *run, char *host);
 
-/* Begin the block at position `from` of the run, before `end`: choose its rows and compute its index spaces. Returns
- * its number of rows. */
+/* Begin the block at position `from` of the run, before `end`: choose its rows and compute index spaces. Returns the number of rows. */
 size_t dev_block_begin(dev_block *b, size_t from, size_t end);
 
 /* Return the entries of an index, computed at its first use; NULL for DEV_NO_INDEX. */
@@ -465,19 +459,17 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index);
 /* Return the row of index space `to` that a row of `space` belongs to. `space` must be derived from `to`. */
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
-/* Return the position of an index space's row in the host's columns: the row of the run. In a ragged space and spaces derived from it, it
- * is the token. */
+/* Return where an index space's row is in the host's columns: its row of the run, or its token in a ragged space. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
-/* The keys and values that row r of an attention attends to: rows first[s] + t for t < length[s], where s = slot[r], or r without
- * `slot`. With a path, these are positions in the list of its nodes. */
+/* Keys and values that row r attends to: rows first[s] + t, t < length[s], s = slot[r] (or r without `slot`). With a path, positions in
+ * its list of state ids. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;
 dev_memory dev_attended_memory(dev_block *b, const dev_op *op);
 
-/* Compute the first entry and the length of each row's path from the root to its node. Returns the entries of all
- * paths. */
+/* Compute the first entry and length of each row's path to the root. Returns the entries of all paths. */
 size_t dev_make_path(dev_block *b, const dev_op *op);
 
 /* Return the largest distance that has its own entry in an attention's relative position bias. 0: it has no bias. */
@@ -523,8 +515,7 @@ typedef struct dev_builder {
 /* Record a failure in the network, with the message "graph G, operation N (WORD): ...". Returns -1, as dev_network_fail() does. */
 int32_t dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Check that a handle is in 1..count. `kind` names it in messages, `what` its operand (NULL: none). Returns 0 if it
- * is not, or if the network has failed. */
+/* Check that a handle is in 1..count. kind, what: names in messages. Returns 0 if not, or if the network has failed. */
 int dev_check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what);
 
 /* Check that an index space exists, as dev_check_handle() does. */
@@ -539,12 +530,10 @@ int32_t dev_add_index(rill_network *network, dev_graph *graph, dev_index wanted)
 /* Return the number of the index from each row of `space` to its row of `to`, or DEV_NO_INDEX if both are the same. */
 int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to);
 
-/* Return the number of the index that gives a column's entry for each row of an index space. `what` names the column's purpose in messages.
- * */
+/* Return the index that gives a column's entry for each row of an index space. what: the column's purpose, for messages. */
 int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what);
 
-/* Check a view with `width` floats for each row of `space`, and store it as the operation's operand `place`. `use`: bit set of
- * rill_operand_use. */
+/* Check a view with `width` floats per row of `space`, and store it as operand `place`. use: bits of rill_operand_use. */
 void dev_build_view(const dev_builder *b, rill_index_space space, int place, rill_view view, size_t width, int use,
                     const char *what);
 

@@ -87,8 +87,7 @@ static void check_activation(const dev_builder *b, rill_activation activation)
         dev_build_fail(b, "activation %d does not exist", (int)activation);
 }
 
-/* Check a vocabulary subset and the column of its slots, and return the subset; NULL after a failure. The subset may have weights or
- * not. */
+/* Check and return a vocabulary subset and the column of its slots; NULL after a failure. */
 static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_subset subset, rill_column slot)
 {
     if (!dev_check_handle(b, subset, b->network->n_subsets, "vocabulary subset", NULL)) return NULL;
@@ -169,8 +168,7 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     }
 }
 
-/* Check all operands of the operation. repeats: occurrences of the last operand. out_use: extra flags of outputs.
- * widths[i]: width number i of the operation's list. */
+/* Check all operands. repeats: occurrences of the last one; out_use: extra flags of outputs; widths[i]: width i of the operation's list. */
 static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
 {
     const op_info *info = &infos[b->op->kind];
@@ -242,8 +240,7 @@ static size_t check_terms(const dev_builder *b)
     return 1;
 }
 
-/* Add a row operation. A width of 0 is taken from its output, or is an error for operations with a width of their
- * own. */
+/* Add a row operation. A width of 0 is the output's, or an error for operations with a width member. */
 static void add_row_op(rill_network *network, rill_graph graph, rill_op_kind kind, rill_index_space space,
                        const void *op)
 {
@@ -337,7 +334,7 @@ void rill_op_product(rill_network *network, rill_graph graph, rill_index_space s
     b.op->reuse_quantised = rows_are_quantised(&b);
 }
 
-/* Check the gates of a scan: a ragged tensor, of which each step reads the token of its own number, or rows of a constant. */
+/* Check a scan's gates: a ragged tensor, read at each step's own token, or rows of a constant. */
 static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;

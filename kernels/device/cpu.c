@@ -1,10 +1,10 @@
-/* The CPU as a device: weights, rows of tables, and the partition of a run's rows.
+/* The CPU as a device: weights, table rows, and the partition of a run's rows.
  *
- * A span is a range of rows that one thread computes, block by block. A block's tensors take about half of the second-level cache if the
- * weights fit there, else a few megabytes, because each block reads the weights again. If a run has too few rows, the threads divide each
- * operation instead.
+ * One thread computes a span of rows, block by block. A block's tensors take about half of the L2 cache if the weights fit there, else a
+ * few
+ * megabytes: each block rereads the weights. With too few rows, threads divide each operation instead.
  *
- * Invariant: the partition does not change any result. */
+ * Invariant: the partition does not change results. */
 #include <stdio.h>
 #include <string.h>
 
@@ -174,8 +174,7 @@ static rill_status read_rows(const rill_session *s, size_t idx, size_t first, si
     return RILL_OK;
 }
 
-/* Gather and pack the output-layer weights and biases of a slot's vocabulary subset. The old weights are freed first;
- * an empty subset gets none. */
+/* Gather and pack the output-layer weights and biases of an input's vocabulary subset; the old ones are freed first. */
 static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
 {
     const dev_vocab_subset *def = &s->network->subset[idx];
@@ -259,8 +258,7 @@ static void choose_spans(cpu_run *r)
     for (size_t s = 0; s <= r->n_spans; s++) r->span_begin[s] = s * r->d.n / r->n_spans;
 }
 
-/* Assign sequences to spans in turn. sorted [n]: sequences by descending length; order [n] out: the sequence at each
- * position of the run. */
+/* Assign sequences to spans in turn. sorted [n]: sequences by descending length; order [n] out: sequence at each position of the run. */
 static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
 {
     size_t span = 0;

@@ -1,22 +1,21 @@
-/* cpu.h: the CPU as a device. Private to it.
+/* The CPU as a device. Private to it.
  *
- * Threads of the pool claim spans of a run's rows, and compute a span's blocks one after another. All blocks share one layout of scratch
- * memory.
- * Invariant: a row's results depend on that row alone, not on the spans and blocks. */
+ * Pool threads claim spans of a run's rows, and compute a span's blocks in order. All blocks share one layout of scratch memory.
+ * Invariant: a row's results depend on that row alone. */
 #pragma once
 
 #include <stdatomic.h>
 
 #include "backend.h"
 
-/* The data of a CPU device (rill_device.data): sizes that tests set, or 0. Rows of a block, rows of a span, and
- * attention weights (floats) kept at a time. */
+/* Data of a CPU device (rill_device.data): sizes set by tests, or 0: rows per block, rows per span, attention weights (floats) at a time.
+ */
 typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;
 
-/* The data of a matrix (dev_matrix.data) or of one slot's vocabulary subset (dev_slot_subset.data): one allocation of this struct, the
- * packed weights, and the subset's biases. */
+/* Data of a matrix (dev_matrix.data) or of an input's vocabulary subset (dev_slot_subset.data), with packed weights and biases in one
+ * allocation. */
 typedef struct cpu_weights {
     rill_weights w;
     float *bias;  /* biases of the subset's symbols; NULL: there are none */
@@ -28,7 +27,7 @@ typedef struct cpu_session {
     rill_pool *pool; /* pool of the session's threads; NULL: there is one thread */
     void *pool_memory;
     size_t pool_bytes;
-    void **table;     /* [tables + 1] rows of each table; the last one has the parent node of each node */
+    void **table;     /* [tables + 1] rows of each table; the last one has the parent of each hypothesis state */
     char *run_memory; /* memory of the arrays of the current run */
     char *scratch;    /* working memory of the blocks that run at the same time; also used to pack weights */
     size_t run_memory_capacity, scratch_capacity;
@@ -113,7 +112,7 @@ static inline const rill_weights *cpu_matrix(const cpu_run *run, rill_matrix mat
     return &((const cpu_weights *)run->d.network->matrix[matrix - 1].data)->w;
 }
 
-/* Return the vocabulary subset of a slot. cpu_slot_weights() returns its weights, if the subset has weights. */
+/* Return the vocabulary subset of an input. cpu_slot_weights() returns its weights, if the subset has weights. */
 static inline const dev_slot_subset *cpu_slot_subset(const cpu_run *run, rill_vocab_subset subset, int32_t slot)
 {
     return dev_get_subset(run->d.session, (size_t)subset - 1, slot);

@@ -1,6 +1,6 @@
-/* Choices on the CPU: top M of each row and log-probabilities of requested actions, from the logits of a model or an ensemble.
+/* Choices on the CPU: top M of each row, and log-probabilities of requested actions, for a model or an ensemble.
  *
- * Legal sets list actions. If an operation numbers its symbols differently, each row gets a renumbered copy of its set. */
+ * Legal sets list actions. If symbols are numbered differently, each row gets a renumbered copy. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ typedef struct cpu_group {
     /* [symbols] actions of the vocabulary subset, ascending; NULL: symbol v is action first_action + v */
     const int32_t *id;
     int32_t first_action; /* action that symbol 0 stands for; used without a subset */
-    int32_t slot;         /* slot whose subset it is; used with a subset */
+    int32_t slot;         /* input (slot) of the vocabulary subset, if used */
 } cpu_group;
 
 /* Return the log-probability of symbol v in row r of the group. With a vocabulary subset, v is a position in it. */
@@ -240,7 +240,7 @@ static void run_group(const cpu_group *g)
     write_best(g, &best, &used);
 }
 
-/* Return no choices for the rows of this group, because their slot's vocabulary subset is empty. */
+/* Return no choices for the rows of this group, because their input's vocabulary subset is empty. */
 static void write_no_choices(const cpu_group *g)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;
@@ -278,15 +278,13 @@ void cpu_best(cpu_block *b, const dev_op *op)
 
 /* --- ensembles ---------------------------------------------------------------------------------------------------- */
 
-/* Top M by the logarithm of the mean probability of several models.
+/* Top M by the logarithm of several models' mean probability.
  *
- * With l_e(v) the log-probability of symbol v by model e of E, and m(v) the largest of them,
+ * l_e(v): log-probability of symbol v by model e of E; m(v): the largest of them;
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
- * is a symbol's log-probability and rank. Since m - log E <= x <= m, x is computed only for symbols whose m is at
- * least the B-th best m minus log E.
+ * Since m - log E <= x <= m, x is computed only where m is at least the B-th best m minus log E.
  *
- * Invariant: x is a function of the row and the symbol alone. A row with NaN in any model, or only -infinity, has no
- * choices. */
+ * Invariant: x depends on the row and symbol alone. A row with NaN, or only -infinity, in any model has no choices. */
 
 /* --- ensembles: memory ------------------------------------------------------------------------------------------------------- */
 
@@ -294,7 +292,7 @@ void cpu_best(cpu_block *b, const dev_op *op)
 typedef struct mixture {
     const cpu_group *g;
     size_t n_models, n_best, ld;
-    /* [rows, symbols] for each model: first its logits, then its log-probabilities */
+    /* [rows, symbols] logits of each model, then log-probabilities */
     rill_operand model[RILL_MIX_MODELS];
     const float *bias[RILL_MIX_MODELS];
     float *x;         /* [rows, ld] for each symbol: first m(v), then x(v) if the symbol can be among the best */
@@ -359,8 +357,7 @@ static void normalise_model(const mixture *m, size_t index)
     }
 }
 
-/* Compute m(v), the largest log-probability over the models, for all symbols of row r; NaN if some model has no valid distribution for the
- * row. */
+/* Compute m(v), the largest log-probability over the models, for all symbols of row r; NaN if a model has no valid distribution. */
 static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
@@ -387,7 +384,7 @@ static float mixture_logp(const mixture *m, size_t r, size_t v)
     return max + logf(sum / (float)m->n_models);
 }
 
-/* Compute x(v), the log of the mean probability, for the symbols of row r that can be among the best; the others get -infinity. */
+/* Compute x(v), the log of the mean probability, for symbols of row r that can be among the best; others get -infinity. */
 static void mix_contenders(const mixture *m, size_t r)
 {
     const size_t count = (size_t)m->count[r];

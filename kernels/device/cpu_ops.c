@@ -41,7 +41,7 @@ static void multiply_rows(cpu_block *b, const dev_op *op, const rill_weights *w,
     b->run->kernels->gemm(&gemm, b->pool);
 }
 
-/* Multiply each row by the output weights of its slot's vocabulary subset, with one GEMM for adjacent rows of a slot. */
+/* Multiply each row by the output weights of its input's vocabulary subset, with one GEMM for adjacent rows of an input. */
 static void multiply_subsets(cpu_block *b, const dev_op *op)
 {
     const int32_t *slot = dev_index_entries(&b->d, op->slot);
@@ -77,7 +77,7 @@ static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t lo
     return max_rows < 1 ? 1 : max_rows < rows ? max_rows : rows;
 }
 
-/* Return the nodes on the paths of a block's rows: for each row, the nodes from the root to the row's own node. */
+/* Return the paths of a block's rows: for each row the state ids from the root to its own. */
 static int32_t *path_entries(const cpu_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->scratch + b->run->d.layout.entry_offset[path]);
@@ -176,8 +176,8 @@ static void mask(cpu_block *b, const dev_op *op)
 
 /* --- scans -------------------------------------------------------------------------------------------------------- */
 
-/* The state of a scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first.
- * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same rows of h and c. */
+/* A scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first. Before step t the first `live` positions
+ * hold the sequences longer than t. */
 typedef struct scan_state {
     cpu_block *b;
     const rill_scan *o;
@@ -270,8 +270,7 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
-/* Run step t of a GRU for the first `live` sequences. The input part of the gates is added by the kernel, after the reset gate has
- * scaled the recurrent part. */
+/* Step t of a GRU for the first `live` sequences. The kernel adds the input part of the gates after the reset gate. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;

@@ -32,8 +32,7 @@ static size_t lay_out_array(dev_run *r, rill_carver *c, size_t count, size_t siz
 
 /* --- order of sequences ------------------------------------------------------------------------------------------- */
 
-/* Return 1 if sequence a comes before b: longer first, equal lengths by number. The order is total, so every sorting method gives the
- * same. */
+/* Return 1 if sequence a comes before b: longer first, then by number. A total order: every sorting method gives the same. */
 static int is_longer(const int32_t *length, int32_t a, int32_t b)
 {
     return length[a] != length[b] ? length[a] > length[b] : a < b;
@@ -81,7 +80,7 @@ static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_len
     return (size_t)max;
 }
 
-/* Return the number of symbols in the longest vocabulary subset among the slots of an operation's rows. */
+/* Return the number of symbols in the longest vocabulary subset among the inputs of an operation's rows. */
 static size_t max_subset_size(const dev_run *r, const dev_op *op)
 {
     size_t count, max = 0;

@@ -1,8 +1,7 @@
-/* Sessions: the data that outlives a run: slots, vocabulary subsets, and the sizes of tables. A slot holds one input in flight; its rows in
- * the ragged tables are a range.
+/* Sessions: data that outlives a run: slots, vocabulary subsets, table sizes. A slot holds an input in flight; its rows in ragged tables
+ * are a range.
  *
- * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call leaves slots
- * unchanged. */
+ * Invariant: slots' ranges do not overlap, all ragged tables have memory for allocated rows, and a failed call changes no slot. */
 #include "backend.h"
 
 #include <string.h>
@@ -33,7 +32,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
 
 void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
 {
-    size_t index = 0; /* of the first free range after this one */
+    size_t index = 0; /* index of the first free range after the released one */
     while (index < r->count && r->free[index].first < first) index++;
     if (count <= 0) return;
     if (index > 0 && r->free[index - 1].first + r->free[index - 1].count == first) {
@@ -231,7 +230,7 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* Empty a slot's vocabulary subset. Weights are freed too, because memory limits count only slots in use. */
+/* Empty an input's vocabulary subset. Weights are freed too, because memory limits count only slots in use. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = dev_get_subset(s, idx, slot);

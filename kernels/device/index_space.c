@@ -1,7 +1,7 @@
-/* Blocks: a block's rows in every index space, and the indices of its operands.
+/* A block's rows in every index space, and the indices of operands.
  *
- * An index space is a set of rows derived from the block's rows, such as the distinct values of a column. An index maps each row of an
- * operation to a row of an operand. Index spaces are computed when a block begins, an index at its first use. */
+ * An index space is a set of rows derived from the block's, such as a column's distinct values. An index maps an operation's rows to an
+ * operand's. Index spaces are computed when a block begins, indices on first use. */
 #include "backend.h"
 
 #include <string.h>
@@ -240,7 +240,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 
 /* --- paths and lists of keys -------------------------------------------------------------------------------------- */
 
-/* Return two arrays in one: the first entry and the length of each row's path, the nodes from the root to its node. */
+/* Return two arrays in one: first entry and length of each row's path (state ids from the root to its own). */
 static int32_t *path_array(const dev_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->host + b->run->layout.path_offset[path]);

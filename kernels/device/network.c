@@ -1,7 +1,6 @@
-/* Networks: constants, matrices, tables and graphs, and the final check.
+/* Networks: constants, matrices, tables, graphs, and the final check.
  *
- * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative
- * handles. */
+ * Invariant: a network keeps its first failure; later calls do nothing and return negative handles. */
 #include "backend.h"
 
 #include <stdarg.h>
@@ -244,8 +243,8 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
     return handle;
 }
 
-/* Begin a part of a graph with rows of the index space `parent`. *b serves checks outside operations; messages name `what`. Returns 0 if
- * the graph or the space does not exist. */
+/* Begin a part of a graph with rows of `parent`. *b serves checks outside operations. what: name in messages. Returns 0 if graph or space
+ * do not exist. */
 static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
                       const char *what)
 {

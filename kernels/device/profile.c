@@ -1,7 +1,5 @@
-/* Profiles: calls, rows, seconds, flops and bytes of operations.
- *
- * Flops and bytes are minimums: operands count once per row, weights once per block. Each thread has counters of its
- * own. */
+/* Profiles: calls, rows, seconds, flops and bytes of operations. Minimums: operands count once per row, weights once per block. Each
+ * thread has its own counters. */
 #include <string.h>
 
 #include "backend.h"
@@ -41,7 +39,7 @@ static cost count_product(dev_block *b, const dev_op *op)
     return all;
 }
 
-/* Return the cost of an attention. Keys and values are counted once for adjacent rows of a slot. */
+/* Return the cost of an attention. Keys and values are counted once for adjacent rows of an input. */
 static cost count_attend(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space],

@@ -1,8 +1,8 @@
-/* Lua's array type: creating, checking, indexing, printing. Operations on whole arrays are in array_arith.c and array_segments.c.
+/* Lua's array type: creating, checking, indexing, printing. Operations on arrays are in array_arith.c and array_segments.c.
  *
- * Also finds masks that a script makes and never uses, for `rill check`: in Lua `a and b` of two masks is b, without an error.
- * array_check() marks a mask as used. A source line is reported only if some of its masks stayed unused in every call. Plain masks are not
- * watched, since a later call may use them. */
+ * Also finds masks that a script never uses, for `rill check`: in Lua `a and b` of two masks is b, without an error. array_check() marks a
+ * mask as used. A line is reported if some of its masks stayed unused in every call. Plain masks are not watched: a later call may use
+ * them. */
 #include "arrays.h"
 
 #include <inttypes.h>
@@ -136,7 +136,7 @@ void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n
                type == ARRAY_U8 ? "an element of a mask must be 0, 1 or a boolean" : "a width must be 0 or more");
 }
 
-/* Return the value at stack index 3, which is to be assigned to an element. Raises unless it is an integer in [min, max]. */
+/* Return the value at stack index 3, to be assigned to an element. Raises unless an integer in [min, max]. */
 static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, lua_Integer max)
 {
     lua_Integer x;
@@ -391,8 +391,7 @@ static void use_mask(const rill_script *s, array *mask)
     if (p->call_unused > 0) p->call_unused--; /* 0: a call within this one has failed, after which nothing is counted */
 }
 
-/* Count the used and unused masks of each script line when the outermost engine call ends. counts: 0 if the call failed, which discards
- * them. */
+/* Count the used and unused masks of each line when the outermost engine call ends. counts: 0 if the call failed. */
 static void count_unused_masks(rill_script *s, int counts)
 {
     for (place *p = s->watch->place; p < s->watch->place + s->watch->n; p++) {

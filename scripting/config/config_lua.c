@@ -1,7 +1,8 @@
-/* Runs read.lua and sweep.lua, and implements the C functions that they call.
+/* Runs read.lua and sweep.lua, with the C functions that they call.
  *
- * They get the table `own` and copies of Lua's libraries from before the script ran; scripts can reach neither. Functions in `own` raise
- * only for lack of memory and exhausted limits: a position in this code would mean nothing to users. */
+ * These use the table `own` and copies of Lua's libraries, which scripts cannot reach. Functions in `own` raise only for exhausted memory
+ * or
+ * limits: positions in this code would mean nothing to users. */
 #include <stdio.h>
 #include <string.h>
 
@@ -50,8 +51,7 @@ static rill_value value_at(lua_State *L, int index)
     }
 }
 
-/* own.value(name, value): return the option's value as text, or nil and a message that omits the name. Options of domains are checked
- * later, by rill_option_source_set(). */
+/* own.value(name, value): return the value as text, or nil and a message without the name. Domains' options are checked later. */
 static int own_value(lua_State *L)
 {
     char buffer[RILL_OPTION_MAX];

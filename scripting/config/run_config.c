@@ -1,6 +1,5 @@
-/* Stores a run's configuration in a C struct, from the flat lists that read.lua and sweep.lua make.
- *
- * A configuration is a userdata, kept by the registry until the caller frees it. It keeps the Lua lists with its strings alive. */
+/* Stores a run's configuration in a C struct, from the lists that read.lua and sweep.lua make. It is a userdata, kept by the registry
+ * until freed; it keeps the lists with its strings alive. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +19,7 @@ typedef struct config_owner {
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
     const char *name; /* the key in the configuration, and in the table that own.read() returns */
-    /* function in read.lua that reads the value; "" for a setting or `options`, which are read separately; NULL: not a key of
-     * configurations */
+    /* function in read.lua that reads the value; "" for a setting or `options`; NULL: not a key of configurations */
     const char *read;
     field_type type;
     /* byte offsets in rill_script_config. offset: of the value or the list; count: of the list's length */
@@ -64,7 +62,7 @@ enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 static_assert(sizeof(rill_script_pair) == 2 * sizeof(char *) && sizeof(rill_chain_entry) == 2 * sizeof(char *),
               "pairs are lists of texts");
 
-/* Convert the list on top of the stack to an array of its strings. The Lua list keeps the strings and the array alive. */
+/* Convert the list on top of the stack to an array of its strings, both kept alive by the list. */
 static const char **read_texts(lua_State *L)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -78,7 +76,7 @@ static const char **read_texts(lua_State *L)
     return texts;
 }
 
-/* Convert the list of sweep parameters on top of the stack, each a list of name and values. *points: the number of grid points. */
+/* Convert the list of sweep parameters on top of the stack, each a list of name and values. *points: number of grid points. */
 static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -115,8 +113,7 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
 
 /* --- keys ---------------------------------------------------------------------------------------------------------- */
 
-/* Append a key's name, reader (a function in read.lua) and owner to the list on top of the stack. `option_owner` NULL: the key is no
- * option. */
+/* Append a key's name, reader (a function in read.lua) and owner to the list on top of the stack. option_owner NULL: not an option. */
 static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
 {
     const char *const texts[] = {name, read, option_owner};
@@ -228,9 +225,9 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-/* Make the configuration of one sweep point. On the stack are the four arguments of own.apply(): the table, the point, an edit function or
- * nil, the order of the parameters or nil.
- *   *out: replaced, and the old configuration freed; unchanged after a failure. Raises Lua errors. */
+/* Make the configuration of one sweep point from own.apply()'s arguments on the stack: table, point, edit function or nil, order of
+ * parameters or nil.
+ *   *out: replaced, the old one freed; unchanged after a failure. Raises. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
@@ -323,8 +320,7 @@ typedef struct script_tuning {
 /* registry key (by address) of the userdata `lua_handle`, which must outlive the search */
 static const char tuning_key = 0;
 
-/* Push the measures of a tried configuration. Contradictory settings get the worst possible values, so that a search avoids them. A NaN
- * is omitted. */
+/* Push a configuration's measures, without NaN. Contradictory settings get the worst values, so that a search avoids them. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;
@@ -355,8 +351,8 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. A script may keep `try` after
- * the search, so the userdata that points to the search is then cleared. */
+/* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. Fails after the search: the
+ * userdata is cleared then. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));
@@ -410,8 +406,7 @@ rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, vo
 
 /* --- locating errors ----------------------------------------------------------------------------------------------- */
 
-/* Plugins' names and arguments are checked only when an engine is created. If that fails, each entry is tried alone, to find the line
- * for the message. */
+/* Plugins' names and arguments are checked when an engine is created. If that fails, each entry is tried alone, to find its line. */
 
 /* Return 1 if the plugin of this entry exists and accepts its arguments, else 0. */
 #define RETURN_WORKS(type, find)                                              \

@@ -4,15 +4,15 @@
  *   scorer     void or int (rows*, modifiers*, ...)
  *   scheduler  void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow refill-threshold
  *
- * Further arguments must be fixed. A negative result of a signed integer type fails the run: with this rill_status, or with
- * RILL_ERR_PLUGIN if it is none. Results of other types are ignored. */
+ * Further arguments must be fixed. A negative result of a signed integer type fails the run, with this rill_status or RILL_ERR_PLUGIN.
+ * Other results are ignored. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "native.h"
 
-/* A bound C function registered as a plugin. The context refers to its struct, so the Lua registry keeps it until the script ends. */
+/* A bound C function registered as a plugin, kept by the Lua registry, because the context refers to it. */
 typedef struct native_table {
     union {
         rill_heuristic heuristic;

@@ -1,7 +1,5 @@
-/* Parser of native functions' signatures; signature.h has the grammar.
- *
- * The words of a C integer type may have any order: a type's words are collected first (type_words), then interpreted together. Errors
- * point at the type's first word or at the unexpected character. */
+/* Parser of native functions' signatures (grammar: signature.h). A type's words may have any order, as in C, so they are collected first.
+ * Errors point at the type's first word, or at the unexpected character. */
 #include "signature.h"
 
 #include "rill/context.h"

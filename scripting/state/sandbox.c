@@ -1,8 +1,7 @@
-/* What scripts can access: an allow-list of the standard library, and the table `rill`. All other library names are removed, so functions
- * of a newer Lua stay unavailable until reviewed.
+/* What scripts can access: an allow-list of the standard library, and the table `rill`. Functions of a newer Lua stay unavailable until
+ * reviewed.
  *
- * rill.names has a sorted list of names for each kind, for completion in editors. The lists come from the C tables in which rill looks
- * names up. */
+ * rill.names has a sorted list of names per kind, from the C tables, for completion in editors. */
 #include <math.h>
 #include <string.h>
 
@@ -285,8 +284,8 @@ static int log_text(lua_State *L)
 
 /* --- missing names -------------------------------------------------------------------------------------------------- */
 
-/* Raise for an undefined global that other Lua programs have, or that is a plugin's name without quotes, because { absolute } would be
- * an empty list. Other undefined globals are nil. */
+/* Raise for an undefined global of other Lua programs, or a plugin's name without quotes: { absolute } would be an empty list. Other
+ * undefined globals are nil. */
 static int missing_global(lua_State *L)
 {
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";

@@ -1,8 +1,7 @@
 /* The limits of a call into a script: instructions and CPU seconds.
  *
- * A hook counts instructions. When they are used up, the hook raises after every instruction until the outermost script_call() returns,
- * and so do functions that could catch the error. Seconds limit work that the count misses; they are the thread's CPU time, so a busy
- * machine stops no script. */
+ * A hook counts instructions. When they are used up, the hook, and functions that could catch the error, raise until the outermost
+ * script_call() returns. Seconds limit work that the count misses; they are CPU time, so a busy machine stops no script. */
 #include <string.h>
 #include <time.h>
 
@@ -23,8 +22,7 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Return 1 if the call has used up its CPU seconds. The slow CPU clock is read only when enough wall time has passed, because CPU time
- * passes no faster. */
+/* Return 1 if the call has used up its CPU seconds. The slow CPU clock is read only when enough wall time has passed. */
 static int is_out_of_time(rill_script *s)
 {
     if (s->options.seconds <= 0) return 0;

@@ -100,8 +100,7 @@ static int is_about_memory(const char *message)
            (phrase[sizeof words - 1] == '\n' || !phrase[sizeof words - 1]);
 }
 
-/* Return the status with which script_check() raised if the message contains the message raised then, because the script let that error
- * pass. Otherwise returns RILL_ERR_PLUGIN. */
+/* Return the status with which script_check() raised, if its message is in this error; else RILL_ERR_PLUGIN. */
 static rill_status error_status(rill_script *s, const char *message)
 {
     rill_status status = RILL_ERR_PLUGIN;
@@ -112,8 +111,7 @@ static rill_status error_status(rill_script *s, const char *message)
     return status;
 }
 
-/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message. An error gets one more from each
- * coroutine.wrap() that it passes. *place: the length of one. */
+/* Return the last of the equal positions "FILE:LINE: " at the message's start; each coroutine.wrap() adds one. *place: length of one. */
 static const char *last_place(const char *message, size_t *place)
 {
     const char *pos = message, *colon = strstr(message, ": ");

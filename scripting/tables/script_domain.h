@@ -1,9 +1,8 @@
-/* script_domain.h: domains written in Lua.
+/* Domains written in Lua, by one of two interfaces: start(), advance() and choices() for one hypothesis, whose state (a Lua value) rill
+ * stores;
+ * or encode(), step() and score() for a timestep's rows, as in rill/domain.h, where the script manages states.
  *
- * A script uses one of two interfaces. start(), advance() and choices() handle one hypothesis, whose state, a Lua value, rill stores.
- * encode(), step() and score() get the rows of a whole timestep, as in rill/domain.h, and the script manages the states.
- *
- * Invariant: only close() releases a model's references and C memory, also after Lua errors. */
+ * Invariant: only close() releases a model's references and C memory. */
 #pragma once
 
 #include "rill/carve.h"
@@ -49,7 +48,7 @@ typedef struct script_domain {
 typedef struct script_model {
     const script_domain *domain;
     rill_script *script;
-    rill_domain_info info; /* in it end_action is -1 if there is none */
+    rill_domain_info info; /* model information; end_action is -1 if none */
     /* the value that open() returned; without open(), the table of options. If it exists, the script's close() must be called */
     int self;
     int description, separator;
@@ -80,7 +79,7 @@ typedef struct script_model {
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
 
-/* Names of the fields that describe a model. A Lua domain gives them in the table that its open() returns second, or in its declaration. */
+/* Fields that describe a model: in the second result of a Lua domain's open(), or in its declaration. */
 enum { DOMAIN_INFO_NAMES = 12 };
 extern const char *const domain_info_names[DOMAIN_INFO_NAMES];
 
@@ -114,12 +113,11 @@ int domain_rows_answer(lua_State *L);
 /* Run fn(call) in a protected call. If it fails, the message names the domain, the engine's call (`what`) and the input. */
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* As domain_protect(), for callbacks without a status: a failure is kept for the next callback that returns one. The context's error
- * does not change. */
+/* domain_protect() for callbacks without a status: a failure is kept for the next callback that returns one. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* Return the action at `index`, a name or an integer. The value is not converted in place, because lua_next() needs the original key.
- * ids: stack index of the table from names to actions, or 0. `what` begins the message. Raises. */
+/* Return the action at `index`, a name or an integer, without converting the value: lua_next() needs the original key. ids: stack index of
+ * the table from names to actions, or 0. what: begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
 /* Push the action as scripts see it: its name, or its number if actions have no names. */

@@ -1,7 +1,6 @@
-/* Heuristics written in Lua: rill.heuristic{}. Their argument `b` is a view of the engine's rill_candidates.
+/* Heuristics written in Lua: rill.heuristic{}. Their argument `b` is a view of the engine's rill_candidates, with arrays over its memory.
  *
- * The script is called once per timestep, for all items. The fields of `b` are arrays over the engine's memory. Nonzero values in keep and
- * stop become 1, as the engine requires; a negative width is an error. */
+ * The script is called once per timestep, for all items. Nonzero values in keep and stop become 1; a negative width is an error. */
 #include "tables.h"
 
 /* --- fields -------------------------------------------------------------------------------------------------------- */

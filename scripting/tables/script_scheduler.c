@@ -1,7 +1,6 @@
-/* Schedulers and budget functions written in Lua: rill.scheduler{}, and functions for the option max-batch-hypotheses.
- * Their argument `f` is a view of the items in flight.
+/* Schedulers and budget functions (option max-batch-hypotheses) written in Lua. Their argument `f` is a view of the items in flight.
  *
- * The engine adapts a scheduler's result to its guarantees (scheduler.h). Here indexes are checked, and numbers for NaN. */
+ * The engine overrules a scheduler where needed (scheduler.h). Here indexes are checked, and numbers for NaN. */
 #include <math.h>
 #include <stdio.h>
 
@@ -105,8 +104,8 @@ static int32_t clamp(double x)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Add the function's name and position, and the number of items in flight, to a failed call's message. The traceback lacks the position
- * if the function returned an invalid result. */
+/* Add the function's name and position, and the number of items in flight, to a failed call's message. For an invalid result the traceback
+ * lacks the position. */
 static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
                                        const rill_sched_view *f)
 {
@@ -184,8 +183,8 @@ static const script_declaration budget_declaration = {
     .instance_size = sizeof(script_instance),
 };
 
-/* Call a script's budget function. A result between 0 and 1 counts as 1, because 0 means no limit. A negative result fails here, where
- * the function's position is known. */
+/* Call a script's budget function. A result between 0 and 1 counts as 1, because 0 means no limit. A negative one fails here, where the
+ * position is known. */
 static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};

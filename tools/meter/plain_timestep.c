@@ -1,7 +1,7 @@
-/* Which of the framework's functions one plain timestep calls: three inputs, k = 4, one heuristic, nothing admitted, nothing finished.
+/* Which framework functions one plain timestep calls: three inputs, k = 4, one heuristic, nothing admitted or finished.
  *
- * The framework is compiled for this program with -O0 -finstrument-functions. Printed are lines "call DEPTH CALLER CALLEE", addresses in
- * hexadecimal, one for each pair and its least depth, which meter.py turns into names. The domain calls nothing of the framework. */
+ * The framework is compiled with -O0 -finstrument-functions. Prints lines "call DEPTH CALLER CALLEE", one per pair with its least depth,
+ * in hexadecimal addresses that meter.py turns into names. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

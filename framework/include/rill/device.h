@@ -48,7 +48,7 @@ typedef struct rill_device_options {
      * one.
      * Results differ in the last bits */
     const char *kernels;
-    /* GPU: fastest GEMMs; a row's last bits may depend on the batch */
+    /* 1: use the GPU's fastest GEMMs; a row's last bits may then depend on the batch */
     int fast;
     /* the weights are int8: only the CPU supports them, other devices are refused, and "auto" skips them */
     int int8;
@@ -201,7 +201,7 @@ RILL_API rill_status rill_session_fill(rill_session *stream, rill_table table, i
 RILL_API rill_status rill_session_read(const rill_session *stream, rill_table table, int32_t row, int32_t first,
                                        int32_t n, float *rows);
 
-/* Set a slot's vocabulary subset: n symbols in ascending order. */
+/* Set an input's vocabulary subset: n symbols in ascending order. */
 RILL_API rill_status rill_session_set_vocab_subset(rill_session *stream, rill_vocab_subset list, int32_t slot,
                                                    int32_t n, const int32_t *symbols);
 RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill_vocab_subset list, int32_t slot);
@@ -222,8 +222,8 @@ typedef struct rill_selection {
     int32_t stride; /* entries per row of `action` and `logp`, >= max_choices */
     /* [n] out: number of actions returned per row. If M > 0, rows outside the operation's index space are not written */
     int32_t *count;
-    int32_t *action; /* [n, stride] out: best actions, best first */
-    float *logp;     /* [n, stride] out: their log-probabilities */
+    int32_t *action; /* [n, stride] out: the best actions of each row, best first */
+    float *logp;     /* [n, stride] out: log-probabilities of these actions */
     /* [n_picks] out: log-probabilities of the picks; -infinity outside the vocabulary. Rows outside the index space are not written */
     float *pick_logp;
 } rill_selection;
@@ -233,7 +233,7 @@ typedef struct rill_run_arguments {
     int32_t n; /* rows of the run; 0 is legal */
     /* the graph's columns in order: [n], or one entry per token in a ragged space. Writable, if `best` writes one */
     const int32_t *const *columns;
-    /* for the graph's `best` or `mix`; NULL: the graph has neither */
+    /* request and result of the graph's operation `best` or `mix`; NULL: the graph has neither */
     const rill_selection *selection;
     /* [n, ld_watched] out: attention weights per key, averaged over the watched heads; NULL: none. The first T per row are written */
     float *watched;

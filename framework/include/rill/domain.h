@@ -63,9 +63,9 @@ typedef enum rill_end_rule {
 
 /* Optional capabilities of a domain: a bit set. */
 typedef enum rill_domain_feature {
-    /* supports ensembles (rill_open_options.ensemble) */
+    /* the domain supports ensembles (rill_open_options.ensemble) */
     RILL_TAKES_ENSEMBLES = 1,
-    /* method "fixed" stops as fairseq does (finish "immediate") */
+    /* with the method "fixed", the search stops as in fairseq (finish "immediate") */
     RILL_FIXED_AS_FAIRSEQ = 2,
 } rill_domain_feature;
 
@@ -74,13 +74,13 @@ typedef struct rill_input {
     const char *text; /* in: the input, [length] bytes without newline; not NUL-terminated */
     size_t length;    /* in: bytes of text */
     int64_t id;       /* in: position in the input stream from 0 */
-    int32_t slot;     /* in: index of the input's encoder memory */
+    int32_t slot;     /* in: the slot (index) of the input's encoder memory */
     /* out: RILL_OK (preset) · RILL_EMPTY: nothing to decode, the output is empty · negative: this input alone fails, see rill_input_fail()
      */
     rill_status status;
     /* out: length limit in actions; 0 (preset): info.max_length. Users may lower it, or raise it up to info.max_positions */
     int32_t max_length;
-    /* out, optional: size in tokens, for scheduling and for max_length_factor and slot_unit_bytes */
+    /* out, optional: size of the input in tokens, for scheduling and for max_length_factor and slot_unit_bytes */
     int64_t size;
     /* out: error message of a failed input, or a warning, see rill_input_warn() */
     char message[248];
@@ -114,7 +114,7 @@ typedef struct rill_rows {
     const int32_t *state_parent;
     const int32_t *action; /* the hypothesis's last action; RILL_ACTION_START for an empty hypothesis */
     const int32_t *slot;
-    const int32_t *depth; /* timesteps completed; 0 for an empty hypothesis */
+    const int32_t *depth; /* number of timesteps completed; 0 for an empty hypothesis */
     int32_t group;        /* micro-batch 0 or 1; two may run concurrently, see collect() */
 } rill_rows;
 
@@ -136,10 +136,10 @@ typedef struct rill_score_request {
 
 /* Which choices of a row end the hypothesis. */
 typedef enum rill_row_ends {
-    RILL_ENDS_BY_ACTION = 0, /* info.end_action only, as RILL_END */
-    /* all, as RILL_LAST: a parser's last label, an empty input */
+    RILL_ENDS_BY_ACTION = 0, /* the choice info.end_action ends the hypothesis (RILL_END), others do not */
+    /* every choice ends the hypothesis (RILL_LAST): a parser's last label, an empty input */
     RILL_ENDS_LAST = 1,
-    /* as rill_score_result.terminal says; for domains with info.terminals_by_flag */
+    /* rill_score_result.terminal says which choices end the hypothesis; for domains with info.terminals_by_flag */
     RILL_ENDS_BY_FLAG = 2,
 } rill_row_ends;
 
@@ -152,7 +152,7 @@ typedef struct rill_score_result {
     int32_t *count;    /* [n] number of choices per row, 0 to M */
     int32_t *action;   /* [n, stride] actions of the choices */
     float *logp;       /* [n, stride] natural-log probabilities */
-    uint8_t *ends;     /* [n] rill_row_ends; preset to RILL_ENDS_BY_ACTION */
+    uint8_t *ends;     /* [n] which choices end the row's hypothesis; preset to RILL_ENDS_BY_ACTION */
     uint8_t *terminal; /* [n, stride] rill_terminal per choice; only for rows with RILL_ENDS_BY_FLAG */
     /* [n_picks] log-probability of each pick, bit-identical to logp; RILL_SCORE_DEAD: illegal */
     float *pick_logp;
@@ -190,7 +190,7 @@ RILL_API void rill_score_result_fill(const rill_score_request *request, int32_t 
 /* A finished hypothesis, oldest action first. */
 typedef struct rill_hypothesis {
     int32_t slot;
-    int32_t length;                 /* number of actions, the end action included */
+    int32_t length;                 /* number of actions, with the end action */
     const int32_t *action;          /* [length] the actions */
     const float *action_logp;       /* [length] the model's log-probability of each action */
     const float *action_path_score; /* [length] action_logp plus scorers' bonuses */
@@ -198,13 +198,13 @@ typedef struct rill_hypothesis {
     const int32_t *node;
     double path_score; /* sum of action_path_score */
     double logp;       /* sum of action_logp */
-    int truncated;     /* 1: cut off at the length limit, without an end action */
+    int truncated;     /* 1: the output was cut off at the length limit, without an end action */
 } rill_hypothesis;
 
 typedef struct rill_domain {
     uint32_t abi_version; /* must be RILL_ABI_VERSION */
     uint32_t struct_size; /* must be sizeof(rill_domain) */
-    const char *name;     /* characters a-z, 0-9, "_" and "-" */
+    const char *name;     /* name of the domain: characters a-z, 0-9, "_" and "-" */
     const char *summary;  /* one line for `rill list` */
 
     /* Load a model: set *self and *info. On failure nothing stays allocated. Mandatory.
@@ -277,7 +277,7 @@ typedef struct rill_domain {
     rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n);
 
-    /* (optional, with `stop`; NULL: the model is its own runner) Create a runner, with its own node ids, slots and all memory that
+    /* (optional, with `stop`; NULL: the model is its own runner) Create a runner, with its own state ids, slots and all memory that
      * decoding writes. On failure nothing stays allocated.
      *   ctx: the engine's context, for all allocations and failures of the runner
      *   threads: maximum number of threads that the runner may start */
@@ -306,14 +306,12 @@ typedef struct rill_domain {
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
     /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row without name. open() gets the checked values
-     * in
-     * rill_open_options.values.
+     * in rill_open_options.values.
      * A name has 2 to 40 characters a-z, 0-9 and -, with no - at its ends, and differs from all other options' names. */
     const rill_option *options;
 
     /* (optional; NULL: none) Values of "model_type" in config.json that select this domain, NULL-terminated. The first domain with the
-     * type
-     * wins. */
+     * type wins. */
     const char *const *model_types;
 
     /* (optional; NULL: by last action) Equivalence classes for cube pruning, before states are computed (rows->node is NULL).
@@ -334,8 +332,7 @@ typedef struct rill_domain {
                          int32_t capacity, int32_t *n, size_t *head);
 
     /* (optional; NULL: none) Options that an input may override, up to a row {0}: rows of `options`, and "tokenized". encode() reads them
-     * by
-     * rill_input_value(). */
+     * by rill_input_value(). */
     const rill_option *input_options;
 
     /* (optional; NULL: zeros) Write how often graphs ran, and how. */

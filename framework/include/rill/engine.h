@@ -69,7 +69,7 @@ typedef struct rill_engine_setup {
     int32_t n_heuristics;
     const rill_chain_entry *scorers; /* [n_scorers] scorers of the run */
     int32_t n_scorers;
-    /* NULL: the scheduler of the setting `method` */
+    /* scheduler of the run; NULL: the one of the setting `method` */
     const rill_chain_entry *scheduler;
     rill_trace_fn trace; /* called for every timestep and item event; NULL: no trace */
     void *trace_user;
@@ -123,8 +123,7 @@ typedef struct rill_progress {
     void *user; /* the pointer `user` of the input's request (rill_request.user) */
     int32_t timestep;
     /* The prefix common to all outputs still possible: number of actions, which never decreases, and text. Empty in exact search, and with
-     * a
-     * scorer that may decode again (rill_scorer.found). */
+     * a scorer that may decode again (rill_scorer.found). */
     int32_t final_actions;
     const char *final_text;
     size_t final_length;
@@ -145,8 +144,7 @@ typedef struct rill_request {
     size_t length;
     void *user; /* any pointer of the caller, passed back as rill_result.user */
     /* Search settings of this input (k, n_best, max_length, length_penalty ...); NULL: the engine's. Settings of the whole run are
-     * ignored,
-     * see rill_setting_is_per_request(). */
+     * ignored, see rill_setting_is_per_request(). */
     const rill_settings *settings;
     /* Arguments of the setup's heuristics [n_heuristics] and scorers [n_scorers], in order. NULL, also as an entry: the setup's.
      * If an instance with own arguments fails, this input alone fails. Heuristics do not prune sampling and beam groups. Constraint banks
@@ -154,8 +152,7 @@ typedef struct rill_request {
     const char *const *heuristics;
     const char *const *scorers;
     /* Deadline in seconds from now, by the engine's clock; 0: none. At the deadline the input returns its ended hypotheses, or, if none,
-     * its
-     * live ones, marked as truncated; if none of these, it fails with RILL_ERR_DEADLINE. rill_result.timed_out is set.
+     * its live ones, marked as truncated; if none of these, it fails with RILL_ERR_DEADLINE. rill_result.timed_out is set.
      * Checked between timesteps; in synchronous domains with one phase and no cube pruning, after every 256 rows too. */
     double timeout;
     /* Called with `user` after each timestep except the last. Each text costs a finalize call. NULL: no reports. */
@@ -163,8 +160,7 @@ typedef struct rill_request {
     /* Seed of sampling: as for line `number` of a run, from 1; 0: by the input's id. */
     int64_t number;
     /* Options for reading this input (rill_domain.input_options): NAME=VALUE, separated by spaces; the last value wins. NULL: as the model
-     * was
-     * opened. */
+     * was opened. */
     const char *input_options;
 } rill_request;
 
@@ -176,7 +172,7 @@ RILL_API int rill_setting_is_per_request(const rill_option *setting);
 typedef struct rill_cost {
     size_t struct_size; /* sizeof(rill_cost), set by the caller */
     double steps;       /* maximum number of timesteps */
-    /* maximum number of hypotheses expanded, summed over phases */
+    /* maximum number of hypotheses that the model expands, summed over phases */
     double rows;
     double bytes; /* memory for choices, hypotheses, outputs and the result */
 } rill_cost;
@@ -217,9 +213,9 @@ RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
 /* Why an output ends. */
 typedef enum rill_finish_reason {
-    RILL_FINISH_REASON_STOP = 0,  /* end action */
-    RILL_FINISH_REASON_LENGTH,    /* at the length limit */
-    RILL_FINISH_REASON_TIMEOUT,   /* at the deadline of the request */
+    RILL_FINISH_REASON_STOP = 0,  /* the output ends with the end action */
+    RILL_FINISH_REASON_LENGTH,    /* the output was cut off at the length limit */
+    RILL_FINISH_REASON_TIMEOUT,   /* the output was cut off at the request's deadline */
     RILL_FINISH_REASON_HEURISTIC, /* because a heuristic stopped the search */
 } rill_finish_reason;
 
@@ -232,7 +228,7 @@ typedef struct rill_output {
     const char *text;   /* the text that the domain's finalize wrote; NUL-terminated */
     size_t text_bytes;  /* bytes of text, without the NUL */
     double path_score;  /* sum of log-probabilities and scorers' bonuses */
-    /* ranks outputs: path_score with length_penalty and word_penalty applied */
+    /* score by which outputs are ranked: path_score with length_penalty and word_penalty applied */
     double score;
     double logp; /* sum of the model's log-probabilities */
     /* number of actions without the end action; the penalties add 1 under count_end */
@@ -258,7 +254,7 @@ typedef struct rill_result {
     void *user;        /* `user` of the input's request, else NULL */
     /* the domain's warning about the input, else "" */
     const char *warning;
-    int32_t outputs_requested; /* the input's n-best; 0: empty or failed input */
+    int32_t outputs_requested; /* the input's n-best; 0: the input is empty or failed */
     const char *fewer_reason;  /* static text: why the search may find fewer outputs, else NULL */
 } rill_result;
 

@@ -31,7 +31,7 @@ enum { RILL_NGRAM_MAX = 4 };
 typedef struct rill_evidence_kind {
     size_t struct_size;
     int32_t actions;    /* vocabulary size, >= 1 */
-    int32_t phases;     /* stages per timestep, 1..8 (rill_domain_info.phases) */
+    int32_t phases;     /* number of stages per timestep, 1..8 (rill_domain_info.phases) */
     int32_t end_action; /* id of the end action; RILL_NO_ACTION: there is none */
     uint64_t names;     /* hash of all action names, in order of ids; 0: no names */
 } rill_evidence_kind;

@@ -19,10 +19,10 @@ typedef enum rill_file_kind {
 
 typedef struct rill_file {
     rill_context *ctx; /* the context; NULL: the file is not open */
-    const char *path;  /* borrowed, for messages; valid until close */
-    int descriptor;    /* non-blocking (O_NONBLOCK) if opened as RILL_FILE_PIPED */
+    const char *path;  /* path of the file, for messages; borrowed until close */
+    int descriptor;    /* file descriptor; non-blocking (O_NONBLOCK) if opened as RILL_FILE_PIPED */
     int regular;
-    uint64_t size; /* bytes of a regular file when opened */
+    uint64_t size; /* size of a regular file in bytes, when it was opened */
 } rill_file;
 
 /* Open a file. *out: closed by the caller; zeroed on failure.

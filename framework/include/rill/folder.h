@@ -18,7 +18,7 @@ RILL_C_BEGIN
 
 typedef struct rill_folder {
     rill_context *ctx;
-    /* the domain (model reader); "": unknown */
+    /* name of the domain (model reader); "": unknown */
     char domain[64];
     char type[64]; /* model_type of config.json if no domain supports it; else "" */
     int found;     /* 1: the directory has a config.json */

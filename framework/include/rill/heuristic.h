@@ -19,7 +19,7 @@ typedef struct rill_candidates {
     size_t struct_size;
     int32_t n;                       /* number of items; 0 is legal */
     int32_t phase;                   /* phase of the timestep */
-    const int32_t *offset;           /* [n+1] first entry of each item */
+    const int32_t *offset;           /* [n+1] index of each item's first candidate */
     const int64_t *item_id;          /* [n] the item's position in the input stream */
     const int32_t *k;                /* [n] beam size of the item */
     const int32_t *timestep;         /* [n] timesteps of the item so far, from 0 */
@@ -28,9 +28,9 @@ typedef struct rill_candidates {
     /* [n] reference of thresholds: best path score of all outputs and candidates, dropped ones included */
     const double *best_path_score;
     const double *path_score; /* [offset[n]] sum of log-probabilities and scorers' bonuses */
-    /* [offset[n]] log-probability of the last action */
+    /* [offset[n]] log-probability of the candidate's last action */
     const float *action_logp;
-    const int32_t *parent_rank; /* [offset[n]] rank of the parent in the beam */
+    const int32_t *parent_rank; /* [offset[n]] rank of the candidate's parent in the beam */
     const int32_t *action;      /* [offset[n]] last action of the candidate */
     /* [offset[n]] 1: ended, but not yet an output, because a live candidate is above */
     const uint8_t *ended;

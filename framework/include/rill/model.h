@@ -31,14 +31,14 @@ typedef enum rill_state_need {
 typedef struct rill_open_options {
     size_t struct_size;
     const char *path;      /* the model's directory or file; may be NULL for domains that need none */
-    int threads;           /* threads inside a call, >= 1; slow above rill_processors() */
+    int threads;           /* number of threads inside a call, >= 1; slow above rill_processors() */
     int tokenized;         /* inputs are tokenized: split at spaces only */
     const char *arguments; /* free text for the domain ("seed=3"), or NULL */
-    /* [n_ensemble] further models of an ensemble */
+    /* [n_ensemble] further models, decoded together with the one at `path` */
     const char *const *ensemble;
     int32_t n_ensemble;
     int32_t n_values;
-    /* [n_values] the domain's own options (rill_domain.options); valid during open() */
+    /* [n_values] values of the domain's own options (rill_domain.options); valid during open() */
     const rill_pair *values;
 } rill_open_options;
 
@@ -58,16 +58,16 @@ typedef struct rill_domain_info {
     /* stages of a timestep, each with a step and a score call, 1..8; 0 means 1. Most models have 1 */
     int32_t phases;
     rill_state_need state_need;
-    /* bit p set: max_candidates limits phase p; 0: all phases */
+    /* bit p is set if max_candidates limits the choices in phase p; 0: in all phases */
     uint32_t max_choices_phases;
     int32_t max_length;      /* default length limit in actions, > 0 */
     const char *description; /* one line about the loaded model, owned by the domain until close; may be NULL */
     /* Memory use in bytes, for the setting `memory`. node_bytes 0: that setting is refused. */
     int64_t node_bytes; /* bytes per hypothesis state (recurrent state, or one position of the KV cache) */
-    int64_t slot_bytes; /* bytes per input in flight */
-    /* further bytes per token of the input (rill_input.size) */
+    int64_t slot_bytes; /* memory per input in flight, in bytes */
+    /* further memory per token of an input, in bytes (rill_input.size) */
     int64_t slot_unit_bytes;
-    /* hard length limit in actions (position embeddings); 0: none */
+    /* hard limit on an output's length in actions (position embeddings); 0: none */
     int32_t max_positions;
     int has_end_action; /* 1: end_action is valid, and ends a hypothesis (RILL_END) */
     /* the end token (</s>); only with has_end_action */
@@ -84,13 +84,13 @@ typedef struct rill_domain_info {
     const uint64_t *legal;
     /* temporary memory per row of a timestep, in bytes, for the setting `memory`; 0: negligible */
     int64_t row_bytes;
-    /* "cpu", "cuda:1, NAME OF THE GPU" (device.h); NULL: unknown. Valid until close */
+    /* compute device: "cpu", "cuda:1, NAME OF THE GPU" (device.h); NULL: unknown. Valid until close */
     const char *device;
     /* 1: scores are not normalised; probabilities may add up to more than 1 */
     int unnormalised;
     int has_start_action; /* 1: start_action is valid */
     int32_t start_action;
-    int64_t runner_bytes; /* fixed memory per runner in bytes, for the setting `memory`; 0: negligible */
+    int64_t runner_bytes; /* fixed memory of a runner in bytes, for the setting `memory`; 0: negligible */
     /* [n_forbidden] banned sequences: the action that completes one is masked. The start action may stand for the beginning. Valid until
      * close */
     const rill_sequence *forbidden;
@@ -103,7 +103,7 @@ typedef struct rill_domain_info {
 
 /* A sentence of an input: a byte range. */
 typedef struct rill_part {
-    size_t begin, length; /* first byte, number of bytes */
+    size_t begin, length; /* first byte of the sentence, and its number of bytes */
 } rill_part;
 
 /* Open a model. *out: closed by the caller after its engines; NULL on failure.

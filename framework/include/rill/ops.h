@@ -34,7 +34,7 @@ typedef int32_t rill_path;
 
 enum { RILL_NONE = 0 }; /* an omitted operand or object */
 enum { RILL_ROWS = 0 }; /* the index space of all rows of the run */
-enum { RILL_OWN = -1 }; /* instead of a column: the row's own index */
+enum { RILL_OWN = -1 }; /* passed instead of a column: the row's own index */
 
 /* An operand: rows of a tensor, table or constant, made by rill_view_*() (device.h). All zeros: none. */
 typedef struct rill_view {
@@ -84,18 +84,18 @@ enum { RILL_N_ACTIVATIONS = 0 RILL_ACTIVATIONS(RILL_ENTRY) };
 /* Properties of an operand, in lists of X(OPERATION, member, times, width, use). An operand has times * W floats per row; W is the width
  * with number `width`. Row operations have one width, the others name theirs at the list. */
 enum rill_operand_use {
-    RILL_OUT = 1 << 0,           /* output; other operands are inputs */
-    RILL_OPTIONAL = 1 << 1,      /* may be omitted */
-    RILL_MAY_BE_ABSENT = 1 << 2, /* row indexes may be negative: no row */
-    RILL_OWN_SPACE = 1 << 3,     /* must be a tensor of the operation's own index space */
+    RILL_OUT = 1 << 0,           /* the operand is an output; other operands are inputs */
+    RILL_OPTIONAL = 1 << 1,      /* the operand may be omitted */
+    RILL_MAY_BE_ABSENT = 1 << 2, /* the operand's row indexes may be negative: no row */
+    RILL_OWN_SPACE = 1 << 3,     /* the operand must be a tensor of the operation's own index space */
     RILL_ANY_ROW = 1 << 4,       /* the operation selects the rows; the view's row is ignored */
     RILL_RUN_ROWS = 1 << 5,      /* a row for each row of the run, not of the operation's index space */
-    RILL_IN_PLACE = 1 << 6,      /* may alias the first output (in-place) */
-    RILL_SUBSET = 1 << 7,        /* may be as narrow as the slot's vocabulary subset */
+    RILL_IN_PLACE = 1 << 6,      /* the operand may alias the first output (in-place) */
+    RILL_SUBSET = 1 << 7,        /* rows may be as narrow as the vocabulary subset of the row's input */
     RILL_REPEATED = 1 << 8,      /* the member is an array of views */
-    RILL_ONE_ROW = 1 << 9,       /* a rill_constant of one row, used for all rows */
-    RILL_UNCOUNTED = 1 << 10,    /* not counted in profiles' bytes */
-    RILL_UNLESS_0 = 1 << 11      /* omitted if its width is 0 */
+    RILL_ONE_ROW = 1 << 9,       /* the operand is a rill_constant of one row, used for all rows */
+    RILL_UNCOUNTED = 1 << 10,    /* the operand is not counted in profiles' bytes */
+    RILL_UNLESS_0 = 1 << 11      /* the operand is omitted if its width is 0 */
 };
 
 /* LSTM cell: c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c'). gates: [R, 4H] in the order i, f, g, o.
@@ -126,12 +126,12 @@ RILL_API void rill_op_gru(rill_network *network, rill_graph graph, rill_index_sp
 
 /* Layer norm: y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual. rms: y = gain * z / sqrt(mean z^2 + eps) + bias. */
 typedef struct rill_normalise {
-    rill_view x, residual;    /* residual: optional */
-    rill_constant gain, bias; /* omitted: 1 and 0 */
+    rill_view x, residual;    /* the residual is optional */
+    rill_constant gain, bias; /* an omitted gain is 1, an omitted bias 0 */
     float eps;
     int rms;
-    rill_view y;  /* may alias x or residual */
-    size_t width; /* 0: the width of y */
+    rill_view y;  /* output; may alias x or residual */
+    size_t width; /* width of the rows; 0: the width of y */
 } rill_normalise;
 #define RILL_NORMALISE_OPERANDS(X)                                               \
     X(NORMALISE, x, 1, 0, RILL_IN_PLACE)                                         \
@@ -146,7 +146,7 @@ RILL_API void rill_op_normalise(rill_network *network, rill_graph graph, rill_in
 typedef struct rill_activate {
     rill_activation activation;
     rill_view x, gate, y; /* y may alias x */
-    size_t width;         /* 0: the width of y */
+    size_t width;         /* width of the rows; 0: the width of y */
 } rill_activate;
 #define RILL_ACTIVATE_OPERANDS(X)                           \
     X(ACTIVATE, x, 1, 0, RILL_IN_PLACE)                     \
@@ -159,11 +159,11 @@ RILL_API void rill_op_activate(rill_network *network, rill_graph graph, rill_ind
 typedef struct rill_embedding {
     rill_view rows;     /* embeddings in a constant or table; omitted if `matrix` is set */
     rill_matrix matrix; /* embeddings in a weight matrix; omitted if `rows` is set */
-    rill_column symbol; /* token ids, for `matrix` */
-    float scale;        /* 1: no scaling; 0 is not the default */
+    rill_column symbol; /* column of token ids, which index the rows of `matrix` */
+    float scale;        /* factor of the embedding; 1: no scaling. There is no default */
     rill_view position; /* position embeddings; optional */
     rill_view out;
-    size_t width; /* 0: the width of `matrix` or `out` */
+    size_t width; /* width of the rows; 0: the width of `matrix` or `out` */
 } rill_embedding;
 #define RILL_EMBED_OPERANDS(X)                                                    \
     X(EMBED, rows, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT)                      \
@@ -177,8 +177,8 @@ typedef struct rill_sum {
     int32_t terms;
     rill_view term[RILL_SUM_TERMS];
     rill_activation activation; /* RILL_LINEAR or RILL_RELU */
-    rill_view out;              /* may alias a term */
-    size_t width;               /* 0: the width of out */
+    rill_view out;              /* output; may alias a term */
+    size_t width;               /* width of the rows; 0: the width of out */
 } rill_sum;
 #define RILL_SUM_OPERANDS(X)    \
     X(SUM, out, 1, 0, RILL_OUT) \
@@ -204,12 +204,12 @@ typedef struct rill_product {
     /* or the weights of the row's vocabulary subset, for the slots in column `vocab_subset_slot`; N then differs per row */
     rill_vocab_subset vocab_subset;
     rill_column vocab_subset_slot;
-    rill_view a, a2; /* [R, K - k2] and [R, k2] */
-    size_t k2;       /* width of a2; 0: no a2 */
+    rill_view a, a2; /* inputs: [R, K - k2] and [R, k2] */
+    size_t k2;       /* width of a2; 0: a2 is omitted */
     rill_constant bias;
-    rill_view add; /* [R, N], such as another product's result; optional */
+    rill_view add; /* [R, N] summand, such as another product's result; optional */
     rill_activation activation;
-    rill_view out; /* [R, N]; may alias `add` */
+    rill_view out; /* [R, N] output; may alias `add` */
 } rill_product;
 /* Widths: 0 is N, 1 is K - k2, 2 is k2. */
 #define RILL_PRODUCT_OPERANDS(X)                                                               \
@@ -225,16 +225,16 @@ RILL_API void rill_op_product(rill_network *network, rill_graph graph, rill_inde
 typedef enum rill_cell { RILL_CELL_LSTM, RILL_CELL_GRU } rill_cell;
 typedef struct rill_scan {
     rill_cell cell;
-    rill_index_space space;       /* ragged: the tokens of all inputs */
+    rill_index_space space;       /* index space of the tokens of all inputs (ragged) */
     size_t hidden;                /* H, the width of the recurrent state */
-    rill_matrix recurrent;        /* [4H, H] for an LSTM, [3H, H] for a GRU */
-    rill_constant recurrent_bias; /* GRU only, [3H]; optional */
+    rill_matrix recurrent;        /* recurrent weights: [4H, H] for an LSTM, [3H, H] for a GRU */
+    rill_constant recurrent_bias; /* bias of a GRU's recurrent product, [3H]; optional */
     /* input gates with bias, [tokens, 4H] (LSTM) or [tokens, 3H] (GRU): a ragged tensor, or rows of a constant */
     rill_view gates;
-    int32_t shift; /* for a ragged tensor: see above */
+    int32_t shift; /* with ragged gates, token t reads their row t + shift */
     int backward;
-    rill_view out; /* [tokens, H] outputs; optional */
-    /* [inputs, H] last states; zero for an input without tokens; optional */
+    rill_view out; /* [tokens, H] output of each token; optional */
+    /* [inputs, H] state after each input's last token; zero for an input without tokens; optional */
     rill_view last_h, last_c;
 } rill_scan;
 /* Widths: 0 is H; 1 is 4H (LSTM) or 3H (GRU). */
@@ -262,18 +262,18 @@ RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_co
 typedef struct rill_attend {
     size_t heads, width; /* width: floats per head of query and keys */
     float scale;
-    rill_view query; /* [R, heads * width] */
+    rill_view query; /* [R, heads * width] queries */
     rill_path path;  /* keys and values of the hypothesis: KV-cache rows along this path */
     /* keys and values of the slot's input: ragged tables (cross-attention) */
     rill_column slot;
     /* 1: keys and values of the token's own input: ragged tensors (encoder self-attention) */
     int own_units;
-    rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; row columns are ignored */
-    rill_view out;          /* [R, heads * value_width] */
+    rill_view keys, values; /* [T, heads * width] keys, [T, heads * value_width] values; row columns are ignored */
+    rill_view out;          /* [R, heads * value_width] output */
     /* attention weights of the first `watched_heads` heads are averaged into rill_run_arguments.watched; 0: none */
     size_t watched_heads;
-    size_t value_width;     /* floats per head of values; 0: width */
-    rill_constant additive; /* [1, heads * width]; omitted: dot-product attention */
+    size_t value_width;     /* floats per head of the values; 0: width */
+    rill_constant additive; /* [1, heads * width] weights of additive attention; omitted: dot-product attention */
     /* [heads, 2 L + 1], any L >= 0; optional; not with `slot` */
     rill_constant relative;
 } rill_attend;
@@ -288,11 +288,11 @@ RILL_API void rill_op_attend(rill_network *network, rill_graph graph, rill_index
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
 
-/* Mask the symbols in the slot's vocabulary subset: set their logits to -infinity. */
+/* Mask the symbols in the input's vocabulary subset: set their logits to -infinity. */
 typedef struct rill_mask {
     rill_vocab_subset vocab_subset;
     rill_column slot;
-    rill_view x;  /* [R, V] logits, in place */
+    rill_view x;  /* [R, V] logits, changed in place */
     size_t width; /* V, the vocabulary size; 0: the width of x */
 } rill_mask;
 /* Width 0 is V. */
@@ -303,10 +303,10 @@ RILL_API void rill_op_mask(rill_network *network, rill_graph graph, rill_index_s
  * smaller one, and the picks. action = symbol + first_action.
  * A vocabulary subset restricts the softmax too. A row with a NaN has no choices, and NaN picks. */
 typedef struct rill_best_choices {
-    rill_view logits; /* [R, V] */
+    rill_view logits; /* [R, V] logits */
     size_t symbols;   /* V, the vocabulary size */
     rill_constant bias;
-    rill_view add; /* [R, V]; a negative row index adds nothing */
+    rill_view add; /* [R, V] added to the logits; a negative row index adds nothing */
     rill_vocab_subset vocab_subset;
     rill_column vocab_subset_slot;
     int32_t first_action;
@@ -323,13 +323,13 @@ RILL_API void rill_op_best(rill_network *network, rill_graph graph, rill_index_s
                            const rill_best_choices *op);
 
 /* rill_op_best() for an ensemble of E models: the log of their mean probability. Exact for every symbol among the best M.
- * All models have the same vocabulary subset per slot. Logits are overwritten. A row with a NaN in any model has no choices, and NaN
+ * All models have the same vocabulary subset per input. Logits are overwritten. A row with a NaN in any model has no choices, and NaN
  * picks. */
 enum { RILL_MIX_MODELS = 32 };
 typedef struct rill_mix {
     int32_t models;
     rill_view logits[RILL_MIX_MODELS];
-    /* one per model; none with vocabulary subsets */
+    /* one bias per model; none with vocabulary subsets */
     rill_constant bias[RILL_MIX_MODELS];
     rill_vocab_subset vocab_subset[RILL_MIX_MODELS];
     rill_column vocab_subset_slot;

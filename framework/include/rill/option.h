@@ -13,19 +13,19 @@ RILL_C_BEGIN
 /* Type of a value, and of the struct member that stores it. */
 typedef enum rill_option_type {
     RILL_OPTION_INT = 1, /* int32_t: a whole number, min to max */
-    RILL_OPTION_REAL,    /* double: min to max; accepts "1/6", and "inf" if max is infinite */
+    RILL_OPTION_REAL,    /* a double, min to max; accepts "1/6", and "inf" if max is infinite */
     RILL_OPTION_SWITCH,  /* int32_t 0 or 1: "1", "true", "" or "0", "false" */
-    RILL_OPTION_WORD,    /* int32_t: index, from 1, of a word in `argument`; 0: unset */
-    RILL_OPTION_BYTES,   /* int64_t: bytes; accepts 500M and 2G */
+    RILL_OPTION_WORD,    /* int32_t: index, from 1, of one of the words in `argument`; 0: unset */
+    RILL_OPTION_BYTES,   /* int64_t: a number of bytes; accepts 500M and 2G */
     RILL_OPTION_TEXT,    /* any text; stored by the table's owner */
     RILL_OPTION_PATH,    /* a text that begins with an input file's path */
 } rill_option_type;
 
 typedef enum rill_option_kind {
-    RILL_OPTION_SEARCH = 1, /* changes the results of the search */
-    RILL_OPTION_SCHEDULE,   /* changes only speed and memory, not the results */
-    RILL_OPTION_OUTPUT,     /* changes which results are printed, and their order */
-    RILL_OPTION_MODEL,      /* changes how a model is opened */
+    RILL_OPTION_SEARCH = 1, /* the option changes the results of the search */
+    RILL_OPTION_SCHEDULE,   /* the option changes only speed and memory, not the results */
+    RILL_OPTION_OUTPUT,     /* the option changes which results are printed, and their order */
+    RILL_OPTION_MODEL,      /* the option changes how a model is opened */
 } rill_option_kind;
 
 typedef struct rill_option {
@@ -36,9 +36,9 @@ typedef struct rill_option {
     const char *help;    /* one sentence without full stop and without the default */
     rill_option_type type;
     rill_option_kind kind;
-    double min, max;     /* smallest and largest number */
-    size_t offset;       /* offset of the struct member that stores the value */
-    const char *aliases; /* other names, separated by spaces: "k num-beams"; NULL: none */
+    double min, max;     /* smallest and largest value of a number */
+    size_t offset;       /* offset of the member that stores the value, in the owner's struct */
+    const char *aliases; /* other names of the option, separated by spaces: "k num-beams"; NULL: none */
 } rill_option;
 
 typedef struct rill_pair {
@@ -85,11 +85,11 @@ RILL_API int rill_option_same_value(const rill_option *option, const char *a, co
 /* Type of a value from JSON or a script. */
 typedef enum rill_value_kind {
     RILL_VALUE_NULL,
-    RILL_VALUE_BOOLEAN, /* `integer` is 0 or 1 */
+    RILL_VALUE_BOOLEAN, /* a boolean; the member `integer` is 0 or 1 */
     RILL_VALUE_INTEGER,
     RILL_VALUE_REAL,
     RILL_VALUE_TEXT,
-    /* any other type; `text` names it in messages: "a list" */
+    /* a value of another type; the member `text` names it in messages: "a list" */
     RILL_VALUE_OTHER,
 } rill_value_kind;
 

@@ -27,7 +27,7 @@ typedef struct rill_plugin_table {
     uint32_t abi_version;              /* must be RILL_ABI_VERSION */
     uint32_t struct_size;              /* must be sizeof(rill_plugin_table) */
     const char *name;                  /* name of the plugin, for messages */
-    const rill_domain *const *domains; /* NULL-terminated lists; NULL: none */
+    const rill_domain *const *domains; /* NULL-terminated lists of tables; NULL: none of this kind */
     const rill_heuristic *const *heuristics;
     const rill_scorer *const *scorers;
     const rill_scheduler *const *schedulers;

@@ -20,9 +20,9 @@ typedef enum rill_arithmetic {
 /* Cost of one operation of a graph, measured. Flops and bytes are the minimum needed; a multiply-add is two flops. Weights are
  * counted once per block of rows. */
 typedef struct rill_op_profile {
-    const char *program, *operation; /* valid until the model is closed */
+    const char *program, *operation; /* names, valid until the model is closed */
     int64_t calls, rows;
-    double seconds; /* summed over threads */
+    double seconds; /* time in seconds, summed over threads */
     double flops, bytes;
     rill_arithmetic arithmetic;
     int64_t launches; /* GPU: number of launched kernels and GEMMs */

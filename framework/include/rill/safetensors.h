@@ -22,12 +22,12 @@ typedef struct rill_tensor_file rill_tensor_file;
 enum { RILL_TENSOR_MAX_RANK = 8 };
 
 typedef struct rill_file_tensor {
-    const char *name;                    /* valid until close */
-    const char *dtype;                   /* as in the file, "F32"; a constant string */
+    const char *name;                    /* name of the tensor, valid until close */
+    const char *dtype;                   /* element type as in the file, "F32"; a constant string */
     int rank;                            /* number of dimensions, 0..RILL_TENSOR_MAX_RANK */
-    int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] */
-    size_t begin, end;                   /* byte range in the file's data section */
-    int read;                            /* 1: rill_tensor_file_read() was called for it */
+    int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] size of each dimension */
+    size_t begin, end;                   /* the tensor's byte range in the file's data section */
+    int read;                            /* 1: rill_tensor_file_read() was called for this tensor */
 } rill_file_tensor;
 
 /* Element types accepted by a caller of rill_tensor_file_read(). */

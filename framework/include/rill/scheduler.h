@@ -20,12 +20,12 @@ RILL_C_BEGIN
 typedef struct rill_sched_view {
     size_t struct_size;
     int32_t n;                   /* items in flight; 0 is legal */
-    const int64_t *item_id;      /* [n] position in the input stream */
+    const int64_t *item_id;      /* [n] the item's position in the input stream */
     const int32_t *timestep;     /* [n] timesteps in which the item was expanded (l_t of Yang et al. 2020) */
     const int32_t *width;        /* [n] live hypotheses: the cost of expanding the item */
     const int64_t *size;         /* [n] size of the input in tokens (rill_input.size) */
-    const int64_t *refill_index; /* [n] number of the refill that admitted the item */
-    int32_t batch;               /* setting n: items decoded together */
+    const int64_t *refill_index; /* [n] number of the refill that admitted the item, from 0 */
+    int32_t batch;               /* setting n: number of items decoded together */
     int32_t max_items;           /* setting max_items (N): maximum number of items in flight */
     int32_t budget;              /* maximum number of hypotheses to expand; 0: no limit */
     /* setting refill (epsilon of Yang et al. 2020): admit inputs when at most this fraction of N is in flight */

@@ -17,27 +17,27 @@ typedef struct rill_modifiers rill_modifiers;
 /* A hypothesis: its last action and its parent. Half a cache line, since backtraces visit uncached nodes. */
 typedef struct rill_hyp_node {
     int32_t parent;      /* index of the parent hypothesis; -1: none */
-    int32_t action;      /* last action; RILL_ACTION_START for an empty hypothesis */
+    int32_t action;      /* last action of the hypothesis; RILL_ACTION_START for an empty one */
     float logp;          /* log-probability of the last action */
-    float path_score;    /* logp plus scorers' bonuses */
+    float path_score;    /* logp of the last action, plus scorers' bonuses */
     int32_t internal[4]; /* private to the engine */
 } rill_hyp_node;
 
 /* The rows (live hypotheses) to score. Row i is hyp_nodes[hyp_node[i]]; follow `parent` for earlier actions. */
 typedef struct rill_scorer_rows {
     size_t struct_size;
-    int32_t n; /* 0 is legal */
+    int32_t n; /* number of rows; 0 is legal */
     int32_t phase;
     const int64_t *item_id;         /* [n] position of the input in the stream */
     const int32_t *timestep;        /* [n] timesteps of the item so far, from 0 */
-    const int32_t *rank;            /* [n] rank in the beam */
-    const double *path_score;       /* [n] sum of log-probabilities and bonuses */
-    const int32_t *hyp_node;        /* [n] index in hyp_nodes */
-    const rill_hyp_node *hyp_nodes; /* tree of hypotheses */
+    const int32_t *rank;            /* [n] rank of the hypothesis in the beam */
+    const double *path_score;       /* [n] path score of the hypothesis: log-probabilities and bonuses */
+    const int32_t *hyp_node;        /* [n] index of the hypothesis in hyp_nodes */
+    const rill_hyp_node *hyp_nodes; /* tree of all hypotheses */
     const rill_domain_info *info;
-    /* for action names and tokenizing (model.h), with the context of create() */
+    /* the model, for action names and tokenizing (model.h), with the context of create() */
     const rill_model *model;
-    const char *const *text;   /* [n] the input; NUL-terminated */
+    const char *const *text;   /* [n] text of the row's input; NUL-terminated */
     const size_t *text_length; /* [n] bytes of each text */
     /* [n, state_bytes] In: the scorer's state of the parent hypothesis; zeros for an empty hypothesis. Out: the state of this hypothesis.
      * NULL if state_bytes is 0 */
@@ -56,8 +56,8 @@ typedef struct rill_found_output {
 typedef struct rill_found {
     size_t struct_size;
     int64_t item_id;
-    const struct rill_found_outputs *outputs; /* read by rill_found_output_at() */
-    int32_t n;                                /* >= 1 */
+    const struct rill_found_outputs *outputs; /* the outputs, read by rill_found_output_at() */
+    int32_t n;                                /* number of outputs, >= 1 */
     const rill_model *model;
 } rill_found;
 
@@ -89,8 +89,7 @@ typedef struct rill_scorer {
      * At the deadline the outputs are accepted. A failure fails this input alone. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
     /* An input leaves the engine: called once per successful begin(). Under a memory limit the input may begin again, in any worker,
-     * without
-     * the data collected. (optional) */
+     * without the data collected. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the bonus that an instance adds to an action, and in *end (0 on entry) to an end action. May be negative. (optional;
      * NULL:

@@ -21,8 +21,8 @@ RILL_C_BEGIN
 typedef struct rill_option_source rill_option_source;
 
 typedef enum rill_origin {
-    RILL_FROM_USER = 0, /* a user's options */
-    /* a file's options; dropped ones are reported (rill_search_config.ignored) */
+    RILL_FROM_USER = 0, /* options of a user */
+    /* options of a file; dropped ones are reported (rill_search_config.ignored) */
     RILL_FROM_FILE = 1,
 } rill_origin;
 
@@ -50,8 +50,7 @@ RILL_API void rill_option_source_set_domain(rill_option_source *source, const ri
 RILL_API rill_status rill_option_source_set(rill_option_source *source, const char *name, const char *value);
 
 /* Set options from text "NAME=VALUE NAME=VALUE", each at most 4,095 bytes. Returns as rill_option_source_set(); RILL_ERR_PLUGIN for
- * another
- * form. */
+ * another form. */
 RILL_API rill_status rill_option_source_set_all(rill_option_source *source, const char *text);
 
 /* Return the table row of an option of rill_option_source_set(); NULL: unknown. */
@@ -101,7 +100,7 @@ RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const 
 
 /* The sources combined. */
 typedef struct rill_search_config {
-    rill_engine_setup *setup;      /* for rill_engine_create(); the caller adds trace, fields and clock */
+    rill_engine_setup *setup;      /* setup for rill_engine_create(); the caller adds trace, fields and clock */
     const rill_settings *resolved; /* settings with presets applied */
     /* dropped options of files, as "heuristics (absolute:10), options.beam_size"; "": none */
     const char *ignored;

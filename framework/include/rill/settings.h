@@ -54,17 +54,17 @@ typedef struct rill_settings {
     /* when an ended hypothesis becomes an output; 0 = "top", or the method's default */
     rill_finish finish;
     int32_t stop_after; /* number of outputs after which an input's search stops; 0 = k, under stop top 1 */
-    double patience;    /* stop_after = round(k * patience); 0 = unset; not with stop_after */
+    double patience;    /* stop_after = round(k * patience); 0 = unset; not combined with stop_after */
     int32_t min_length; /* minimum number of actions before the end action */
     int32_t max_length; /* maximum number of actions; 0 = the input's own limit, else the model's */
     /* alpha: outputs are ordered by path_score / length^alpha; 0 = sum, 1 = mean of log-probabilities */
     double length_penalty;
     int32_t n_best;      /* maximum number of outputs per input; 0 = 1 */
-    rill_sort sort;      /* sort inputs within a window of the stream before admission */
-    int32_t sort_window; /* inputs in that window; 0 = the larger of N and 1,000 */
+    rill_sort sort;      /* sort inputs by length within a window of the stream, before admission */
+    int32_t sort_window; /* number of inputs in the sorting window; 0 = the larger of N and 1,000 */
     /* finish all inputs in flight before admitting more, after this many timesteps; 0 = never */
     int32_t flush_every;
-    int32_t unordered; /* 1: results in order of completion */
+    int32_t unordered; /* 1: results come in order of completion, not of input */
     int32_t check;     /* 1: check that heuristics and scorers treat each input independently */
     /* maximum number of hypothesis states in memory; 0 = no limit. An input that alone needs more fails. See docs/search.md */
     int32_t max_nodes;
@@ -78,7 +78,7 @@ typedef struct rill_settings {
     /* A: maximum length is A * (input size) + max_length; 0 = max_length alone */
     double max_length_factor;
     double word_penalty; /* W: outputs are ordered by (path_score - W length) / length^alpha */
-    /* subtracted from the score of <unk>; infinity = never chosen */
+    /* penalty subtracted from the score of <unk>; infinity = never chosen */
     double unknown_penalty;
     int32_t distinct; /* 1: drop outputs with the text of a better output */
     uint64_t given;   /* bit set of settings (rows of rill_setting_table()) set by rill_settings_set() */
@@ -95,9 +95,9 @@ typedef struct rill_settings {
     /* sample from this many best tokens; 0 = 50, INT32_MAX = all (the text "0") */
     int32_t top_k;
     int32_t seed;       /* random seed, combined with the input's position */
-    int32_t groups;     /* groups of diverse beam search; 0 = 1 */
+    int32_t groups;     /* number of groups of diverse beam search; 0 = 1 */
     double temperature; /* divides scores before sampling; 0 = 1 */
-    double diversity;   /* with groups: penalty per earlier group that chose the token; 0 = 0.5 */
+    double diversity;   /* diverse beam search: penalty per earlier group that chose the token; 0 = 0.5 */
     /* nucleus sampling: smallest set of best tokens with this total probability; 0 = 1 */
     double top_p;
 } rill_settings;
@@ -132,11 +132,11 @@ RILL_API const char *rill_settings_get(const rill_settings *settings, const rill
 
 /* One row per method; ends with name == NULL. */
 typedef struct rill_method_info {
-    const char *name;      /* such as "var-stream" */
-    const char *scheduler; /* the method's scheduler */
-    const char *summary;   /* one line */
+    const char *name;      /* name of the method, such as "var-stream" */
+    const char *scheduler; /* name of the method's scheduler */
+    const char *summary;   /* description in one line */
     int32_t streaming;     /* 1: admits inputs while others are in flight; max_items, refill and flush_every apply */
-    int32_t pruned;        /* 1: allows heuristics and max_candidates */
+    int32_t pruned;        /* 1: the method allows heuristics and max_candidates */
     rill_finish finish;    /* default of the setting finish; domains with RILL_FIXED_AS_FAIRSEQ may differ */
     int32_t finish_free;   /* 1: the setting finish may be changed */
     int32_t greedy;        /* 1: k is 1 */

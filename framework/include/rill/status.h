@@ -8,7 +8,7 @@
 RILL_C_BEGIN
 
 typedef enum rill_status {
-    RILL_AGAIN = 1,        /* nothing available; call again after the next step */
+    RILL_AGAIN = 1,        /* nothing is available now; call again after the next step */
     RILL_END_OF_INPUT = 2, /* a reader has no more inputs */
     RILL_EMPTY = 3,        /* an input with nothing to decode: its output is empty */
     RILL_OK = 0,

@@ -11,16 +11,14 @@
  *     rill_workers_close(workers);
  *
  * Each worker has a context, a runner of the model (domain.h), a scheduler, heuristics and scorers. A domain without runners is opened
- * once
- * per worker.
+ * once per worker.
  *
  * Settings: n, max_items, budget, flush_every and refill apply to each worker. The memory limit (max_nodes or memory) is divided among the
  * workers. An input that needs more than its share is decoded alone under the whole limit while other workers pause.
  * Ids are positions in the common stream. In traces each worker counts its own timesteps.
  *
  * Devices: the option `device` may list several, "cuda:0,cuda:1". Workers are assigned round-robin, and each device has one model. A
- * device
- * listed twice has two workers. The memory limit applies to each device.
+ * device listed twice has two workers. The memory limit applies to each device.
  *
  * Threads: reader and writer run on the caller's thread, the trace function on workers' threads one at a time, a budget function on its
  * worker's. Only rill_processors() and rill_workers_stop() may be called from other threads.
@@ -43,8 +41,7 @@ typedef struct rill_workers_options {
      * thread: take the mark first, and load the scripts in `prepare` */
     const rill_registry_mark *shared;
     /* (optional) registers further tables in a worker's context before the model is opened. Not called for a single worker without
-     * `apart`. A
-     * negative return fails rill_workers_open() */
+     * `apart`. A negative return fails rill_workers_open() */
     rill_status (*prepare)(void *user, int32_t index, rill_context *worker);
     void *user;
     /* 1: even a single worker has its own thread, so reading, finalizing and writing overlap with decoding */

@@ -21,7 +21,7 @@ typedef struct rill_script_pair {
 
 /* A list of heuristics or scorers, or a scheduler. is_set 1: the list, even if empty, overrides other option sources. */
 typedef struct rill_script_chain {
-    const rill_chain_entry *entry; /* [n] */
+    const rill_chain_entry *entry; /* [n] the heuristics or scorers, or the scheduler */
     int32_t n;
     int is_set;
 } rill_script_chain;
@@ -29,14 +29,14 @@ typedef struct rill_script_chain {
 /* One parameter of a sweep and its values. */
 typedef struct rill_script_axis {
     const char *name;
-    const char *const *value; /* [n] values, as texts */
+    const char *const *value; /* [n] values of the parameter, as texts */
     int32_t n;
 } rill_script_axis;
 
 /* A sweep parameter that is not a setting: a heuristic's argument, or short for a setting. */
 typedef struct rill_script_parameter {
     const char *name;
-    const char *heuristic, *setting; /* what `name` stands for; one is NULL */
+    const char *heuristic, *setting; /* the heuristic or the setting that `name` stands for; the other is NULL */
 } rill_script_parameter;
 
 /* Return all such names, up to an entry with name == NULL. */
@@ -44,20 +44,20 @@ RILL_API const rill_script_parameter *rill_script_parameter_table(void);
 
 typedef struct rill_script_config {
     size_t struct_size;
-    const char *script; /* for messages */
+    const char *script; /* path of the script, for messages */
 
     /* Texts of the table; NULL: not set. Paths are relative to the current directory; "-" is standard input or output. */
     const char *model, *domain, *domain_arguments;
     const char *input, *output, *references, *stats, *trace;
-    const char *const *plugins; /* [n_plugins] names or paths */
+    const char *const *plugins; /* [n_plugins] names or paths of plugins to load */
     int32_t n_plugins;
-    int32_t threads; /* 0: not set */
+    int32_t threads; /* number of threads; 0: not set */
     int tokenized;
 
-    /* [n_settings] for rill_settings_set(), in the order of rill_setting_table() */
+    /* [n_settings] settings for rill_settings_set(), in the order of rill_setting_table() */
     const rill_script_pair *settings;
     int32_t n_settings;
-    rill_script_chain heuristics, scorers, scheduler; /* for rill_engine_setup; at most one scheduler */
+    rill_script_chain heuristics, scorers, scheduler; /* lists for rill_engine_setup; at most one scheduler */
     /* budget function (option max-batch-hypotheses), owned by the script; NULL: none */
     rill_budget_fn budget;
     void *budget_user;
@@ -77,7 +77,7 @@ typedef struct rill_script_config {
     /* [n_options] output options (rill_output_table()) and domain options, for rill_option_source_set() */
     const rill_script_pair *options;
     int32_t n_options;
-    int32_t workers; /* 0: not set */
+    int32_t workers; /* number of workers; 0: not set */
     /* equivalence classes for cube pruning (option cube_key), owned by the script; NULL: none */
     rill_key_fn cube_key;
     void *cube_key_user;
@@ -107,11 +107,11 @@ RILL_API rill_status rill_script_config_refuse(rill_script *script, const char *
 
 /* Results of decoding with one configuration. */
 typedef struct rill_script_measures {
-    double exact;  /* percent of exact matches; NaN with another metric */
+    double exact;  /* quality in percent of exact matches; NaN with another metric */
     double oracle; /* quality if the best of each input's outputs were chosen */
     double seconds;
     int64_t expansions, timesteps;
-    int64_t failed; /* inputs without output */
+    int64_t failed; /* number of inputs without output */
     /* message if the settings contradict each other and nothing was decoded; else NULL */
     const char *refused;
     double quality; /* quality of the best outputs in percent, by the metric in use; NaN: unknown */
