@@ -107,7 +107,8 @@ typedef struct rill_text {
     size_t capacity;
 } rill_text;
 
-/* strtod(), snprintf() and vsnprintf() with a decimal point in every locale. rill reads and writes all numbers with them. */
+/* strtod(), snprintf() and vsnprintf() with a decimal point in every locale. rill reads and writes all numbers with them.
+ * rill_read_number() reads decimal numbers, "inf" and "nan" only: nothing of " 2", "+2" and "0x2". */
 RILL_API double rill_read_number(const char *text, char **end);
 /* Write a number with "%.15g", or with "%.17g" if needed to read back the same number. Returns the length, as snprintf(). */
 RILL_API int rill_write_number(char *out, size_t size, double number);
