@@ -200,15 +200,10 @@ static int make_sweep(lua_State *L)
 
 void script_open_config_lua(lua_State *L, const luaL_Reg *more)
 {
-    static const luaL_Reg functions[] = {{"value", own_value},
-                                         {"is_options_key", own_is_options_key},
-                                         {"nearest", own_nearest},
-                                         {"gone", own_gone},
-                                         {"is_heuristic", own_is_heuristic},
-                                         {"who", own_who},
-                                         {"domains", own_domains},
-                                         {"parameters", own_parameters},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"value", own_value},     {"is_options_key", own_is_options_key}, {"nearest", own_nearest},
+        {"gone", own_gone},       {"is_heuristic", own_is_heuristic},     {"who", own_who},
+        {"domains", own_domains}, {"parameters", own_parameters},         {NULL, NULL}};
     lua_pushglobaltable(L);
     script_push_copy(L, 1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
