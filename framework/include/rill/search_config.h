@@ -87,7 +87,8 @@ RILL_API int rill_option_source_sets_search(const rill_option_source *source);
  *   RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_force_decode(rill_option_source *source);
 
-/* Check whether the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+/* Check whether the source alone is a possible configuration, and its heuristics, scorers and scheduler are registered.
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_check(const rill_option_source *source);
 
 /* Worker `worker` uses `worker_copy` instead of this source: the same options in the worker's own context, with its own functions. */
