@@ -131,6 +131,20 @@ RILL_API rill_status rill_text_printf(rill_text *text, const char *format, ...) 
 RILL_API void rill_text_reset(rill_text *text); /* length 0, memory kept */
 RILL_API void rill_text_clear(rill_text *text); /* memory freed */
 
+/* Returns how many of n ascending numbers are below `key`. */
+static inline int32_t rill_lower_bound(const int32_t *numbers, int32_t n, int32_t key)
+{
+    int32_t low = 0, high = n;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (numbers[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 RILL_C_END
 
 #endif
