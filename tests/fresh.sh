@@ -178,12 +178,11 @@ run_part() {
       sleep 1
       enter "$user" "$(dockerfile 's/^  CMD \["bash", "-c", "\(.*\)"\]$/\1/p' | sed 's/\\\\/\\/g')" && healthy=$second && break
     done
-    [ $healthy != 0 ]
-    echo "fresh: healthy as user $user after $healthy s"
-    unshared=$(pgrep -P $server) begin=$SECONDS
+    unshared=$(pgrep -P $server) stopping=$SECONDS
     kill -TERM "$(pgrep -P "$unshared")"
     wait $server
-    echo "fresh: SIGTERM ends it after $((SECONDS - begin)) s"
+    [ $healthy != 0 ]
+    echo "fresh: healthy as user $user after $healthy s; SIGTERM ended it after $((SECONDS - stopping)) s"
     rm -r "$system/model"
     ;;
   esac
@@ -196,7 +195,7 @@ save_lines() {
   sed -i "\\|^$command\$|,/^\$/d" "$save"
   {
     echo "$command"
-    echo "$(date -u +%Y-%m-%dT%H:%MZ), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), ${JOBS:-$(nproc)} jobs," \
+    echo "$(date -u +%Y-%m-%dT%H:%MZ), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), jobs ${JOBS:-$(nproc)}," \
       "load $(cut -d ' ' -f 1 /proc/loadavg)"
     echo "$head"
     cat "$work/lines"
