@@ -3,9 +3,8 @@
  *   batch            all items; inputs are admitted when the batch is empty, as in usual batched decoding
  *   least-advanced   only the items with the fewest timesteps. Yang et al. 2020, algorithm 1
  *   most-advanced    all items, those with the most timesteps first. Yang et al. 2020, appendix A.2
- *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference", algorithms
- *   5
- *                    and 6
+ *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference",
+ *                    algorithms 5 and 6
  *   all              all items, earlier refills first; within a refill the most expected remaining timesteps first, since a run ends with
  *                    its longest item. Introduced by rill
  *
