@@ -1,7 +1,7 @@
-/* Read lines from a file, pipe or terminal, for rill_run().
+/* Reads lines from a file, pipe or terminal, for rill_run().
  *
- * A line ends with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader returns RILL_AGAIN
- * instead of waiting. Otherwise it waits for data, and up to two milliseconds more to fill a batch. */
+ * Lines end with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader does not wait
+ * (RILL_AGAIN); else it waits for data, and 2 ms more to fill a batch. */
 #pragma once
 
 #include "cli.h"

@@ -109,13 +109,11 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* --- services ---------------------------------------------------------------------------------------------------------- */
 
-/* A service: one model. A thread decodes the inputs of all jobs in one endless run; results come in order of completion.
+/* A service: one model, whose thread decodes the inputs of all jobs in one endless run.
  *
- * The run takes one input of each job in turn, so small requests do not wait for large ones. Identical inputs share a search, unless
- * sampled.
+ * The run takes one input of each job in turn, so small requests do not wait for large ones. Identical inputs share a search.
  *
- * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). After the start,
- * errors fail the jobs (service_failure()). */
+ * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). */
 
 typedef struct service service;
 

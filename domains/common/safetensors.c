@@ -1,7 +1,8 @@
 /* Opens model files of all formats. Reads safetensors headers strictly, of one file or several with an index.
  *
- * Invariant: a file's tensors cover its data without gap or overlap, and match shape and type. Names point into the JSON header, which
- * stays in memory. An index's "metadata" is ignored, because several programs write a wrong total size. */
+ * Invariant: a file's tensors cover its data without gap or overlap. Names point into the JSON header, kept in memory. An index's
+ * "metadata" is
+ * ignored: some programs write a wrong total size. */
 #include "tensor_file.h"
 
 #include <fnmatch.h>

@@ -1,12 +1,8 @@
 /* Machine translation with transformers and recurrent models: the domain "mt", on ../seq2seq.
  *
- * A model is an unchanged Hugging Face or CTranslate2 directory: config.json, generation_config.json (optional), model.safetensors (F32,
- * F16, BF16) or model.bin, vocabularies (docs/mt.md).
- *
- * Input: one sentence per line; with options.tokenized, subword tokens separated by spaces. A line that is not UTF-8, or too long, fails
- * alone.
- * Output: text, or tokens separated by spaces.
- * State: reads all ancestors' states (RILL_STATE_PATH). */
+ * A model is an unchanged Hugging Face or CTranslate2 directory (docs/mt.md).
+ * Input: one sentence per line; with options.tokenized, subword tokens. A line that is not UTF-8, or too long, fails alone.
+ * Output: text, or tokens separated by spaces. */
 #pragma once
 
 #include "config_json.h"
@@ -21,14 +17,13 @@ enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGT
 
 /* --- transformers ------------------------------------------------------------------------------------------------- */
 
-/* Sources: Vaswani et al. 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5
- * (Raffel et al. 2020), as in transformers' modeling files. SSRU: Kim et al. 2019; average attention: Zhang et al. 2018.
+/* Transformers. Sources: Vaswani et al. 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus
+ * and T5 (Raffel et al. 2020), as in transformers' modeling files. SSRU: Kim et al. 2019; average attention: Zhang et al. 2018.
  * Dimensions: D model width, A width of all heads, F feed-forward width, V target tokens, T input tokens.
  *
- * KV cache: one row per target position (node) of a hypothesis; per decoder layer a table [nodes, 2A] of keys and values. Attention
- * reads the rows on the path to the root in place: nothing is padded, copied or reordered. SSRU and average attention store a state of D
- * values per node instead.
- * Cross-attention keys and values [T, 2A], per input in flight (slot) and decoder layer, are shared by its hypotheses. */
+ * KV cache: per decoder layer a table [nodes, 2A] of keys and values, one row per target position (node). Attention reads the rows on the
+ * path to the root: nothing is padded or copied. SSRU and average attention store D values per node instead.
+ * Cross-attention: keys and values [T, 2A] per input and decoder layer. */
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 

@@ -1,21 +1,16 @@
 /* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer (format: docs/lexicon.md).
  *
- * An error says what to write instead. Types are declared before use.
- *
- * An entry's heads and tails are optional words before and after the name ("mount mckinley", "mckinley"); '!' makes one compulsory.
- * The trie has a path for each combination.
- *
  *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
  *     the _ run|runs                            a preference: _ is the name in question
  *
- * A pattern element is a list of alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a {class}, and
- * number classes may have a range.
+ * An entry may have optional words before and after the name ("mount mckinley", "mckinley"); the trie has a path for each combination. A
+ * pattern element lists alternatives, words or {classes}, joined by '|'; a trailing '?' makes it optional.
  * Tables:
  *   words  a vocabulary: the number of each word
  *   trie   a vocabulary of pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
  *   types  an array, searched linearly
- * Invariants: after each line all indices are in range. first <= body <= right <= last in a pattern, with at most RILL__MAX_ELEMENTS
- * elements; a rule's body begins with an element that is not optional. */
+ * Invariants: all indices are in range. In a pattern first <= body <= right <= last; a rule's body begins with an element that is not
+ * optional. */
 #include <string.h>
 
 #include "lexicon.h"

@@ -1,7 +1,7 @@
-/* The lexicon of a semantic parser: maps a typed question to the tokens of the training data.
+/* The lexicon of a semantic parser maps a typed question to the tokens of the training data.
  *
- * Read from the model's lexicon.tsv (docs/lexicon.md), then const: any number of rill_question objects (question.h) and threads may share
- * it. Close questions first. The second part of this header is for question*.c. */
+ * It is read from lexicon.tsv (docs/lexicon.md), then const, and shared by any number of rill_question objects (question.h) and threads.
+ * The second part of this header is for question*.c. */
 #pragma once
 
 #include "domain_base.h"

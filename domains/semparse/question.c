@@ -1,9 +1,7 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
  * One pass replaces the longest match at each raw token: a name by its placeholder, a rewrite by its words. Other tokens are stemmed.
- * Placeholders are numbered per type by first appearance; equal constants share one, as in the data sets.
- *
- * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, and is made last. */
+ * Equal names share a placeholder, numbered per type. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>

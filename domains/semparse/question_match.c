@@ -1,10 +1,7 @@
 /* Finds the longest match at a raw token among rules, names and rewrites, and reads numbers: "seventeen hundred", 27th, 5:30pm.
  *
- * Readers of numbers return the number of tokens of the longest reading, or 0. Values stay below 10^15, so int64_t cannot overflow.
- *
- * Ties: a rule wins over a name, an earlier rule over a later one. Of a name's types the first preferred one wins, else the first that
- * needs no preference; without any, a shorter name is tried.
- * A pattern's right context is compared with raw tokens, the left context with the output so far. */
+ * Ties: a rule wins over a name, an earlier rule over a later one. Of a name's types a preferred one wins, else the first that needs no
+ * preference. Number readers return the number of tokens read, or 0. Values stay below 10^15, so int64_t cannot overflow. */
 #include <string.h>
 
 #include "question.h"

@@ -1,11 +1,10 @@
 /* The parser's compute graphs (rill/device.h).
  *
- * encode: embeddings of words, shapes and suffixes; first BiLSTM layer; tags for untagged words; second BiLSTM layer over outputs and
- * tags;
- * products of its outputs, the positions (shiftreduce.h).
+ * encode: embeddings of words, shapes and suffixes; BiLSTM; tags for untagged words; second BiLSTM over outputs and tags; products of its
+ * outputs (shiftreduce.h).
  *
- * score: sum of the positions' products, ReLU, linear layer, log-softmax. The structure graph scores only rows with two legal actions. The
- * label graph masks illegal labels before the softmax. */
+ * score: sum of the products, ReLU, linear layer, log-softmax. The structure graph skips rows with one legal action. The label graph masks
+ * illegal labels. */
 #include "shiftreduce.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */

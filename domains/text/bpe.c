@@ -1,11 +1,10 @@
-/* Splits a word into subword tokens: byte pair encoding (BPE) and unigram.
+/* Splits a word into subword tokens by byte pair encoding (BPE) or unigram.
  *
- * BPE: a pair's rank is its line in the merges file. Each round merges the lowest pair everywhere, from left to right. A heap orders the
- * word's pairs by rank and position. Symbols are a doubly linked list, each at the index of its first character. A pair in the heap is
- * stale if a symbol has been merged: the offsets then differ.
+ * BPE: each round merges the pair with the lowest rank (line in the merges file) everywhere. A heap orders pairs by rank and position.
+ * Symbols are a doubly linked list. A pair in the heap is stale if its offsets have changed.
  *
- * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the highest sum of token scores. Of equal sums the first wins, as in
- * the tokenizers library. best[i] is the last token of the best segmentation of i bytes. */
+ * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the highest sum of token scores. best[i] is the last token of the best
+ * segmentation of i bytes. */
 #include "segmenters.h"
 
 #include <stdlib.h>

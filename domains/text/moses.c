@@ -1,9 +1,7 @@
 /* FSMT's and Argos' tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
  *
- * The order of rules matters. Rules that cannot match after an earlier one are omitted. Deviation: sacremoses replaces dots by the word
- * DOTMULTI and back; here the placeholder is a character that texts cannot contain.
- *
- * Detokenizer: a token's kind decides about spaces before and after. Quotes open and close alternately. */
+ * The order of rules matters. Rules that cannot match after an earlier one are omitted. sacremoses replaces dots by the word DOTMULTI and
+ * back; here the placeholder cannot occur in texts. */
 #include <string.h>
 #include <utf8proc.h>
 

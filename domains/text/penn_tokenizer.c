@@ -1,8 +1,7 @@
 /* Penn Treebank tokenizer. Text between two spaces has leading punctuation, a core and trailing punctuation. The core is split at dashes,
  * then at contractions.
  *
- * Invariant: every non-space byte is in exactly one word, except that quotes may be respelled, an ellipsis becomes "...", and a full stop
- * that ends an abbreviation and the text is doubled. */
+ * Invariant: every non-space byte is in exactly one word. Only quotes, ellipses and a doubled last full stop are respelled. */
 #include <string.h>
 
 #include "penn_tokenizer.h"

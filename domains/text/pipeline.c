@@ -1,7 +1,7 @@
 /* Runs the pipeline of a tokenizer.json: text to subword tokens, and back.
  *
- * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019): a contraction; letters,
- * digits or other signs after an optional space; or white space, whose last space starts the next word. */
+ * Byte-level BPE splits words as GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019): contractions; letters,
+ * digits or other signs after an optional space; white space. */
 #include "segmenters.h"
 
 #include <stdio.h>

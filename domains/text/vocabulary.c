@@ -1,8 +1,7 @@
 /* Tokens and their ids.
  *
- * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table of ids uses linear probing, at most half
- * full:
- * 2.5 probes on average for an unsuccessful search (Knuth, vol. 3, 6.4). Tokens are never removed. */
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table of ids uses linear probing, and is at most
+ * half full (Knuth, vol. 3, 6.4). */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>

@@ -2,15 +2,12 @@
  *
  *   submit -> queue -> engines -> reorder buffer -> next
  *
- * First in, first out; or, with sorting, a window of inputs fills, is sorted once, and is used up. A window closes when full, or when an
- * engine takes from it.
+ * First in, first out; or, with sorting, a window of inputs fills, is sorted once, and is used up.
  *
- * An engine holds an input from input_queue_pop() until input_queue_free().
+ * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*. Once all engines have finished their
+ * inputs, one decodes the exclusive inputs alone, with the whole limit.
  *
- * An input that exceeds an engine's part of the memory limit returns as *exclusive*, and comes first. Once all engines have finished their
- * inputs, one decodes the exclusive inputs alone, with the whole limit. Results never wait for capacity, so engines can always finish.
- *
- * Functions lock the queue's lock, unless the caller holds it (see their comments). */
+ * Functions lock the queue, unless the caller holds the lock (see their comments). */
 #pragma once
 
 #include "requests.h"

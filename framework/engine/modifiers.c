@@ -1,7 +1,5 @@
-/* Collects bonuses, bans and limits for the rows of a score call, and builds their table.
- *
- * Entries are sorted by row and action, an action's values summed in order of arrival, and rows compressed. An action is allowed if all
- * scorers that restrict the row allow it. */
+/* Collects bonuses, bans and limits for the rows of a score call, and builds their table: sorted by row and action, values of one action
+ * summed in order of arrival. An action is allowed if all scorers that restrict the row allow it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,20 +1,12 @@
 /* Selects each live hypothesis's best next actions, with bonuses and masks applied.
  *
- * How many choices to request from the domain:
+ * How many choices to request from the domain: the model's best M + bans + lowered actions + actions kept for constraint banks + 1 contain
+ * every choice, except actions that may rise (those with a bonus, and the end action). These are requested by id, as picks; so is a short
+ * list of allowed actions. A long list of allowed actions or bans becomes a set of legal actions. If only the domain knows which actions
+ * end, all are requested.
  *
- *   - n bans remove at most n of a row's best choices
- *   - negative bonuses and factors above one move actions down; positive bonuses move only the actions they name
- *   - actions assigned to constraint banks are kept beyond the best M
- *   - an end rule or a reward moves only the end action
- *
- * So the model's best M + bans + lowered actions + kept actions + 1 suffice, except for actions that may rise: those with a bonus, and the
- * end action. These are requested by id, as picks, and so is a short list of allowed actions. A long list of allowed actions or bans
- * becomes a set of legal actions; adjacent rows with equal sets share one. If only the domain knows which actions end, all are requested.
- *
- * A row's result does not depend on other rows. One limit: a reward so large that rounding makes scores equal can hide an action with a
- * smaller id.
- *
- * Score, in float: logp times factor, plus bonus, plus the row's reward. */
+ * Score, in float: logp times factor, plus bonus, plus the row's reward. One limit: a reward so large that rounding makes scores equal can
+ * hide an action with a smaller id. */
 #include "topk.h"
 
 #include <float.h>

@@ -1,8 +1,7 @@
 /* Selects each live hypothesis's best next actions (choices), with modifiers applied: bonuses, masks, limits.
  *
  * Per phase: topk_begin(); per part of the rows topk_request_part(), the domain's score(), topk_take_result(). Then merging reads
- * `choices`;
- * `error` is set if any was invalid. Without modifiers `choices` is the domain's own result. Memory is reused. */
+ * `choices`. */
 #pragma once
 
 #include <float.h>

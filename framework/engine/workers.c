@@ -4,8 +4,7 @@
  *        reader -> input queue -> engines -> reorder buffer -> writer
  *        caller's thread          workers    caller's thread
  *
- * A worker has a context, a model, an engine and a thread. Threads share only the queue, and the members of rill_workers that its lock
- * protects. The caller's thread creates and destroys everything while no worker runs. */
+ * Threads share only the queue, and the members of rill_workers that its lock protects. */
 #include "rill/workers.h"
 
 #include <signal.h>

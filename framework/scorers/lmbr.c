@@ -1,11 +1,8 @@
 /* The scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR Posteriors for
  * Deployment").
  *
- * An input has a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1 to 4, that
- * it completes, and theta_0 in any case. The paper multiplies log-probabilities by lambda; here the thetas are divided by lambda: the same
- * order.
- *
- * For each m, the extensions of a row's last m - 1 actions are a range of the table (ngrams.h). The four ranges are merged.
+ * An action gains theta_m P for each n-gram of length m, 1 to 4, that it completes (P: posterior, rill/evidence.h), and theta_0 in any
+ * case. Instead of multiplying log-probabilities by lambda as in the paper, the thetas are divided by lambda: the same order.
  *
  * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second. */
 #include <math.h>

@@ -1,8 +1,7 @@
 /* Tables of n-grams (ngrams.h), and exact posteriors from n-best lists and lattices.
  *
- * Lattices: a backward pass makes edge scores conditional probabilities. A forward pass per n-gram has, per node, the probability of paths
- * that have matched its first j actions but not all of it; the probability of paths that complete it is the posterior. Edges lead to
- * higher nodes, so numeric order suffices. Edges of another phase keep j. */
+ * Lattices: a backward pass makes edge scores conditional probabilities. Then a forward pass per n-gram sums the probability of paths that
+ * contain it, as an automaton over its actions. Edges lead to higher nodes, so numeric order suffices. */
 #include "ngrams.h"
 
 #include <math.h>

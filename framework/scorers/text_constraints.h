@@ -1,8 +1,7 @@
 /* Constraints as texts: common functions of the scorers prefix, ban, allow, require, given and trie.
  *
- * A text has phrases separated by " ||| ", tokenized at the scorer's first call. If that fails, inputs that use the constraint are
- * refused;
- * the run goes on. If the domain can neither tokenize nor name actions, phrases are action ids. */
+ * A text has phrases separated by " ||| ", tokenized at the scorer's first call. If that fails, inputs that use the constraint fail alone.
+ * If the domain has no tokenizer, phrases are action ids. */
 #pragma once
 
 #include "internal.h"

@@ -1,14 +1,11 @@
 /* Cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live hypotheses of a
  * beam form a class. Only the best, the representative, is expanded; its choices serve the class.
  *
- *   accelerated   a child gets the log-probability of the representative's child, and continues its state: parent and state_parent
- *                 (rill_rows) differ
+ *   accelerated   a child gets the log-probability of the representative's child, and continues its state
  *   naive         a second scoring pass gives the best children of other hypotheses exact scores, from their own states
  *
  * Hypotheses are equivalent if they have the same key (last action, or a user's function) and the same class of the domain
- * (rill_domain.classify), so the same actions are legal.
- *
- * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first. */
+ * (rill_domain.classify), so the same actions are legal. */
 #include "engine_internal.h"
 
 /* Data of cube pruning in one timestep. */

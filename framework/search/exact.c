@@ -1,16 +1,13 @@
-/* Exact search: continues after a beam search until the outputs are proven the model's best.
+/* Exact search: continues after a beam search until the outputs are proven the model's best (certify.c).
  *
- * An item whose n_best outputs are not certified (certify.c) restarts at the root. The frontier is the set of prefixes to expand; U bounds
- * the final score of a prefix's continuations, T is the final score of the n_best-th output. Prefixes with U <= T are dropped. Each
- * timestep expands the k prefixes of one length with the highest U. An ended child above T becomes an output, other children enter the
- * frontier. An empty frontier proves the outputs. exact_rows or the memory limit may end the search earlier: outputs are certified as far
- * as proven.
+ * The frontier is the set of prefixes to expand, at first the root. U bounds the final score of a prefix's continuations; T is the final
+ * score of the n_best-th output. Prefixes with U <= T are dropped. Each timestep expands the k prefixes of one length with the highest U.
+ * An ended child above T becomes an output, other children enter the frontier. An empty frontier proves the outputs. A limit (exact_rows,
+ * memory) may end the search earlier.
  *
- * An expansion scores only some choices. A copy of the prefix, without state, stays for the rest: the next expansion requests twice as
- * many choices, and skips the first ones.
+ * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest, and requests twice as many.
  *
- * The order depends on the item alone. Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and
- * scorers' limits do not apply.
+ * Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and scorers' limits do not apply.
  *
  * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as first bound, and depth first (Stahlberg and Byrne
  * 2019). */

@@ -1,13 +1,11 @@
 /* Attention: softmax of scores, then the weighted sum of values; and paths to the root of the hypothesis tree.
  *
- * The kernels are memory-bound: each head of a row reads its keys and values once. Partition:
- *   chunk    CHUNK rows of keys and values. Its partial result: largest score, sum of exponentials, weighted sum of values
- *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each. Each group has a running softmax; groups
- *            are merged at the end
- *   wide     wider heads, additive scores, other value widths: one block per chunk. Its warps share the rows for scores, then its
- *            threads the columns of values
- * A kernel loops over all chunks of a head. If heads are few, each warp or block writes one chunk's partial result to `part`, and a second
- * kernel merges them in the same order, with the same bits.
+ * Each head of a row reads its keys and values once: the kernels are memory-bound. Partition:
+ *   chunk    CHUNK rows of keys and values. Partial result: largest score, sum of exponentials, weighted sum of values
+ *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each, with a running softmax per group
+ *   wide     other heads: one block per chunk. Its warps share the rows for scores, then its threads the columns of values
+ * A kernel loops over all chunks of a head. If heads are few, each warp or block computes one chunk, and a second kernel merges the
+ * chunks, with the same bits.
  *
  * Lane i holds floats 4 i .. 4 i + 3 of a row at any load width, so results do not depend on alignment. */
 #include "rows.cuh"

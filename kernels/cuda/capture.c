@@ -1,9 +1,9 @@
 /* Captures runs as CUDA graphs and replays them: cheaper for the host than launching each kernel.
  *
- * A captured graph contains addresses and sizes, so only runs with the same memory layout replay it. Row counts are rounded, so layouts
- * recur; kernels read the actual count on the device. Encoder runs are not captured: their lengths hardly recur.
+ * A graph contains addresses and sizes, so only runs with the same memory layout replay it. Row counts are rounded, so layouts recur;
+ * kernels read the actual count. Encoder runs and copies are not captured.
  *
- * Copies are not captured, since replaying one of freed memory fails. Invariant: two runs of one key enqueue the same work. */
+ * Invariant: two runs of one key enqueue the same work. */
 #include "executor.h"
 
 #include <inttypes.h>

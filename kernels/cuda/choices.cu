@@ -1,12 +1,11 @@
 /* Top-M symbols of rows, and log-probabilities of requested symbols.
  *
- * A 64-bit key orders the symbols of a row, by value, then by smaller symbol. Each warp keeps its best keys in registers; a lower bound
- * rejects most others.
+ * A 64-bit key orders symbols by value, then by smaller symbol. Each warp keeps its best keys in registers.
  *
- * Different logits x may round to the same log-probability, and log_norm is known only at the end. So the top M + 1 are found by x, and
- * the row is read again if the last two tie.
+ * Different logits may round to the same log-probability, known only at the end. So the top M + 1 logits are found, and the row is read
+ * again if the last two tie.
  *
- * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them with the same bits.
+ * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them, with the same bits.
  * For M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"

@@ -1,10 +1,9 @@
-/* Fusion: fewer launches for a graph, decided when the network is finished.
+/* Fusion: fewer launches for a graph.
  *
- * A GEMM with an addition or ReLU is one cuBLASLt launch. bf16 and fp16 inputs of GEMMs are rounded by the operation that writes them;
- * without other readers the fp32 copy is omitted. Consecutive GEMMs on the same rows with adjacent weights are merged.
+ * A GEMM with an addition or ReLU is one cuBLASLt launch. The operation that writes a GEMM's bf16 or fp16 input rounds it; without other
+ * readers the fp32 copy is omitted. Consecutive GEMMs on the same rows with adjacent weights are merged.
  *
- * Swish, tanh, exact GELU and writes to scattered rows are separate launches: cuBLASLt lacks them. Graphs are straight-line code, so a
- * value read is the last one written. */
+ * cuBLASLt lacks swish, tanh, exact GELU and writes to scattered rows: separate launches. */
 #include "executor.h"
 
 #include <string.h>

@@ -112,8 +112,7 @@ static inline size_t gpu_type_bytes(gpu_type type)
 }
 
 /* n x k weights in device memory, row-major, contiguous. Each range of row counts has a GEMM algorithm, all with one order of sums.
- * `fast`:
- * the fastest algorithm per row count. */
+ * `fast`: the fastest algorithm per row count. */
 enum { GPU_ROW_RANGES = 3 };
 typedef struct gpu_matrix {
     const void *w;

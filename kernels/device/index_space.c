@@ -1,7 +1,6 @@
 /* A block's rows in every index space, and the indices of operands.
  *
- * An index space is a set of rows derived from the block's, such as a column's distinct values. An index maps an operation's rows to an
- * operand's. Index spaces are computed when a block begins, indices on first use. */
+ * An index space is a set of rows, such as a column's distinct values. An index maps an operation's rows to an operand's. */
 #include "backend.h"
 
 #include <string.h>

@@ -14,8 +14,7 @@ void script_open_config(lua_State *L); /* defined in run_config.c: adds its func
 void script_config_lua_add(lua_State *L, const luaL_Reg *functions);
 
 /* Call own.NAME with the topmost `arguments` values. A mistake in the configuration is recorded, and RILL_ERR_OPTION returned without
- * results.
- * Other errors raise. */
+ * results. Other errors raise. */
 rill_status script_internal_call(lua_State *L, const char *name, int arguments, int results);
 
 /* Return the source line that sets a key ("options.k", "heuristics[2]") of the returned table, else its nearest enclosing key; 0 if

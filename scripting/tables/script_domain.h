@@ -1,6 +1,5 @@
 /* Domains written in Lua, by one of two interfaces: start(), advance() and choices() for one hypothesis, whose state (a Lua value) rill
- * stores;
- * or encode(), step() and score() for a timestep's rows, as in rill/domain.h, where the script manages states.
+ * stores; or encode(), step() and score() for a timestep's rows, as in rill/domain.h, where the script manages states.
  *
  * Invariant: only close() releases a model's references and C memory. */
 #pragma once

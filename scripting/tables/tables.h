@@ -97,8 +97,7 @@ struct script_table {
 void script_declaration_open(lua_State *L, const script_declaration *declaration);
 
 /* Declare the Lua function at `index` as a plugin with a generated name, once. Returns its script_table. Pushes two values, the object on
- * top.
- * Raises. */
+ * top. Raises. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *declaration);
 
 /* Make an instance of the Lua function at `index` for script_instance_call(), without plugin struct, owned by the script. Raises. */

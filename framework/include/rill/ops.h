@@ -255,8 +255,7 @@ RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_co
                                 rill_column depth);
 
 /* Multi-head attention: softmax over t of scale * (query . key_t), or additive: of scale * (additive . tanh(key_t + query)), times the
- * values.
- * Set one of path, slot and own_units: it selects the keys and values. A row without keys gives zeros; scale 0 gives the mean.
+ * values. Set one of path, slot and own_units: it selects the keys and values. A row without keys gives zeros; scale 0 gives the mean.
  * `relative` adds a bias per head and distance (Shaw et al. 2018; Raffel et al. 2020): entry [h, L + d] for a key d rows before the query,
  * d clamped to [-L, L]. Along a path the query is the last row. */
 typedef struct rill_attend {
