@@ -141,8 +141,8 @@ rill_status rill_token_set_split(const rill_token_set *tokens, int without, cons
  * A pipeline has normalizers, a pre-tokenizer that makes words, and a model (unigram or BPE) that makes subword tokens. The caller splits
  * at added tokens first, and maps tokens to ids. Unsupported settings are errors.
  *
- * Deviation: a precompiled normalizer replaces the longest match, as in SentencePiece, not grapheme clusters. Threads may share a
- * pipeline. */
+ * Deviations: a precompiled normalizer replaces the longest match, as in SentencePiece, not grapheme clusters. Added tokens with
+ * `normalized` match the original text. Threads may share a pipeline. */
 
 typedef struct rill_pipeline rill_pipeline;
 

@@ -12,6 +12,8 @@
  * For a live hypothesis, U is the maximum of (s + A(l) - W l) / l^alpha over the final lengths l still possible: s path score, A(l) bound
  * on further bonuses, W word penalty. The greatest s of a phase suffices. Bounds are rounded up by more than the float error.
  *
+ * Under at-limit "open" prefixes of the maximum length are outputs too.
+ *
  * Source: best-first search (Meister, Vieira and Cotterell 2020). The bound by unreturned probabilities is ours. */
 #include <math.h>
 
