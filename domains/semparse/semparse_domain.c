@@ -117,7 +117,7 @@ static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, s
     return RILL_OK;
 }
 
-/* Store the placeholders that a question does not mention, to be masked in scoring; none if tokenized. Typed placeholders are mentioned. */
+/* Store the placeholders (as "city0") that a question does not mention: scoring masks them. A tokenized input masks none. */
 static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
                                    size_t count)
 {

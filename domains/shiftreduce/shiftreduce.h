@@ -81,7 +81,8 @@ typedef struct parser_weights {
     rill_matrix last_position_products;
     /* [2D, 4H]: weights of the term that is constant in a sentence; rows: structure, labels; columns: p_n, p_0 */
     rill_matrix boundary;
-    rill_constant boundary_bias;  /* [2D] bias of the term that is constant in a sentence */
+    rill_constant
+        boundary_bias; /* [2D] bias of the hidden layer's input from the sentence, which is computed once per sentence */
     rill_matrix structure_output; /* 2 x D: output layer for shift and combine */
     rill_constant structure_output_bias;
     rill_matrix label_output; /* L x D: output layer for labels */

@@ -87,7 +87,7 @@ static rill_status load_vocabularies(loader *l)
     return RILL_OK;
 }
 
-/* Choose the tokenizer's style by the model's tags: with a tag for hyphens, hyphenated words are split; with a typed quote, quotes stay. */
+/* Choose the tokenizer's style: split hyphenated words if the model has a tag HYPH, and keep the character \" if it is one of its words. */
 static void choose_style(parser *p)
 {
     if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;

@@ -44,8 +44,9 @@ typedef struct chain {
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
 
-/* Find or create an instance of each link with these arguments (NULL: the setup's): out[0, n), used until chain_release(). A failure
- * acquires none. */
+/* Get an instance of each of the n links, shared by equal arguments, until chain_release(). A failure acquires none.
+ *   arguments: [n]; an entry NULL: the setup's arguments
+ *   out: [n] */
 rill_status chain_acquire(chain *c, const char *const *arguments, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 

@@ -72,7 +72,7 @@ static double max_reachable(const item *it, const bonus *a, double score)
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
                  turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
     double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
-    /* The formula fails for the first lengths: length 0 counts as 1, and negative bonuses may not apply yet. */
+    /* The formula can fail for the first lengths: length 0 counts as 1, and an output without further actions gets no bonus. */
     for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
         best = fmax(best, score_at_length(it, a, score, final));
     for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {

@@ -161,7 +161,7 @@ typedef struct cuda_run {
     /* [spaces + 1] rows for which memory is allocated and kernels are launched: space_rows, rounded up if the run may be captured */
     size_t *max_rows;
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
-    size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see run.c */
+    size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see cuda_run.c */
     size_t used;                            /* offset of the next upload array in pinned memory */
     size_t back_begin, back_end;            /* range of pinned memory to download */
     /* [spaces + 1] number of rows: space_rows[0] of the run, the others of its index spaces; pinned */
@@ -246,7 +246,7 @@ rill_status cuda_collect(rill_session *session, int32_t group);
 /* A member of dev_backend. */
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *bytes);
 
-/* --- run.c -------------------------------------------------------------------------------------------------------- */
+/* --- cuda_run.c --------------------------------------------------------------------------------------------------- */
 
 rill_status cuda_run_program(rill_session *session, const dev_graph *graph, const rill_run_arguments *arguments);
 
@@ -262,7 +262,7 @@ static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
     return (int32_t *)(void *)(r->values + r->host_run.layout.entry_offset[path]);
 }
 
-/* Allocate an array in the run's pinned memory, which run.c has sized: cuda_alloc_down() for uploads, cuda_alloc_back() for
+/* Allocate an array in the run's pinned memory, which cuda_run.c has sized: cuda_alloc_down() for uploads, cuda_alloc_back() for
  * downloads. */
 static inline size_t cuda_array_bytes(const cuda_run *r, size_t count, size_t size)
 {

@@ -1,6 +1,6 @@
 /* Upper bound on a session's memory besides tables, per row, input and input token, for the engine's memory limit.
  *
- * Follows run.c's layouts. Graphs of a CUDA stream share one region, sized for the largest. A graph has one frame (memory of a run) per
+ * Follows cuda_run.c's layouts. Graphs of a CUDA stream share one region, sized for the largest. A graph has one frame (memory of a run) per
  * micro-batch. */
 #include "executor.h"
 
@@ -105,7 +105,7 @@ static row_unit_bytes frame_bytes(const dev_graph *p)
 
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
 {
-    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* [0] graphs that decode; [1] graphs that encode */
+    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* of graphs: [0] that decode; [1] that encode */
     size_t part[2] = {0};
     for (size_t i = 0; i < network->n_graphs; i++) {
         const dev_graph *p = &network->graph[i];

@@ -230,7 +230,8 @@ static bool try_rows(const trial *t, const uint64_t algo[8], int32_t first, int3
     return gpu_multiply_by(t->stream, &p, algo) == 0;
 }
 
-/* Whether the first or last n rows equal the reference bit for bit, for many n. why: reason of a CUDA failure. */
+/* Multiply the first n rows of the trial's input, then the last n, for each n below. Returns whether all results equal the reference bit
+ * for bit. why: reason of a CUDA failure. */
 static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add, char why[GPU_ERROR_BYTES])
 {
     static const int32_t lengths[] = {1,    2,    3,    4,    5,    8,    9,    16,   17,   31,   32,   33,   48,   64,

@@ -12,12 +12,12 @@ extern "C" {
 typedef struct gpu_algo_facts {
     int32_t id;        /* the family of kernels, CUBLASLT_ALGO_CONFIG_ID */
     int32_t split_k;   /* parts into which sums are split; 0 or 1: none */
-    int32_t has_tile;  /* 1: the size of its tiles is defined */
+    int32_t has_tile;  /* 1: cuBLASLt names a tile size; 0: it leaves the size undefined */
     int32_t fp32_only; /* 1: the algorithm uses fp32 only: no tensor cores, no tf32, no emulation */
 } gpu_algo_facts;
 
 typedef struct gpu_candidate {
-    uint64_t algo[8]; /* cuBLASLt algorithm, as in gpu_matrix */
+    uint64_t algo[8]; /* as in gpu_matrix */
     gpu_algo_facts facts;
 } gpu_candidate;
 

@@ -375,7 +375,7 @@ typedef struct dev_layout {
     size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
     /* [buffers] offset of the backend's second copy of a tensor in another form, in the device's memory */
     size_t *copy_offset;
-    size_t *entry_offset; /* [paths] offset of the state ids on all rows' paths from the root, in the device's memory */
+    size_t *entry_offset; /* [paths] offset in the device's memory of the states on all rows' paths from the root */
     size_t pointers_offset, hash_offset; /* offsets of working memory, in the host's memory */
 } dev_layout;
 
@@ -438,7 +438,8 @@ typedef struct dev_block {
     size_t *rows; /* [spaces + 1] number of rows in each index space */
     /* [spaces + 1] -> [rows of the space] the row's parent-space row; in a distinct space, its value */
     int32_t **parent_row;
-    /* [spaces + 1] -> [rows of the parent space] the row of this space, or -1; ragged: [sequences + 1] first token of each sequence */
+    /* For each index space an array [rows of the parent space]: the row of this space made from the parent's row, or -1. For a ragged
+     * space the array is [sequences + 1]: the first token of each sequence */
     int32_t **child_row;
     /* [spaces + 1] for each ragged index space, an array [sequences] with the number of tokens of each sequence */
     int32_t **lengths;

@@ -126,7 +126,7 @@ typedef struct rill_score_request {
     const int32_t *row_max_choices;
     size_t legal_words;    /* actions / 64 rounded up */
     const uint64_t *legal; /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: no sets */
-    /* [n] index of the row's set of legal actions; -1: all actions. NULL if `legal` is NULL. A subset of info.legal */
+    /* [n] index in `legal` of the row's set of legal actions; -1: all actions are legal. NULL if `legal` is NULL */
     const int32_t *legal_set;
     /* number of picks: actions whose log-probability is requested by id, legal or not */
     int32_t n_picks;

@@ -79,7 +79,7 @@ RILL_API const rill_chain_entry *rill_option_source_chain(const rill_option_sour
 RILL_API int rill_option_source_sets_search(const rill_option_source *source);
 
 /* Configure forced decoding: score existing outputs by the scorer "given", see rill_search_config_add_scorer().
- *   RILL_OK · RILL_ERR_OPTION (recorded: an option for searches only) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_OPTION (the source has an option that only searches can use) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_force_decode(rill_option_source *source);
 
 /* Check that the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */

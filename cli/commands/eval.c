@@ -98,7 +98,7 @@ static int take_numbered(eval *e, const char *line, size_t length)
     return from < length ? judge(e, id, line + from, length - from) : CLI_OK;
 }
 
-/* Count plain lines beyond the last reference, so that the message can give both numbers. */
+/* Compare a plain line with its reference. Lines beyond the last reference are ignored here, and counted for a message. */
 static int take_plain(eval *e, const char *line, size_t length)
 {
     const int64_t i = e->input.lines - 1;
